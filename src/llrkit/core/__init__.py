@@ -1,0 +1,1 @@
+"""What everything is made of: special functions, the summaries, PAV and the ROC convex hull."""

@@ -1,0 +1,118 @@
+"""PAV and the ROC convex hull: two views of the same pooling of bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from llrkit.core.counts import Counts, ScoreBins
+from llrkit.core.special import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PavBlocks:
+    """Bins pooled until the share of targets increases from block to block.
+
+    The LLR of a block is ``log(target / n_target) - log(nontarget / n_nontarget)``: the optimal
+    non-decreasing map from score to LLR on these trials. Block ends are the vertices of the ROC convex hull.
+    """
+
+    target: Counts
+    nontarget: Counts
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def llr(self) -> FloatArray:
+        """The LLR of each block, non-decreasing, -inf and inf where a block has one class only."""
+        with np.errstate(divide="ignore"):  # log(0) is the answer here
+            return np.asarray(
+                np.log(self.target) - np.log(self.nontarget)
+                - (np.log(self.target.sum()) - np.log(self.nontarget.sum()))
+            )  # fmt: skip
+
+
+def pav_blocks(bins: ScoreBins) -> PavBlocks:
+    """Pool adjacent violators.
+
+    Examples
+    --------
+    >>> bins = ScoreBins(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]), *np.array([[1.0, 2, 3, 4]] * 2))
+    >>> blocks = pav_blocks(bins)
+    >>> blocks.target, blocks.nontarget
+    (array([0, 1, 1]), array([1, 1, 0]))
+    """
+    total = bins.target + bins.nontarget
+    start = isotonic_regression(bins.target / total, weights=total).blocks[:-1]
+    stop = np.append(start[1:], len(total)) - 1
+    return PavBlocks(
+        np.add.reduceat(bins.target, start),
+        np.add.reduceat(bins.nontarget, start),
+        bins.low[start],
+        bins.high[stop],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorPath:
+    """A path of error counts from "accept all" to "reject all": a ROC or its convex hull.
+
+    ``n_miss[i]`` and ``n_fa[i]`` are the errors of accepting what scores at least ``threshold[i]``.
+    The last threshold is inf and stands for rejecting everything.
+    """
+
+    n_miss: Counts
+    n_fa: Counts
+    threshold: FloatArray
+    n_target: float
+    n_nontarget: float
+
+    @property
+    def p_miss(self) -> FloatArray:
+        """Miss rate of each vertex."""
+        return self.n_miss / self.n_target
+
+    @property
+    def p_fa(self) -> FloatArray:
+        """False-alarm rate of each vertex."""
+        return self.n_fa / self.n_nontarget
+
+
+def error_path(parts: ScoreBins | PavBlocks) -> ErrorPath:
+    """The ROC of bins, or the ROC convex hull of PAV blocks.
+
+    Examples
+    --------
+    >>> path = error_path(ScoreBins(np.array([0, 1]), np.array([2, 0]), *np.array([[1.0, 3.0]] * 2)))
+    >>> path.n_miss, path.n_fa, path.threshold
+    (array([0, 0, 1]), array([2, 0, 0]), array([ 1.,  3., inf]))
+    """
+    n_miss = np.concatenate([np.zeros(1, parts.target.dtype), np.cumsum(parts.target)])
+    rejected = np.concatenate([np.zeros(1, parts.nontarget.dtype), np.cumsum(parts.nontarget)])
+    # subtracting from the last sum ends at an exact zero also for weighted counts
+    return ErrorPath(
+        n_miss,
+        rejected[-1] - rejected,
+        np.append(parts.low, np.inf),
+        n_miss[-1].item(),
+        rejected[-1].item(),
+    )
+
+
+def crossing(rising: FloatArray, falling: FloatArray) -> float:
+    """The common value where a non-decreasing and a non-increasing polyline meet.
+
+    Examples
+    --------
+    >>> crossing(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    0.5
+    """
+    gap = rising - falling
+    i = int(np.argmax(gap >= 0))
+    if gap[i] == 0 or i == 0:
+        return float(rising[i])
+    before, after = -gap[i - 1], gap[i]
+    share = before / (before + after)
+    return float(rising[i - 1] + share * (rising[i] - rising[i - 1]))

@@ -1,0 +1,164 @@
+"""Moments: counts, means, central moments and extremes of each class, merged without loss of digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import SummaryBase
+from llrkit.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments(SummaryBase):
+    """Central moments of the finite scores of one class, for K systems.
+
+    ``m2`` is the K x K matrix of sums of products of deviations from ``mean``; ``m3`` and ``m4`` are the
+    sums of third and fourth powers for each system. Merging follows Pébay (2008).
+    """
+
+    n: float
+    mean: FloatArray
+    m2: FloatArray
+    m3: FloatArray
+    m4: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_neg_inf: float = 0
+    n_pos_inf: float = 0
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any]) -> ClassMoments:
+        """The moments of an array of scores of shape (n,) or (n, K)."""
+        columns = [values] if values.ndim == 1 else [values[:, k] for k in range(values.shape[1])]
+        columns = [column.astype(np.float64, copy=False) for column in columns]
+        n_neg_inf = n_pos_inf = 0
+        if not all(_all_finite(column) for column in columns):
+            neg, pos = values == -np.inf, values == np.inf
+            if values.ndim == 2:
+                neg, pos = neg.any(axis=1), pos.any(axis=1)
+            n_pos_inf = int(pos.sum())
+            n_neg_inf = int((neg & ~pos).sum())
+            keep = ~(neg | pos)
+            columns = [column[keep] for column in columns]
+        n, k = len(columns[0]), len(columns)
+        if n == 0:
+            return cls._empty(k, n_neg_inf, n_pos_inf)
+        mean = np.array([column.mean() for column in columns])
+        deviations = [column - centre for column, centre in zip(columns, mean, strict=True)]
+        m2, m3, m4 = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+        buffer = np.empty(n)
+        # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
+        for i, d in enumerate(deviations):
+            for j in range(i):
+                m2[i, j] = m2[j, i] = np.multiply(d, deviations[j], out=buffer).sum()
+            m2[i, i] = np.multiply(d, d, out=buffer).sum()
+            m3[i] = np.multiply(buffer, d, out=buffer).sum()
+            m4[i] = np.multiply(buffer, d, out=buffer).sum()
+        low = np.array([column.min() for column in columns])
+        high = np.array([column.max() for column in columns])
+        return cls(n, mean, m2, m3, m4, low, high, n_neg_inf, n_pos_inf)
+
+    @classmethod
+    def _empty(cls, k: int, n_neg_inf: float = 0, n_pos_inf: float = 0) -> ClassMoments:
+        zero = np.zeros(k)
+        return cls(0, zero, np.zeros((k, k)), zero, zero, zero + np.inf, zero - np.inf, n_neg_inf, n_pos_inf)
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        n = self.n + other.n
+        infinities = (self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf)
+        if n == 0:
+            return self._empty(len(self.mean), *infinities)
+        a, b = self.n / n, other.n / n
+        delta = other.mean - self.mean
+        va, vb = np.diag(self.m2), np.diag(other.m2)
+        return ClassMoments(
+            n=n,
+            mean=self.mean + delta * b,
+            m2=self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),
+            m3=self.m3 + other.m3 + delta**3 * (a * other.n) * (a - b) + 3 * delta * (a * vb - b * va),
+            m4=self.m4 + other.m4 + delta**4 * (a * other.n) * (a * a - a * b + b * b)
+            + 6 * delta**2 * (a * a * vb + b * b * va) + 4 * delta * (a * other.m3 - b * self.m3),
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            n_neg_inf=infinities[0],
+            n_pos_inf=infinities[1],
+        )  # fmt: skip
+
+    def __mul__(self, weight: float) -> ClassMoments:
+        return ClassMoments(
+            self.n * weight, self.mean, self.m2 * weight, self.m3 * weight, self.m4 * weight,
+            self.low, self.high, self.n_neg_inf * weight, self.n_pos_inf * weight,
+        )  # fmt: skip
+
+    @property
+    def count(self) -> float:
+        """All trials of the class, infinite scores included."""
+        return self.n + self.n_neg_inf + self.n_pos_inf
+
+    @property
+    def n_infinite(self) -> float:
+        """Trials with an infinite score."""
+        return self.n_neg_inf + self.n_pos_inf
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Maximum-likelihood (1/N) covariance matrix of the systems."""
+        return self.m2 / self.n
+
+    @property
+    def variance(self) -> FloatArray:
+        """Maximum-likelihood (1/N) variance of each system."""
+        return np.diag(self.m2) / self.n
+
+    @property
+    def skewness(self) -> FloatArray:
+        """Third standardised moment of each system; 0 for a Gaussian."""
+        return self.m3 / self.n / self.variance**1.5
+
+    @property
+    def excess_kurtosis(self) -> FloatArray:
+        """Fourth standardised moment of each system, minus 3; 0 for a Gaussian."""
+        return self.m4 / self.n / self.variance**2 - 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(SummaryBase):
+    """Moments of both classes.
+
+    Examples
+    --------
+    >>> moments = Moments.of(Scores([1.0, 3.0], [0.0, -2.0, 2.0]))
+    >>> moments.target.mean, moments.nontarget.variance
+    (array([2.]), array([2.66666667]))
+    """
+
+    target: ClassMoments
+    nontarget: ClassMoments
+
+    @classmethod
+    def of(cls, scores: Scores) -> Moments:
+        """The moments of the scores of a chunk."""
+        return cls(ClassMoments.of(scores.target), ClassMoments.of(scores.nontarget))
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> Moments:
+        return Moments(self.target * weight, self.nontarget * weight)
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest finite score of both classes (first system)."""
+        return (
+            float(min(self.target.low[0], self.nontarget.low[0])),
+            float(max(self.target.high[0], self.nontarget.high[0])),
+        )
+
+
+def _all_finite(column: FloatArray) -> bool:
+    return len(column) == 0 or bool(np.isfinite(column.min()) and np.isfinite(column.max()))

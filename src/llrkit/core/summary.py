@@ -1,0 +1,152 @@
+"""The algebra of summaries: add, weight, turn into a plain dict and back; two at once, one per group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from llrkit.errors import InputError
+from llrkit.scores import Scores
+from llrkit.scores.source import S
+
+
+class SummaryBase:
+    """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and dicts; :func:`summary_from_dict` makes the summary again."""
+        values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {"kind": type(self).__name__, **values}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Self:
+        """The summary that ``to_dict`` described."""
+        made = summary_from_dict(plain)
+        if not isinstance(made, cls):
+            raise InputError(f"expected a {cls.__name__}, got {plain.get('kind')!r}")
+        return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, SummaryBase):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return {"dtype": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {"keys": list(value), "parts": [_plain(item) for item in value.values()]}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "kind" in value:
+            return summary_from_dict(value)
+        if "dtype" in value:
+            return np.array(value["values"], dtype=value["dtype"]).reshape(value["shape"])
+        return dict(zip(value["keys"], map(_unplain, value["parts"]), strict=True))
+    return tuple(map(_unplain, value)) if isinstance(value, list) else value
+
+
+def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def summary_from_dict(plain: dict[str, Any]) -> Any:
+    """The summary that a ``to_dict`` described, whatever its kind."""
+    kinds = {cls.__name__: cls for cls in _subclasses(SummaryBase)}
+    try:
+        kind = kinds[plain["kind"]]
+    except KeyError:
+        raise InputError(f"not a summary: kind {plain.get('kind')!r}; known are {', '.join(kinds)}") from None
+    return kind(**{name: _unplain(value) for name, value in plain.items() if name != "kind"})
+
+
+@dataclass(frozen=True, eq=False)
+class Both(SummaryBase):
+    """Several summaries of the same trials, made in one pass."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Both) -> Both:
+        return Both(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def __mul__(self, weight: float) -> Both:
+        return Both(tuple(part * weight for part in self.parts))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+
+def both(*summarise: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
+    """One summariser that makes several summaries of each chunk.
+
+    Examples
+    --------
+    >>> from llrkit.core.moments import Moments
+    >>> from llrkit.core.losses import LossSums
+    >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of))
+    >>> moments.target.n
+    1
+    """
+    return lambda chunk: Both(tuple(make(chunk) for make in summarise))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(SummaryBase):
+    """One summary for each value of a column."""
+
+    parts: dict[Any, Any]
+
+    def __add__(self, other: Grouped) -> Grouped:
+        merged = dict(self.parts)
+        for key, part in other.parts.items():
+            merged[key] = merged[key] + part if key in merged else part
+        return Grouped(merged)
+
+    def __mul__(self, weight: float) -> Grouped:
+        return Grouped({key: part * weight for key, part in self.parts.items()})
+
+
+def grouped(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores], Grouped]:
+    """A summariser that makes one summary for each value of ``column``.
+
+    Examples
+    --------
+    >>> from llrkit.core.moments import Moments
+    >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
+    >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
+    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.parts.items())}
+    {'f': 1, 'm': 1}
+    """
+
+    def make(chunk: Scores) -> Grouped:
+        return Grouped({key: summarise(part) for key, part in split_by(chunk, column).items()})
+
+    return make
+
+
+def split_by(chunk: Scores, column: str) -> dict[Any, Scores]:
+    """Cut a chunk into one chunk per value of a column, in the order of the values."""
+    target, nontarget = chunk.with_columns(column).columns[column]
+    values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
+    names = chunk.categories.get(column)
+    parts = {}
+    t_parts, n_parts = _positions(target, values), _positions(nontarget, values)
+    for value, t, n in zip(values, t_parts, n_parts, strict=True):
+        columns = {name: (both_[0][t], both_[1][n]) for name, both_ in chunk.columns.items()}
+        key = names[value] if names is not None else value.item()
+        parts[key] = Scores.part(chunk.target[t], chunk.nontarget[n], columns, chunk.categories)
+    return parts
+
+
+def _positions(column: Any, values: Any) -> list[Any]:
+    # a stable sort keeps the order of the trials within each group
+    order = np.argsort(column, kind="stable")
+    return np.split(order, np.searchsorted(column[order], values[1:]))

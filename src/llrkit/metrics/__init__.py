@@ -1,0 +1,1 @@
+"""Operating points, metrics (the only definition of each), curves, and evaluate()."""

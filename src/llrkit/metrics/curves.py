@@ -1,0 +1,253 @@
+"""Curve objects: everything a plot needs, computed once, never by the plot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.counts import ScoreBins
+from llrkit.core.density import DensityGrid
+from llrkit.core.hull import PavBlocks, error_path
+from llrkit.core.losses import LossSums
+from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
+from llrkit.metrics.detection import best_errors, block_losses
+from llrkit.metrics.llrs import cross_entropy_from_losses, losses_at
+
+BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
+"""Prior log-odds at which actual and minimum error rates are kept."""
+
+ECE_LOG10_ODDS = np.linspace(-3.0, 3.0, 61)
+"""Prior odds of the ECE curve, as powers of ten."""
+
+
+class Curve:
+    """Shared by the curves: their arrays cannot be written to."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers."""
+        plain = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            plain[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return plain
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve(Curve):
+    """Pmiss against Pfa: a DET, a ROC or the ROC convex hull; its points are joined by straight lines.
+
+    Straight in rates, that is; on the probit axes of a DET plot only runs of one class are straight.
+    """
+
+    kind: Literal["roc", "rocch"]
+    p_miss: FloatArray
+    p_fa: FloatArray
+    threshold: FloatArray
+    n_target: float
+    n_nontarget: float
+
+    @property
+    def probit_miss(self) -> FloatArray:
+        """Pmiss on the axis of a DET plot."""
+        return np.asarray(probit(self.p_miss))
+
+    @property
+    def probit_fa(self) -> FloatArray:
+        """Pfa on the axis of a DET plot."""
+        return np.asarray(probit(self.p_fa))
+
+    @property
+    def rule_of_30(self) -> tuple[float, float]:
+        """Smallest (Pmiss, Pfa) backed by 30 errors, by Doddington's rule: +-30 % at 90 % confidence."""
+        return 30.0 / self.n_target, 30.0 / self.n_nontarget
+
+
+def error_curve(parts: ScoreBins | PavBlocks) -> ErrorCurve:
+    """The ROC of bins or the convex hull of PAV blocks as a curve."""
+    path = error_path(parts)
+    kind: Literal["roc", "rocch"] = "rocch" if isinstance(parts, PavBlocks) else "roc"
+    return ErrorCurve(kind, path.p_miss, path.p_fa, path.threshold, path.n_target, path.n_nontarget)
+
+
+@dataclass(frozen=True, eq=False)
+class BayesErrorCurve(Curve):
+    """Error rates at the Bayes threshold and at the best threshold, for a range of prior log-odds.
+
+    ``actual``, ``minimum`` and ``reference`` are the error probabilities of an APE plot; divided by the
+    reference they are the normalised Bayes error rates.
+    """
+
+    log_odds: FloatArray
+    actual_p_miss: FloatArray
+    actual_p_fa: FloatArray
+    minimum_p_miss: FloatArray
+    minimum_p_fa: FloatArray
+    rule_of_30: tuple[float, float]
+    """Log-odds between which the actual errors number 30 or more (misses on the left, false alarms right)."""
+
+    def _error(self, p_miss: FloatArray, p_fa: FloatArray) -> FloatArray:
+        return np.asarray(sigmoid(self.log_odds) * p_miss + sigmoid(-self.log_odds) * p_fa)
+
+    @property
+    def actual(self) -> FloatArray:
+        """Error probability at the Bayes threshold."""
+        return self._error(self.actual_p_miss, self.actual_p_fa)
+
+    @property
+    def minimum(self) -> FloatArray:
+        """Error probability at the best threshold."""
+        return self._error(self.minimum_p_miss, self.minimum_p_fa)
+
+    @property
+    def reference(self) -> FloatArray:
+        """Error probability of the better of "always accept" and "always reject"."""
+        return np.asarray(sigmoid(-np.abs(self.log_odds)))
+
+    @property
+    def normalised_actual(self) -> FloatArray:
+        """Actual error over the reference."""
+        return np.asarray(self.actual / self.reference)
+
+    @property
+    def normalised_minimum(self) -> FloatArray:
+        """Minimum error over the reference."""
+        return np.asarray(self.minimum / self.reference)
+
+
+def bayes_error_curve(blocks: PavBlocks, log_odds: FloatArray, losses: LossSums) -> BayesErrorCurve:
+    """The Bayes-error curve; ``losses`` holds the errors at the thresholds ``-log_odds``."""
+    best_miss, best_fa = best_errors(blocks, log_odds)
+    return BayesErrorCurve(
+        log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, _rule_of_30(log_odds, losses)
+    )
+
+
+def _rule_of_30(log_odds: FloatArray, losses: LossSums) -> tuple[float, float]:
+    # thresholds fall as log-odds rise: misses become rarer to the right, false alarms to the left
+    enough_fa = np.flatnonzero(losses.n_fa >= 30)
+    enough_miss = np.flatnonzero(losses.n_miss >= 30)
+    left = float(log_odds[enough_fa[0]]) if len(enough_fa) else np.inf
+    right = float(log_odds[enough_miss[-1]]) if len(enough_miss) else -np.inf
+    return left, right
+
+
+@dataclass(frozen=True, eq=False)
+class CrossEntropyCurve(Curve):
+    """Empirical cross-entropy (ECE) in bits against prior log-odds: system, after PAV, and LLR = 0."""
+
+    log_odds: FloatArray
+    system: FloatArray
+    pav: FloatArray
+    reference: FloatArray
+
+    @property
+    def log10_odds(self) -> FloatArray:
+        """The abscissa in powers of ten."""
+        return np.asarray(self.log_odds / np.log(10.0))
+
+
+def cross_entropy_curve(
+    source: Any, blocks: PavBlocks, log_odds: FloatArray | None = None
+) -> CrossEntropyCurve:
+    """The ECE curve of a source; one more pass over the trials."""
+    odds = ECE_LOG10_ODDS * np.log(10.0) if log_odds is None else np.asarray(log_odds, dtype=np.float64)
+    prior, other = sigmoid(odds), sigmoid(-odds)
+    target, nontarget = block_losses(blocks, odds)
+    return CrossEntropyCurve(
+        odds,
+        cross_entropy_from_losses(losses_at(source, odds)) / LN2,
+        (prior * target + other * nontarget) / LN2,
+        np.asarray(binary_entropy(prior)) / LN2,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TippettCurve(Curve):
+    """Share of the trials of each class whose LLR is at or above the abscissa.
+
+    ``misleading`` holds the rates of misleading evidence at LLR = 0: Pmiss(0) and Pfa(0).
+    """
+
+    llr: FloatArray
+    target_at_or_above: FloatArray
+    nontarget_at_or_above: FloatArray
+    misleading: tuple[float, float]
+
+    @property
+    def target_below(self) -> FloatArray:
+        """Share of targets below the abscissa, for the mirrored style."""
+        return np.asarray(1.0 - self.target_at_or_above)
+
+
+def tippett_curve(losses: LossSums) -> TippettCurve:
+    """A Tippett curve from the errors at ascending thresholds, of which one is 0."""
+    zero = int(np.searchsorted(losses.thresholds, 0.0))
+    return TippettCurve(
+        losses.thresholds,
+        1.0 - losses.p_miss,
+        losses.p_fa,
+        (float(losses.p_miss[zero]), float(losses.p_fa[zero])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PavCurve(Curve):
+    """The optimal non-decreasing map: ``llr[i]`` for scores from ``low[i]`` to ``high[i]``."""
+
+    low: FloatArray
+    high: FloatArray
+    llr: FloatArray
+    n_target: npt.NDArray[Any]
+    n_nontarget: npt.NDArray[Any]
+
+
+def pav_curve(blocks: PavBlocks) -> PavCurve:
+    """The PAV map of pooled bins."""
+    return PavCurve(blocks.low, blocks.high, blocks.llr, blocks.target, blocks.nontarget)
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPair(Curve):
+    """Histograms of the finite scores of both classes on the same even bins."""
+
+    edges: FloatArray
+    target: npt.NDArray[Any]
+    nontarget: npt.NDArray[Any]
+    n_target: float
+    n_nontarget: float
+
+    def _density(self, counts: npt.NDArray[Any], n: float) -> FloatArray:
+        width = np.diff(self.edges)
+        return np.asarray(np.divide(counts, n * width, out=np.zeros(len(counts)), where=width > 0))
+
+    @property
+    def target_density(self) -> FloatArray:
+        """Share of all targets per unit of score."""
+        return self._density(self.target, self.n_target)
+
+    @property
+    def nontarget_density(self) -> FloatArray:
+        """Share of all non-targets per unit of score."""
+        return self._density(self.nontarget, self.n_nontarget)
+
+
+def histogram_pair(grid: DensityGrid, bins: int = 128) -> HistogramPair:
+    """Histograms from the cells of a density grid, ``bins`` a divisor of their number."""
+    fold = grid.cells // bins
+    cells = {"target": grid.target, "nontarget": grid.nontarget}
+    counts = {name: part.count.reshape(bins, fold).sum(axis=1) for name, part in cells.items()}
+    totals = {name: part.count.sum() + part.n_neg_inf + part.n_pos_inf for name, part in cells.items()}
+    return HistogramPair(
+        grid.edges[::fold], counts["target"], counts["nontarget"], totals["target"], totals["nontarget"]
+    )

@@ -1,0 +1,183 @@
+"""What depends on the values of the scores, read as natural-log LLRs: Cllr, actual costs, cross-entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.counts import count_trials
+from llrkit.core.grid import require_both_classes
+from llrkit.core.hull import ErrorPath, error_path
+from llrkit.core.losses import LossSums
+from llrkit.core.rules import ScoringRule, scoring_rule
+from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability
+from llrkit.core.summary import SummaryBase
+from llrkit.metrics.detection import min_cllr
+from llrkit.scores import Scores, ScoreSource
+from llrkit.theory.points import OperatingPoint, operating_point
+
+
+def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
+    """Losses of a source at given priors and thresholds; both classes must be there."""
+    losses = source.reduce(LossSums.at(log_odds, thresholds))
+    require_both_classes(losses.n_target, losses.n_nontarget)
+    return losses
+
+
+def cllr(source: ScoreSource) -> float:
+    """Cost of the log-likelihood-ratio, in bits.
+
+    ``1/2 [mean_target log2(1 + e^-x) + mean_nontarget log2(1 + e^x)]`` (Brümmer & du Preez 2006). 0 is
+    perfect, 1 is what LLR = 0 everywhere gives; inf when an infinite LLR is wrong.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
+    0.7139542076921
+    """
+    return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
+
+
+def cllr_cal(source: ScoreSource) -> float:
+    """The part of Cllr that is lost to calibration: ``cllr - min_cllr``.
+
+    A perfectly calibrated system also shows a loss, since the minimum is taken on the same trials.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.cllr_cal(lk.Scores([0.0], [0.0]))
+    0.0
+    """
+    return cllr(source) - min_cllr(source)
+
+
+def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
+    """Prior-weighted cross-entropy in nats at each prior log-odds of the losses."""
+    prior = 1.0 / (1.0 + np.exp(-losses.log_odds))
+    other = 1.0 / (1.0 + np.exp(losses.log_odds))
+    target = losses.target_loss / losses.n_target
+    nontarget = losses.nontarget_loss / losses.n_nontarget
+    return np.asarray(prior * target + other * nontarget)
+
+
+def cross_entropy(source: ScoreSource, prior: float, *, normalised: bool = True) -> float:
+    """Empirical cross-entropy of the posteriors at any prior.
+
+    ``p mean_target softplus(-x - logit p) + (1 - p) mean_nontarget softplus(x + logit p)``, by default
+    divided by the same with x = 0, the entropy of the prior; otherwise in bits. At prior 1/2 it is Cllr.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.cross_entropy(lk.Scores([0.0], [0.0]), 0.1)
+    1.0
+    """
+    prior = probability(prior, "prior")
+    value = cross_entropy_from_losses(losses_at(source, logit(prior)))[0]
+    return float(value / (binary_entropy(prior) if normalised else LN2))
+
+
+def act_dcf(source: ScoreSource, point: OperatingPoint | str) -> float:
+    """Normalised detection cost at the Bayes threshold, where calibrated LLRs should be cut.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.act_dcf(lk.Scores([0.0], [0.0]), "sre10")
+    1.0
+    """
+    point = operating_point(point)
+    losses = losses_at(source, thresholds=[point.threshold])
+    return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))
+
+
+def rule_cost(
+    source: ScoreSource, rule: ScoringRule | str | tuple[float, float] = "log", prior: float = 0.5
+) -> float:
+    """Expected cost under a proper scoring rule of the Beta family, at a prior.
+
+    ``p mean_target C_miss(q) + (1 - p) mean_nontarget C_fa(q)`` with ``q = sigmoid(x + logit p)``
+    (Brümmer & Doddington 2013). ``rule`` is "log", "brier", "boosting", ..., or a pair ``(a, b)``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.rule_cost(lk.Scores([0.0], [0.0]), "brier", 0.5)
+    0.75
+    """
+    rule, prior = scoring_rule(rule), probability(prior, "prior")
+    sums = source.reduce(RuleSums.at(rule, float(logit(prior))))
+    require_both_classes(sums.n_target, sums.n_nontarget)
+    return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSums(SummaryBase):
+    """Sums of the costs of a scoring rule."""
+
+    n_target: float
+    n_nontarget: float
+    target: float
+    nontarget: float
+
+    @classmethod
+    def at(cls, rule: ScoringRule, log_odds: float) -> Callable[[Scores], RuleSums]:
+        """A summariser for one rule and prior."""
+        return lambda chunk: cls(
+            chunk.n_target,
+            chunk.n_nontarget,
+            float(rule.miss(chunk.target.astype(np.float64, copy=False) + log_odds).sum()),
+            float(rule.fa(chunk.nontarget.astype(np.float64, copy=False) + log_odds).sum()),
+        )
+
+    def __add__(self, other: RuleSums) -> RuleSums:
+        return RuleSums(
+            self.n_target + other.n_target,
+            self.n_nontarget + other.n_nontarget,
+            self.target + other.target,
+            self.nontarget + other.nontarget,
+        )
+
+    def __mul__(self, weight: float) -> RuleSums:
+        return RuleSums(
+            self.n_target * weight, self.n_nontarget * weight, self.target * weight, self.nontarget * weight
+        )
+
+
+def eer_threshold(source: ScoreSource) -> float:
+    """The score at which the ROC is closest to Pmiss = Pfa; the smallest one when several are.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    1.0
+    """
+    return _eer_threshold(error_path(count_trials(source).bins()))
+
+
+def _eer_threshold(roc: ErrorPath) -> float:
+    return float(roc.threshold[np.argmin(np.abs(roc.p_miss - roc.p_fa))])
+
+
+def hter(dev: ScoreSource, source: ScoreSource) -> float:
+    """Half total error rate, ``(Pmiss + Pfa) / 2``, at the EER threshold of development data.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.hter(lk.Scores([1.0, 2.0], [-1.0, 0.0]), lk.Scores([0.5, 3.0], [-2.0, 1.5]))
+    0.5
+    """
+    return error_rate_at(source, eer_threshold(dev))
+
+
+def error_rate_at(source: ScoreSource, threshold: float) -> float:
+    """Mean of Pmiss and Pfa at a threshold."""
+    losses = losses_at(source, thresholds=[threshold])
+    return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0

@@ -1,0 +1,223 @@
+"""evaluate(): all numbers and curves of a set of trials in two passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit.core.counts import count_on
+from llrkit.core.density import DensityGrid
+from llrkit.core.grid import Grid, collect_again, require_both_classes
+from llrkit.core.hull import pav_blocks
+from llrkit.core.losses import LossSums
+from llrkit.core.moments import Moments
+from llrkit.core.special import LN2
+from llrkit.core.summary import Both, Grouped, both, split_by
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.metrics import curves, detection
+from llrkit.metrics.evaluation import (
+    Evaluation,
+    EvaluationSummaries,
+    FixedThreshold,
+    PointResult,
+    PrimaryResult,
+)
+from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
+from llrkit.scores import Scores, ScoreSource
+from llrkit.theory.points import OperatingPoint, preset
+
+_TIPPETT_POINTS = 1001
+
+
+def evaluate(
+    source: ScoreSource,
+    points: Sequence[OperatingPoint | str] = ("sre08", "sre10"),
+    *,
+    by: str | None = None,
+    threshold_from: ScoreSource | None = None,
+    ece: bool = False,
+    allow_unconfirmed: bool = False,
+) -> Evaluation:
+    """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
+
+    Parameters
+    ----------
+    source
+        Scores, trials, or any other score source.
+    points
+        Operating points, as objects or names of presets. A preset that averages several points also
+        gives a primary cost.
+    by
+        Name of a column: each of its values is evaluated as well (``.groups``).
+    threshold_from
+        Development trials whose equal-error threshold is applied to these (half total error rate).
+    ece
+        Also compute the ECE curve (one more pass).
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
+    >>> print(f"EER {result.eer:.4f}, Cllr {result.cllr:.4f}, of it calibration {result.cllr_cal:.4f}")
+    EER 0.2308, Cllr 0.7140, of it calibration 0.1786
+    >>> result.points[0].act_dcf
+    0.75
+    """
+    if isinstance(points, (str, OperatingPoint)):
+        points = (points,)
+    asked = _resolve(points, allow_unconfirmed)
+    moments, grid = source.reduce(both(Moments.of, Grid.of))
+    grid = collect_again(source, grid)
+    result = _finish(moments, source.reduce(_second_pass(moments, grid, asked)), asked)
+    groups, skipped = _evaluate_groups(source, by, asked) if by is not None else ({}, {})
+    return replace(
+        result,
+        fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
+        groups=MappingProxyType(groups),
+        skipped_groups=MappingProxyType(skipped),
+        ece=curves.cross_entropy_curve(source, result.summaries.blocks) if ece else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The operating points to report, and which of them each averaged cost takes."""
+
+    points: tuple[OperatingPoint, ...]
+    primaries: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def _resolve(points: Sequence[OperatingPoint | str], allow_unconfirmed: bool) -> _Asked:
+    flat: list[OperatingPoint] = []
+    primaries = []
+    for point in points:
+        if isinstance(point, OperatingPoint):
+            flat.append(point)
+            continue
+        found = preset(point, allow_unconfirmed=allow_unconfirmed)
+        if found.averages:
+            primaries.append((found.name, tuple(range(len(flat), len(flat) + len(found.points)))))
+        flat.extend(found.points)
+    return _Asked(tuple(flat), tuple(primaries))
+
+
+def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
+    low, high = moments.extremes
+    if not low <= high:  # no finite score at all
+        low = high = 0.0
+    tippett = np.linspace(low, high, _TIPPETT_POINTS - 1)
+    tippett = np.insert(tippett, np.searchsorted(tippett, 0.0), 0.0)
+    bayes = [point.threshold for point in asked.points]
+    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, tippett, bayes])
+    return both(count_on(grid), LossSums.at(thresholds=thresholds), DensityGrid.between(low, high))
+
+
+def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
+    counts, losses, density = second
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    bins = counts.bins()
+    blocks = pav_blocks(bins)
+    n_odds = len(curves.BAYES_LOG_ODDS)
+    at_points = losses.at_some(n_odds + _TIPPETT_POINTS, None)
+    points = tuple(
+        PointResult(
+            point,
+            min_dcf=detection.min_dcf_from_blocks(blocks, point),
+            act_dcf=point.cost(float(p_miss), float(p_fa)),
+            p_miss=float(p_miss),
+            p_fa=float(p_fa),
+        )
+        for point, p_miss, p_fa in zip(asked.points, at_points.p_miss, at_points.p_fa, strict=True)
+    )
+    primaries = tuple(
+        PrimaryResult(
+            name,
+            min=float(np.mean([points[i].min_dcf for i in members])),
+            act=float(np.mean([points[i].act_dcf for i in members])),
+        )
+        for name, members in asked.primaries
+    )
+    return Evaluation(
+        n_target=int(counts.n_target),
+        n_nontarget=int(counts.n_nontarget),
+        eer=detection.eer_from_blocks(blocks),
+        eer_roc=detection.eer_roc_from_bins(bins),
+        auc=detection.auc_from_bins(bins),
+        cllr=float(cross_entropy_from_losses(losses)[0] / LN2),
+        min_cllr=detection.min_cllr_from_blocks(blocks),
+        prbep=detection.prbep_from_blocks(blocks),
+        points=points,
+        primaries=primaries,
+        moments=moments,
+        summaries=EvaluationSummaries(
+            bins,
+            blocks,
+            at_log_odds=losses.at_some(0, n_odds),
+            at_llrs=losses.at_some(n_odds, n_odds + _TIPPETT_POINTS),
+            density=density,
+        ),
+    )
+
+
+def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
+    threshold = eer_threshold(dev)
+    losses = losses_at(source, thresholds=[threshold])
+    return FixedThreshold(threshold, float(losses.p_miss[0]), float(losses.p_fa[0]))
+
+
+def _evaluate_groups(
+    source: ScoreSource, by: str, asked: _Asked
+) -> tuple[dict[str, Evaluation], dict[str, str]]:
+    """Evaluate every value of a column, still in two passes (a third if some group's grid was dropped)."""
+    wide = source.with_columns(by)
+    first = wide.reduce(_each(by, lambda _key, part: both(Moments.of, Grid.of)(part))).parts
+    usable, skipped = {}, {}
+    for key, (moments, grid) in first.items():
+        try:
+            require_both_classes(grid.n_target, grid.n_nontarget)
+            usable[key] = (moments, grid)
+        except EmptyClassError as error:
+            skipped[str(key)] = str(error)
+    for key, (moments, grid) in usable.items():
+        if grid.points is None:
+            usable[key] = (moments, collect_again(_OneGroup(wide, by, key), grid))
+    second = {key: _second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
+    if not second:
+        return {}, skipped
+    parts = wide.reduce(_each(by, lambda key, part: second[key](part) if key in second else None)).parts
+    groups = {str(key): _finish(usable[key][0], parts[key], asked) for key in usable}
+    return groups, skipped
+
+
+def _each(column: str, summarise: Any) -> Any:
+    def make(chunk: Scores) -> Grouped:
+        parts = {key: summarise(key, part) for key, part in split_by(chunk, column).items()}
+        return Grouped({key: part for key, part in parts.items() if part is not None})
+
+    return make
+
+
+@dataclass(frozen=True)
+class _OneGroup:
+    """The trials of one value of a column, as a source."""
+
+    source: ScoreSource
+    column: str
+    key: Any
+
+    def reduce(self, summarise: Any) -> Any:
+        parts = self.source.reduce(
+            _each(self.column, lambda key, part: summarise(part) if key == self.key else None)
+        )
+        if self.key not in parts.parts:
+            raise InputError(f"there are no trials with {self.column} = {self.key!r}")
+        return parts.parts[self.key]
+
+    def with_columns(self, *names: str) -> _OneGroup:
+        return _OneGroup(self.source.with_columns(self.column, *names), self.column, self.key)

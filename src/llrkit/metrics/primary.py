@@ -1,0 +1,180 @@
+"""Costs that average several operating points, with known non-targets and equalised partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.counts import TrialCounts, count_on
+from llrkit.core.grid import Grid, collect_again, require_both_classes
+from llrkit.core.hull import pav_blocks
+from llrkit.core.losses import LossSums
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import Grouped, grouped
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.metrics.detection import min_dcf_from_blocks
+from llrkit.scores import ScoreSource
+from llrkit.theory.points import Preset, preset
+
+
+def c_primary(
+    source: ScoreSource,
+    evaluation: str,
+    *,
+    actual: bool = True,
+    known: str | None = None,
+    p_known: float | None = None,
+    partition: str | None = None,
+    allow_unconfirmed: bool = False,
+) -> float:
+    """Primary cost of a NIST evaluation: the mean of normalised DCFs at its operating points.
+
+    Parameters
+    ----------
+    evaluation
+        Name of a preset: "sre12", "sre16", "sre21", ... A preset with one point is that point.
+    actual
+        At the Bayes thresholds (default) or at the best thresholds (``False``).
+    known
+        Name of a column that is true (or 1) for non-target trials of known impostors. Pfa is then
+        ``p_known Pfa_known + (1 - p_known) Pfa_unknown`` as in SRE12.
+    p_known
+        The share of known impostors; by default the preset's.
+    partition
+        Name of a column whose values are given equal weight in each class, as NIST does from SRE16 on.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.c_primary(lk.Scores([0.0], [0.0]), "sre12")
+    1.0
+    """
+    found = preset(evaluation, allow_unconfirmed=allow_unconfirmed)
+    if known is not None and partition is not None:
+        raise InputError("give either known or partition, not both")
+    if known is not None:
+        weights = _known_weights(found, p_known)
+        return _weighted_cost(source, found, actual, known, weights)
+    if p_known is not None:
+        raise InputError("p_known needs the name of the column that marks known non-targets (known=...)")
+    if partition is not None:
+        return _weighted_cost(source, found, actual, partition, _equal_weights)
+    if actual:
+        losses = source.reduce(LossSums.at(thresholds=[point.threshold for point in found.points]))
+        return _actual(found, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)])
+    return _minimum(found, source.reduce(count_on(_grid(source))))
+
+
+GroupWeights = Callable[[dict[object, tuple[float, float]]], dict[object, tuple[float, float]]]
+
+
+def _grid(source: ScoreSource) -> Grid:
+    return collect_again(source, source.reduce(Grid.of))
+
+
+def _weighted_cost(
+    source: ScoreSource, found: Preset, actual: bool, column: str, weights_of: GroupWeights
+) -> float:
+    """The cost with every group of a column weighted; the weights follow from the class counts."""
+    wide = source.with_columns(column)
+    if actual:
+        thresholds = [point.threshold for point in found.points]
+        parts = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).parts
+        weights = weights_of({key: (part.n_target, part.n_nontarget) for key, part in parts.items()})
+        rows = [
+            (part.n_target * wt, part.n_nontarget * wn, part.n_miss * wt, part.n_fa * wn)
+            for part, (wt, wn) in ((parts[key], weights[key]) for key in parts)
+        ]
+        return _actual(found, rows)
+    counts: Grouped = wide.reduce(grouped(count_on(_grid(source)), column))
+    weights = weights_of({key: (part.n_target, part.n_nontarget) for key, part in counts.parts.items()})
+    total: TrialCounts | None = None
+    for key, part in counts.parts.items():
+        weighted = part.weighted(*weights[key])
+        total = weighted if total is None else total + weighted
+    if total is None:
+        raise EmptyClassError("there are no trials")
+    return _minimum(found, total)
+
+
+def _actual(
+    found: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
+) -> float:
+    n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
+    require_both_classes(n_target, n_nontarget)
+    p_miss = np.sum([row[2] for row in rows], axis=0) / n_target
+    p_fa = np.sum([row[3] for row in rows], axis=0) / n_nontarget
+    costs = [point.cost(float(m), float(f)) for point, m, f in zip(found.points, p_miss, p_fa, strict=True)]
+    return float(np.mean(costs))
+
+
+def _minimum(found: Preset, counts: TrialCounts) -> float:
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    blocks = pav_blocks(counts.bins())
+    return float(np.mean([min_dcf_from_blocks(blocks, point) for point in found.points]))
+
+
+def _known_weights(found: Preset, p_known: float | None) -> GroupWeights:
+    share = found.p_known if p_known is None else p_known
+    if share is None or not 0.0 <= share <= 1.0:
+        raise InputError(f"{found.name}: p_known must be given, between 0 and 1; got {p_known!r}")
+
+    def weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
+        n_known = sum(n for key, (_, n) in sizes.items() if _is_true(key))
+        n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_true(key))
+        if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
+            missing = "known" if n_known == 0 else "unknown"
+            raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
+        return {key: (1.0, share / n_known if _is_true(key) else (1.0 - share) / n_unknown) for key in sizes}
+
+    return weights
+
+
+def _is_true(value: object) -> bool:
+    text = str(value).strip().lower()
+    if text in ("1", "1.0", "true", "known", "yes"):
+        return True
+    if text in ("0", "0.0", "false", "unknown", "no"):
+        return False
+    raise InputError(f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}")
+
+
+def _equal_weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
+    largest = [max(size[side] for size in sizes.values()) for side in (0, 1)]
+    return {
+        key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
+        for key, size in sizes.items()
+    }
+
+
+def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
+    """LLRs against "another enrolled speaker or an unknown one", from LLRs against "unknown".
+
+    ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
+    the last axis, computed in the log domain.
+
+    Examples
+    --------
+    >>> compound_llr([2.0, -1.0, -3.0], p_known=0.0)
+    array([ 2., -1., -3.])
+    """
+    x = np.asarray(llr, dtype=np.float64)
+    if x.ndim == 0 or x.shape[-1] < 2:
+        raise InputError(
+            f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
+        )
+    if np.isnan(x).any():
+        raise InputError("compound_llr: an LLR is NaN")
+    if not 0.0 <= p_known <= 1.0:
+        raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
+    n = x.shape[-1]
+    # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
+    others = np.broadcast_to(x[..., None, :], (*x.shape, n))[..., ~np.eye(n, dtype=bool)].reshape(
+        *x.shape, n - 1
+    )
+    with np.errstate(divide="ignore"):  # log(0) = -inf drops that term
+        log_known = np.log(p_known) - np.log(n - 1) + np.logaddexp.reduce(others, axis=-1)
+        log_unknown = np.log1p(-p_known)
+    return np.asarray(x - np.logaddexp(log_known, log_unknown))

@@ -1,0 +1,99 @@
+"""An evaluation in words: one sentence, a table for terminals, a table for notebooks."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llrkit.metrics.evaluation import Evaluation
+
+
+def percent(rate: float, digits: int = 2) -> str:
+    """A rate as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.0285)
+    '2.85 %'
+    """
+    return f"{100 * rate:.{digits}f} %"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for a table; infinities spelled out.
+
+    Examples
+    --------
+    >>> number(0.37512), number(float("inf"))
+    ('0.3751', 'inf')
+    """
+    return f"{value:.{digits}f}" if math.isfinite(value) else str(value)
+
+
+def sentence(result: Evaluation) -> str:
+    """What the numbers mean: how much is lost to discrimination, how much to calibration."""
+    if math.isinf(result.cllr):
+        return (
+            "Cllr is infinite: at least one trial has an infinite LLR for the wrong side, "
+            "which no amount of good LLRs can make up for."
+        )
+    lost = f"Of Cllr = {result.cllr:.3f} bits, {result.min_cllr:.3f} are lost to discrimination"
+    share = f"{100 * result.cllr_cal / result.cllr:.0f} %" if result.cllr > 0 else "0 %"
+    lost += f" and {result.cllr_cal:.3f} ({share}) to calibration"
+    if result.eer >= 0.5:
+        verdict = "the scores do not separate the classes at all: is a higher score really more target-like?"
+    elif result.cllr >= 1.0:
+        verdict = "read as LLRs these scores are worse than saying nothing (Cllr = 1): calibrate them first"
+    elif result.cllr_cal <= 0.05 * result.cllr + 0.002:
+        verdict = "the scores can be read as LLRs as they are"
+    elif result.cllr_cal <= 0.2 * result.cllr:
+        verdict = "calibration would still help a little"
+    else:
+        verdict = "a good part of the information is lost by the scale or offset: calibrate them"
+    return f"{lost}; {verdict}."
+
+
+def rows(result: Evaluation) -> list[tuple[str, str, str]]:
+    """The table: name, value, and what it is."""
+    table = [
+        ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target"),
+        ("EER", percent(result.eer), "ROC convex hull"),
+        ("EER (ROC)", percent(result.eer_roc), "interpolated ROC"),
+        ("AUC", number(result.auc, 5), ""),
+        ("Cllr", number(result.cllr), "bits"),
+        ("min Cllr", number(result.min_cllr), "discrimination loss"),
+        ("Cllr - min", number(result.cllr_cal), "calibration loss"),
+        ("DET slope", number(result.det_slope.slope, 2), "-1 for calibrated Gaussian LLRs"),
+    ]
+    for point in result.points:
+        table.append((f"min DCF {point.point.name}", number(point.min_dcf), "best threshold"))
+        threshold = f"threshold {point.point.threshold:.3f}"
+        table.append((f"act DCF {point.point.name}", number(point.act_dcf), threshold))
+    for primary in result.primaries:
+        table.append((f"min C_primary {primary.name}", number(primary.min), "mean of its points"))
+        table.append((f"act C_primary {primary.name}", number(primary.act), "mean of its points"))
+    if result.fixed is not None:
+        note = f"threshold {result.fixed.threshold:.4f} from development data"
+        table.append(("HTER", percent(result.fixed.hter), note))
+    return table
+
+
+def plain_table(result: Evaluation) -> str:
+    """The table as aligned text, ending with the sentence."""
+    table = rows(result)
+    first = max(len(row[0]) for row in table)
+    second = max(len(row[1]) for row in table)
+    lines = [f"{name:<{first}}  {value:>{second}}  {note}".rstrip() for name, value, note in table]
+    return "\n".join([*lines, "", sentence(result)])
+
+
+def html_table(result: Evaluation) -> str:
+    """The table for a notebook."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        f"<td style='text-align:right'>{escape(value)}</td><td style='text-align:left'>{escape(note)}</td></tr>"
+        for name, value, note in rows(result)
+    )
+    return f"<table>{body}</table><p>{escape(sentence(result))}</p>"

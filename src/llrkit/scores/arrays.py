@@ -1,0 +1,231 @@
+"""Scores in memory: two arrays, and what else is known of each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
+from llrkit.scores.labels import target_mask
+from llrkit.scores.source import S, reduce_chunks
+
+Array = npt.NDArray[Any]
+
+SMALLEST_CHUNK = 1 << 17  # one megabyte of float64: sorted inside the cache of one core
+LARGEST_CHUNK = 1 << 22
+
+
+class Scores:
+    """Target and non-target scores, higher meaning more target-like.
+
+    Parameters
+    ----------
+    target, nontarget
+        Scores of one system, shape ``(n,)``, or of K systems on the same trials, shape ``(n, K)``: lists,
+        NumPy arrays, pandas or polars columns. float32 and float64 are used as they are, without a copy.
+    columns
+        What else is known of each trial: name -> (values of the targets, values of the non-targets).
+    categories
+        For a column of integer codes: name -> the values the codes stand for.
+
+    A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarises.
+
+    Examples
+    --------
+    >>> scores = Scores([2.0, 3.5], [-1.0, 0.5, -2.0])
+    >>> scores
+    Scores(2 target, 3 nontarget trials)
+    >>> Scores([1.0], [])
+    Traceback (most recent call last):
+    llrkit.errors.EmptyClassError: there are no nontarget trials; both classes need at least one
+    """
+
+    target: Array
+    nontarget: Array
+    columns: Mapping[str, tuple[Array, Array]]
+    categories: Mapping[str, tuple[Any, ...]]
+
+    def __init__(
+        self,
+        target: Any,
+        nontarget: Any,
+        columns: Mapping[str, tuple[Any, Any]] | None = None,
+        *,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.target = _score_array(target, "target scores")
+        self.nontarget = _score_array(nontarget, "nontarget scores")
+        if self.target.shape[1:] != self.nontarget.shape[1:]:
+            raise InputError(
+                f"target scores have shape {self.target.shape}, nontarget scores {self.nontarget.shape}: "
+                "both must hold the same number of systems"
+            )
+        for name, array in (("target", self.target), ("nontarget", self.nontarget)):
+            if len(array) == 0:
+                raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
+            _refuse_nan(array, f"{name} scores")
+        self.columns = {
+            name: (_column(values[0], self.target, name), _column(values[1], self.nontarget, name))
+            for name, values in (columns or {}).items()
+        }
+        self.categories = {name: tuple(values) for name, values in (categories or {}).items()}
+
+    @classmethod
+    def from_labels(
+        cls,
+        scores: Any,
+        is_target: Any,
+        columns: Mapping[str, Any] | None = None,
+        *,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Scores:
+        """Split one array of scores by labels (bool, 0/1, -1/1, or the usual words).
+
+        Examples
+        --------
+        >>> Scores.from_labels([0.1, 2.0, 1.5], [0, 1, 1])
+        Scores(2 target, 1 nontarget trials)
+        """
+        values = _score_array(scores, "scores")
+        mask = target_mask(is_target)
+        if len(mask) != len(values):
+            raise InputError(f"{len(values)} scores but {len(mask)} labels")
+        _refuse_nan(values, "scores")
+        split = {
+            name: (np.asarray(column)[mask], np.asarray(column)[~mask])
+            for name, column in (columns or {}).items()
+        }
+        return cls(values[mask], values[~mask], split, categories=categories)
+
+    @classmethod
+    def part(
+        cls,
+        target: Array,
+        nontarget: Array,
+        columns: Mapping[str, tuple[Array, Array]] | None = None,
+        categories: Mapping[str, tuple[Any, ...]] | None = None,
+    ) -> Scores:
+        """A chunk made by a source: arrays already checked, either class may be empty."""
+        made = cls.__new__(cls)
+        made.target, made.nontarget = target, nontarget
+        made.columns, made.categories = columns or {}, categories or {}
+        return made
+
+    @property
+    def n_target(self) -> int:
+        """Number of target trials."""
+        return len(self.target)
+
+    @property
+    def n_nontarget(self) -> int:
+        """Number of non-target trials."""
+        return len(self.nontarget)
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems that scored each trial."""
+        return 1 if self.target.ndim == 1 else int(self.target.shape[1])
+
+    @cached_property
+    def sorted_target(self) -> npt.NDArray[np.float64]:
+        """Target scores in ascending order, as float64."""
+        return _sorted(self.target)
+
+    @cached_property
+    def sorted_nontarget(self) -> npt.NDArray[np.float64]:
+        """Non-target scores in ascending order, as float64."""
+        return _sorted(self.nontarget)
+
+    def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
+        """Summarise every chunk in a pool of threads and merge the summaries."""
+        return reduce_chunks(self.chunks(), summarise, threads=threads)
+
+    def with_columns(self, *names: str) -> Scores:
+        """The same scores carrying only these columns; a missing one is an error.
+
+        Examples
+        --------
+        >>> Scores([1.0], [0.0], {"room": ([1], [2])}).with_columns("noise")
+        Traceback (most recent call last):
+        llrkit.errors.UnknownNameError: there is no column 'noise'; there are: room
+        """
+        for name in names:
+            if name not in self.columns:
+                there = ", ".join(self.columns) or "none"
+                raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
+        return Scores.part(
+            self.target, self.nontarget, {name: self.columns[name] for name in names}, self.categories
+        )
+
+    def chunks(self, size: int | None = None) -> Iterator[Scores]:
+        """Cut both classes into the same number of consecutive pieces."""
+        if size is None:
+            # A chunk much shorter than the grid of thresholds would make the grid the cost of each chunk.
+            smaller = min(self.n_target, self.n_nontarget)
+            size = min(max(SMALLEST_CHUNK, smaller), LARGEST_CHUNK)
+        pieces = max(1, -(-max(self.n_target, self.n_nontarget) // size))
+        for i in range(pieces):
+            t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
+            n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
+            columns = {name: (values[0][t], values[1][n]) for name, values in self.columns.items()}
+            yield Scores.part(self.target[t], self.nontarget[n], columns, self.categories)
+
+    def __repr__(self) -> str:
+        systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
+        return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
+
+
+def _sorted(values: Array) -> npt.NDArray[np.float64]:
+    if values.ndim != 1:
+        raise InputError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
+    # float32 sorts twice as fast and its order survives the conversion.
+    return np.sort(values).astype(np.float64, copy=False)
+
+
+def _score_array(values: Any, what: str) -> Array:
+    array = np.asarray(values)
+    if array.dtype == object or array.dtype.kind in "USOcmM":
+        array = _from_objects(array, what)
+    elif array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    return _read_only(array)
+
+
+def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
+    converted = np.empty(array.shape, dtype=np.float64)
+    for index, value in np.ndenumerate(array):
+        try:
+            converted[index] = np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            place = index[0] if len(index) == 1 else index
+            raise InputError(f"{what}: {value!r} at index {place} is not a number") from None
+    return converted
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _refuse_nan(array: Array, what: str) -> None:
+    # min() hands a NaN through and needs no temporary array
+    if len(array) and np.isnan(array.min()):
+        where = np.argwhere(np.isnan(array))[0]
+        place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
+        raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
+
+
+def _column(values: Any, scores: Array, name: str) -> Array:
+    array = np.asarray(values)
+    if array.shape[:1] != scores.shape[:1]:
+        raise InputError(f"column {name!r} has {array.shape[0]} values for {scores.shape[0]} trials")
+    return _read_only(array)

@@ -1,0 +1,91 @@
+"""What a score source is, and how summaries of its chunks are merged by a pool of threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.scores.arrays import Scores
+
+
+class Summary(Protocol):
+    """What is known of some trials; summaries of parts add up to the summary of the whole."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """Merge with the summary of other trials."""
+        ...
+
+    def __mul__(self, weight: float, /) -> Self:
+        """Count every trial ``weight`` times."""
+        ...
+
+
+S = TypeVar("S", bound=Summary)
+
+
+class ScoreSource(Protocol):
+    """Anything that can summarise its trials: arrays, a table, files, a cluster."""
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Summarise every chunk and merge the summaries."""
+        ...
+
+    def with_columns(self, *names: str) -> ScoreSource:
+        """The same trials, each chunk carrying these columns beside the scores."""
+        ...
+
+
+def thread_count(threads: int | None = None) -> int:
+    """How many threads to use: the argument, else ``LLRKIT_THREADS``, else the cores we may run on.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    """
+    if threads is None:
+        text = os.environ.get("LLRKIT_THREADS", "")
+        if not text:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if not text.isdecimal():
+            raise InputError(f"LLRKIT_THREADS must be a positive whole number, got {text!r}")
+        threads = int(text)
+    if threads < 1:
+        raise InputError(f"the number of threads must be at least 1, got {threads}")
+    return threads
+
+
+def reduce_chunks(
+    chunks: Iterable[Scores], summarise: Callable[[Scores], S], *, threads: int | None = None
+) -> S:
+    """Summarise chunks in a pool of threads and merge the summaries in the order of the chunks.
+
+    The merge order never depends on which thread was first, so the answer does not depend on the number
+    of threads. Only a few summaries are alive at a time.
+    """
+    workers = thread_count(threads)
+    total: S | None = None
+    if workers == 1:
+        for chunk in chunks:
+            part = summarise(chunk)
+            total = part if total is None else total + part
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            waiting: deque[Future[S]] = deque()
+            for chunk in chunks:
+                waiting.append(pool.submit(summarise, chunk))
+                if len(waiting) > 2 * workers:
+                    part = waiting.popleft().result()
+                    total = part if total is None else total + part
+            while waiting:
+                part = waiting.popleft().result()
+                total = part if total is None else total + part
+    if total is None:
+        raise InputError("a source without chunks cannot be summarised")
+    return total

@@ -1,0 +1,209 @@
+"""Trials: a table with roles that keeps the order of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
+from llrkit.scores.arrays import Scores
+from llrkit.scores.labels import ACCEPTED, classify_words
+from llrkit.scores.source import S
+
+ROW = "row"
+"""Name under which the row number of each trial can be asked for."""
+
+
+class Trials:
+    """Trials as rows of a polars table; each column has a role or a name.
+
+    Parameters
+    ----------
+    table
+        A polars DataFrame, or anything ``polars.DataFrame`` takes (a dict of columns, a pandas table, ...).
+    score
+        The column with the scores, or several for several systems.
+    label
+        The column that says which trials are targets: bool, 0/1, -1/1 or the usual words.
+    enroll, test
+        The columns with the ids of the two sides, if there are any.
+    origin
+        Where the table came from, for messages; ``first_line`` is the line of the first row there.
+
+    Examples
+    --------
+    >>> trials = Trials({"score": [1.5, -0.5, 0.2], "label": ["tgt", "imp", "imp"], "sex": ["f", "f", "m"]})
+    >>> trials
+    Trials(3 rows: score, label; columns sex)
+    >>> trials.scores()
+    Scores(1 target, 2 nontarget trials)
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        score: str | Sequence[str] = "score",
+        label: str = "label",
+        enroll: str | None = None,
+        test: str | None = None,
+        carried: Sequence[str] = (),
+        origin: str = "",
+        first_line: int | None = None,
+    ) -> None:
+        self.table = table if isinstance(table, pl.DataFrame) else _as_table(table)
+        self.score = (score,) if isinstance(score, str) else tuple(score)
+        self.label, self.enroll, self.test = label, enroll, test
+        self.carried = tuple(carried)
+        self.origin, self.first_line = origin, first_line
+        roles = [*self.score, label, *(name for name in (enroll, test) if name is not None)]
+        for name in (*roles, *(name for name in self.carried if name != ROW)):
+            self._require(name)
+
+    def _require(self, name: str) -> None:
+        if name not in self.table.columns:
+            there = ", ".join(self.table.columns)
+            where = f"{self.origin}: " if self.origin else ""
+            raise UnknownNameError(f"{where}there is no column {name!r}; there are: {there}")
+
+    def _place(self, row: int) -> str:
+        if self.origin and self.first_line is not None:
+            return f"{self.origin}, line {row + self.first_line}"
+        return f"{self.origin}, row {row}" if self.origin else f"row {row}"
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.table.columns)
+
+    def __len__(self) -> int:
+        return self.table.height
+
+    @cached_property
+    def is_target(self) -> npt.NDArray[np.bool_]:
+        """Which rows are targets."""
+        column = self.table[self.label]
+        missing = column.is_null()
+        if missing.any():
+            raise LabelError(f"{self._place(int(missing.arg_max() or 0))}: no label in column {self.label!r}")
+        if column.dtype == pl.Boolean:
+            return column.to_numpy()
+        distinct = column.unique(maintain_order=True).to_list()
+        words = [
+            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            for value in distinct
+        ]
+        meaning = classify_words(words)
+        unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
+        mixed = {"0", "-1"} <= set(words)
+        if unknown or mixed:
+            where = self._place(int((column == unknown[0]).arg_max() or 0)) if unknown else self.label
+            seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
+            raise LabelError(
+                f"{where}: labels in column {self.label!r} are not two classes: saw {seen}; "
+                f"accepted are {ACCEPTED}"
+            )
+        targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
+        return column.is_in(targets).to_numpy()
+
+    @cached_property
+    def score_array(self) -> npt.NDArray[Any]:
+        """Scores in row order, shape (n,) or (n, K)."""
+        arrays = [self._score_column(name) for name in self.score]
+        return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+
+    def _score_column(self, name: str) -> npt.NDArray[Any]:
+        column = self.table[name]
+        if not column.dtype.is_numeric():
+            raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
+        if column.dtype not in (pl.Float32, pl.Float64):
+            column = column.cast(pl.Float64)
+        bad = column.is_null() | column.is_nan()
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            raise NaNScoreError(
+                f"{self._place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
+                "(+-inf is allowed)"
+            )
+        return column.to_numpy()
+
+    def scores(self) -> Scores:
+        """The scores, split by label, with the columns that are carried."""
+        return self._scores
+
+    @cached_property
+    def _scores(self) -> Scores:
+        mask = self.is_target
+        columns: dict[str, Any] = {}
+        categories: dict[str, list[Any]] = {}
+        for name in self.carried:
+            columns[name], values = self._coded(name)
+            if values is not None:
+                categories[name] = values
+        return Scores.from_labels(self.score_array, mask, columns, categories=categories)
+
+    def _coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
+        """A column as numbers: itself if numeric, else codes with the values they stand for."""
+        if name == ROW and ROW not in self.table.columns:
+            return np.arange(self.table.height), None
+        column = self.table[name]
+        if column.dtype.is_numeric() and not column.has_nulls():
+            return column.to_numpy(), None
+        values = column.unique().sort(nulls_last=True).to_list()
+        order = pl.DataFrame({name: pl.Series(values, dtype=column.dtype), "code": np.arange(len(values))})
+        codes = self.table.select(name).join(
+            order, on=name, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return codes["code"].to_numpy(), values
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Summarise every chunk and merge the summaries."""
+        return self._scores.reduce(summarise)
+
+    def with_columns(self, *names: str) -> Trials:
+        """The same trials, each chunk carrying these columns."""
+        return self._replace(self.table, carried=names)
+
+    def by(self, column: str) -> dict[Any, Trials]:
+        """One set of trials for each value of a column, in the order of the values.
+
+        Examples
+        --------
+        >>> trials = Trials({"score": [1, 2], "label": [0, 1], "sex": ["m", "f"]})
+        >>> {sex: len(part) for sex, part in trials.by("sex").items()}
+        {'f': 1, 'm': 1}
+        """
+        self._require(column)
+        parts = self.table.partition_by(column, as_dict=True, maintain_order=True)
+        found = {key[0]: self._replace(part) for key, part in parts.items()}
+        return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0])))
+
+    def _replace(self, table: pl.DataFrame, carried: Sequence[str] | None = None) -> Trials:
+        return Trials(
+            table,
+            score=self.score,
+            label=self.label,
+            enroll=self.enroll,
+            test=self.test,
+            carried=self.carried if carried is None else carried,
+            origin=self.origin,
+            first_line=self.first_line if table is self.table else None,
+        )
+
+    def __repr__(self) -> str:
+        roles = [*self.score, self.label, *(name for name in (self.enroll, self.test) if name)]
+        rest = [name for name in self.table.columns if name not in roles]
+        more = f"; columns {', '.join(rest)}" if rest else ""
+        return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
+
+
+def _as_table(table: Any) -> pl.DataFrame:
+    try:
+        return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None

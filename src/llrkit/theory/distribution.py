@@ -1,0 +1,335 @@
+"""The distribution of an LLR in one class: the interface, the normal, mixtures of normals, mirror images.
+
+``Distribution`` does the bookkeeping once (numbers or arrays in, the same out; infinities; quantiles by
+root finding; sampling by inversion), so a new distribution only says what its density, its two tails and
+its first two moments are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, ndtr, ndtri
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError, NaNScoreError
+
+RNG = np.random.Generator | int | None
+Size = int | tuple[int, ...]
+_LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+def elementwise(
+    f: Callable[[FloatArray], FloatArray], x: npt.ArrayLike, at_minus: float, at_plus: float
+) -> Any:
+    """Apply ``f`` to the finite values of ``x``; a number gives a number, an array an array.
+
+    Examples
+    --------
+    >>> elementwise(np.exp, 0.0, 0.0, np.inf)
+    1.0
+    """
+    values = np.asarray(x, dtype=np.float64)
+    if np.isnan(values).any():
+        first = int(np.flatnonzero(np.isnan(values))[0])
+        raise NaNScoreError(f"value number {first} is NaN; a number or an infinity is accepted")
+    flat = values.ravel()
+    out = np.where(flat > 0, at_plus, at_minus)
+    finite = np.isfinite(flat)
+    if finite.any():
+        out[finite] = f(flat[finite])
+    return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
+
+
+def positive(value: Any, name: str) -> float:
+    """Check that ``value`` is a finite number above zero.
+
+    Examples
+    --------
+    >>> positive(2, "sigma")
+    2.0
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+class Distribution(ABC):
+    """Distribution of the LLR in one class, with the methods of a frozen ``scipy.stats`` distribution.
+
+    All methods take a number or an array. ``cdf(x)`` is ``P(X <= x)`` and ``sf(x)`` is ``P(X > x)``;
+    ``below(x)`` is ``P(X < x)`` and ``at_least(x)`` is ``P(X >= x)``, which differ from them only
+    where there is a point mass.
+
+    Examples
+    --------
+    >>> Normal(0.0, 1.0).ppf([0.0, 0.5])
+    array([-inf,   0.])
+    """
+
+    @abstractmethod
+    def _logpdf(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _cdf(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _sf(self, x: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def mean(self) -> float:
+        """Expected value."""
+
+    @abstractmethod
+    def var(self) -> float:
+        """Variance."""
+
+    def std(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.var()))
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return -np.inf, np.inf
+
+    def logpdf(self, x: npt.ArrayLike) -> Any:
+        """Natural logarithm of the density."""
+        return elementwise(self._logpdf, x, -np.inf, -np.inf)
+
+    def pdf(self, x: npt.ArrayLike) -> Any:
+        """Density; a point mass is not part of it."""
+        return elementwise(lambda v: np.exp(self._logpdf(v)), x, 0.0, 0.0)
+
+    def cdf(self, x: npt.ArrayLike) -> Any:
+        """``P(X <= x)``."""
+        return elementwise(self._cdf, x, 0.0, 1.0)
+
+    def sf(self, x: npt.ArrayLike) -> Any:
+        """``P(X > x)``, accurate also where it is tiny."""
+        return elementwise(self._sf, x, 1.0, 0.0)
+
+    def below(self, x: npt.ArrayLike) -> Any:
+        """``P(X < x)``."""
+        return self.cdf(x)
+
+    def at_least(self, x: npt.ArrayLike) -> Any:
+        """``P(X >= x)``, accurate also where it is tiny."""
+        return self.sf(x)
+
+    def ppf(self, q: npt.ArrayLike) -> Any:
+        """Quantile: the inverse of :meth:`cdf`."""
+        values = np.asarray(q, dtype=np.float64)
+        if not np.all((values >= 0.0) & (values <= 1.0)):
+            raise InputError("a quantile level must lie between 0 and 1")
+        out = np.where(values.ravel() > 0.5, *self.support()[::-1])
+        inside = (values.ravel() > 0.0) & (values.ravel() < 1.0)
+        if inside.any():
+            out[inside] = self._ppf(values.ravel()[inside])
+        return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
+
+    def rvs(self, size: Size = 1, rng: RNG = None) -> FloatArray:
+        """Draw an array of ``size`` independent values with the generator (or seed) ``rng``."""
+        return self._rvs(size, np.random.default_rng(rng))
+
+    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+        # 1 - random() lies in (0, 1], so no draw is the infinite lower end
+        return np.asarray(self.ppf(np.nextafter(1.0 - rng.random(size), 0.0)), dtype=np.float64)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        upper = q > 0.5  # the smaller tail is the one that keeps its digits
+
+        def excess(x: FloatArray) -> FloatArray:
+            return np.where(upper, (1.0 - q) - self._sf(x), self._cdf(x) - q)
+
+        step = np.full(q.shape, max(self.std(), 1e-8))
+        low, high = self.mean() - step, self.mean() + step
+        for _ in range(200):
+            down, up = excess(low) > 0.0, excess(high) < 0.0
+            if not (down.any() or up.any()):
+                break
+            step *= 1.5
+            low, high = np.where(down, low - step, low), np.where(up, high + step, high)
+        x = 0.5 * (low + high)
+        for _ in range(200):  # Newton where it stays inside the bracket, bisection elsewhere
+            f = excess(x)
+            low, high = np.where(f <= 0.0, x, low), np.where(f >= 0.0, x, high)
+            slope = np.exp(np.minimum(self._logpdf(x), 700.0))
+            newton = x - f / np.where(slope > 0.0, slope, np.inf)
+            inside = (newton > low) & (newton < high) & (slope > 0.0)
+            new = np.where(inside, newton, 0.5 * (low + high))
+            moved = np.abs(new - x) > 4e-16 * np.abs(x) + 1e-300
+            x = new
+            if not (moved & (f != 0.0)).any():
+                break
+        return x
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """Normal distribution with location ``loc`` and standard deviation (not variance) ``scale``.
+
+    Examples
+    --------
+    >>> Normal(loc=-2.0, scale=2.0).cdf(-2.0)
+    0.5
+    """
+
+    loc: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        positive(self.scale, "scale")
+
+    def mean(self) -> float:
+        """``loc``."""
+        return self.loc
+
+    def var(self) -> float:
+        """``scale ** 2``."""
+        return self.scale**2
+
+    def _logpdf(self, x: FloatArray) -> FloatArray:
+        constant = float(np.log(self.scale)) + _LOG_ROOT_TWO_PI
+        return -0.5 * ((x - self.loc) / self.scale) ** 2 - constant
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return ndtr((x - self.loc) / self.scale)
+
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return ndtr((self.loc - x) / self.scale)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        return self.loc + self.scale * ndtri(q)
+
+    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+        return rng.normal(self.loc, self.scale, size)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMixture(Distribution):
+    """Mixture of normals, ``sum_i weights_i N(x | locs_i, scales_i)``; a scale of 0 is a point mass.
+
+    ``pdf`` and ``logpdf`` give the density of the part without point masses, which integrates to the
+    share of that part; ``cdf``, ``sf``, ``below``, ``at_least``, ``ppf``, ``rvs`` and moments include them.
+
+    Examples
+    --------
+    >>> half = NormalMixture(np.array([0.5, 0.5]), np.array([0.0, 0.0]), np.array([0.0, 1.0]))
+    >>> half.below(0.0), half.cdf(0.0)
+    (0.25, 0.75)
+    """
+
+    weights: FloatArray
+    locs: FloatArray
+    scales: FloatArray
+
+    def mean(self) -> float:
+        """Weighted mean of the locations."""
+        return float(self.weights @ self.locs)
+
+    def var(self) -> float:
+        """Mean variance of the components plus variance of their means."""
+        return float(self.weights @ (self.scales**2 + (self.locs - self.mean()) ** 2))
+
+    def below(self, x: npt.ArrayLike) -> Any:
+        """``P(X < x)``."""
+        return elementwise(lambda v: self._tail(v, +1.0, strict=True), x, 0.0, 1.0)
+
+    def at_least(self, x: npt.ArrayLike) -> Any:
+        """``P(X >= x)``."""
+        return elementwise(lambda v: self._tail(v, -1.0, strict=False), x, 1.0, 0.0)
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return self._tail(x, +1.0, strict=False)
+
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return self._tail(x, -1.0, strict=True)
+
+    def _tail(self, x: FloatArray, sign: float, *, strict: bool) -> FloatArray:
+        """Mass below (sign +1) or above (sign -1) each x, point masses at x counted unless strict."""
+        atom = self.scales == 0.0
+        out = np.zeros(x.shape)
+        for part in _chunks(x.size, int(np.sum(~atom))):
+            z = sign * (x[part, None] - self.locs[~atom]) / self.scales[~atom]
+            out[part] = ndtr(z) @ self.weights[~atom]
+        if atom.any():
+            gap = sign * (x[:, None] - self.locs[atom])
+            out += (gap > 0.0 if strict else gap >= 0.0) @ self.weights[atom]
+        return np.minimum(out, 1.0)
+
+    def _logpdf(self, x: FloatArray) -> FloatArray:
+        use = (self.scales > 0.0) & (self.weights > 0.0)
+        out = np.full(x.shape, -np.inf)
+        if not use.any():
+            return out
+        constant = np.log(self.weights[use]) - np.log(self.scales[use]) - _LOG_ROOT_TWO_PI
+        for part in _chunks(x.size, int(np.sum(use))):
+            z = (x[part, None] - self.locs[use]) / self.scales[use]
+            out[part] = logsumexp(constant - 0.5 * z * z, axis=1)
+        return out
+
+    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+        which = rng.choice(self.weights.size, size=size, p=self.weights / self.weights.sum())
+        return rng.normal(self.locs[which], self.scales[which])
+
+
+def _chunks(n: int, width: int) -> list[slice]:
+    """Slices of at most about a million pairs, so that memory stays bounded."""
+    step = max(1, 1_000_000 // max(width, 1))
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+@dataclass(frozen=True)
+class Mirrored(Distribution):
+    """Distribution of ``-X`` for ``X`` distributed as ``of``.
+
+    Examples
+    --------
+    >>> Mirrored(Normal(1.0, 2.0)).mean()
+    -1.0
+    """
+
+    of: Distribution
+
+    def mean(self) -> float:
+        """Minus the mean of the original."""
+        return -self.of.mean()
+
+    def var(self) -> float:
+        """Variance of the original."""
+        return self.of.var()
+
+    def support(self) -> tuple[float, float]:
+        """The mirrored support."""
+        low, high = self.of.support()
+        return -high, -low
+
+    def below(self, x: npt.ArrayLike) -> Any:
+        """``P(-X < x)``."""
+        return self.of.sf(-np.asarray(x, dtype=np.float64))
+
+    def at_least(self, x: npt.ArrayLike) -> Any:
+        """``P(-X >= x)``."""
+        return self.of.cdf(-np.asarray(x, dtype=np.float64))
+
+    def _logpdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self.of.logpdf(-x))
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self.of.at_least(-x))
+
+    def _sf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self.of.below(-x))
+
+    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+        return -self.of.rvs(size, rng)

@@ -1,0 +1,165 @@
+"""Mixtures over mu: trials of different difficulty, each with calibrated Gaussian LLRs, stay calibrated."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError
+from llrkit.theory._quadrature import NODES, WEIGHTS, merge_below, refine
+from llrkit.theory.density import Axis, LogDensity
+from llrkit.theory.distribution import NormalMixture
+from llrkit.theory.jfunction import cllr_from_sigma
+from llrkit.theory.pair import CalibratedPair
+
+
+class MuMixture(CalibratedPair):
+    """What finite and continuous mixtures share: ``∫ w(mu) N(x | ±mu, sqrt(2 mu)) dmu``.
+
+    EER and Cllr are the means of those of the components, because all have their EER at 0:
+    ``EER = ∫ w Phi(-sqrt(mu/2)) dmu``, ``Cllr = ∫ w Cllr(mu) dmu``.
+
+    Examples
+    --------
+    >>> MixtureLLR((1.0,), (2.0,)).symmetric
+    True
+    """
+
+    @abstractmethod
+    def _components(self) -> tuple[FloatArray, FloatArray]:
+        """Weights and values of mu; the weights sum to 1."""
+
+    @property
+    def symmetric(self) -> bool:
+        """True."""
+        return True
+
+    @cached_property
+    def target(self) -> NormalMixture:
+        """``∫ w(mu) N(x | mu, sqrt(2 mu)) dmu``."""
+        weights, mu = self._components()
+        return NormalMixture(weights, mu, np.sqrt(2.0 * mu))
+
+    @cached_property
+    def nontarget(self) -> NormalMixture:
+        """``∫ w(mu) N(x | -mu, sqrt(2 mu)) dmu``."""
+        weights, mu = self._components()
+        return NormalMixture(weights, -mu, np.sqrt(2.0 * mu))
+
+    @cached_property
+    def eer(self) -> float:
+        """Mean EER of the components; an uninformative one counts 1/2."""
+        weights, mu = self._components()
+        return float(weights @ ndtr(-np.sqrt(0.5 * mu)))
+
+    @cached_property
+    def cllr(self) -> float:
+        """Mean Cllr of the components; an uninformative one counts 1."""
+        weights, mu = self._components()
+        return float(weights @ np.asarray(cllr_from_sigma(np.sqrt(2.0 * mu))))
+
+
+@dataclass(frozen=True)
+class MixtureLLR(MuMixture):
+    """Finite mixture of calibrated Gaussian pairs, ``sum_i weights_i N(x | ±mu_i, sqrt(2 mu_i))``.
+
+    ``mu = 0`` is allowed: a share of trials that carry no information and get LLR 0. This point mass is
+    not part of ``pdf``, which then integrates to the share of the other trials; it is part of all else.
+
+    Examples
+    --------
+    >>> pair = MixtureLLR(weights=(0.2, 0.5, 0.3), mu=(0.5, 3.0, 9.0))
+    >>> round(pair.eer, 14)
+    0.12195957625386
+    >>> blank = MixtureLLR(weights=(0.5, 0.5), mu=(0.0, 3.0))
+    >>> round(blank.p_fa(0.0) - blank.p_fa(1e-12), 6), blank.point_mass
+    (0.5, 0.5)
+    """
+
+    weights: tuple[float, ...]
+    mu: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        weights, mu = _tuple(self.weights, "weights"), _tuple(self.mu, "mu")
+        if len(weights) != len(mu) or not weights:
+            raise InputError(f"as many weights as values of mu are needed, got {len(weights)} and {len(mu)}")
+        if min(mu) < 0.0 or min(weights) < 0.0:
+            raise InputError("weights and mu must not be negative")
+        if not abs(sum(weights) - 1.0) < 1e-9:
+            raise InputError(f"weights must sum to 1, got {sum(weights)!r}")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "mu", mu)
+
+    @property
+    def point_mass(self) -> float:
+        """Share of trials whose LLR is exactly 0."""
+        return sum(weight for weight, mu in zip(self.weights, self.mu, strict=True) if mu == 0.0)
+
+    def _components(self) -> tuple[FloatArray, FloatArray]:
+        return np.array(self.weights), np.array(self.mu)
+
+
+@dataclass(frozen=True, eq=False)
+class DensityMixtureLLR(MuMixture):
+    """Mixture of calibrated Gaussian pairs over a density of mu, ``∫ w(mu) N(x | ±mu, sqrt(2 mu)) dmu``.
+
+    ``log_weight`` is the vectorised logarithm of ``w``, normalised, on ``support`` within ``[0, inf)``.
+    The integral becomes a sum over some thousand values of ``log mu``, close enough together that the sum
+    over normals is smooth; ``rvs`` draws from that sum.
+
+    Examples
+    --------
+    >>> exponential = DensityMixtureLLR(lambda mu: -mu)
+    >>> round(exponential.eer, 10)  # ∫ e^-mu Phi(-sqrt(mu/2)) dmu = (1 - 1/sqrt 5)/2
+    0.2763932023
+    """
+
+    log_weight: LogDensity
+    support: tuple[float, float] = (0.0, np.inf)
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        low, high = self.support
+        if not 0.0 <= low < high:
+            raise InputError(
+                f"the support of mu must be two ascending numbers from 0 on, got {self.support!r}"
+            )
+        mass = float(np.sum(self._nodes[0]))
+        if not abs(mass - 1.0) < 1e-6:
+            raise InputError(f"w(mu) integrates to {mass:.6g}, not 1, over the support {self.support!r}")
+
+    @cached_property
+    def _nodes(self) -> tuple[FloatArray, FloatArray]:
+        # log mu as the variable: power laws at 0 are smooth in it, and so are the normals
+        low, high = self.support
+        start, stop = np.log(low) if low > 0.0 else -700.0, np.log(high) if high < np.inf else 30.0
+        log_density = Axis((0.0, np.inf)).weighted(self.log_weight)
+
+        def density(s: FloatArray) -> FloatArray:
+            return np.exp(log_density(s))
+
+        panels = refine(density, np.linspace(start, stop, int(np.ceil(2.0 * (stop - start))) + 1))
+        keep = panels.mass > 1e-18
+        half = 0.5 * (panels.right - panels.left)[keep, None]
+        s = (panels.left[keep, None] + half * (1.0 + NODES)).ravel()
+        return merge_below((half * WEIGHTS).ravel() * density(s), np.exp(s))
+
+    def _components(self) -> tuple[FloatArray, FloatArray]:
+        return self._nodes
+
+
+def _tuple(values: Sequence[float], name: str) -> tuple[float, ...]:
+    try:
+        out = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if not np.all(np.isfinite(out)):
+        raise InputError(f"{name} must be finite, got {values!r}")
+    return out

@@ -1,0 +1,108 @@
+"""Probabilities, odds and likelihood ratios: Bayes' rule in the log-odds domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray, logit, probability, sigmoid
+from llrkit.errors import InputError
+
+
+def log_odds(p: npt.ArrayLike) -> Any:
+    """Log-odds of a probability, ``log(p / (1 - p))`` in nats; infinite at 0 and 1.
+
+    Examples
+    --------
+    >>> log_odds(0.5), round(log_odds(0.01), 6)
+    (0.0, -4.59512)
+    """
+    return _plain(logit(_probabilities(p)))
+
+
+def probability_from_log_odds(x: npt.ArrayLike) -> Any:
+    """Probability with given log-odds, ``1 / (1 + e^-x)``.
+
+    Examples
+    --------
+    >>> round(probability_from_log_odds(log_odds(0.3)), 15)
+    0.3
+    """
+    return _plain(sigmoid(x))
+
+
+def posterior(llr: npt.ArrayLike, prior: float) -> Any:
+    """Posterior probability of a target, ``P r / (P r + 1 - P) = sigmoid(llr + logit P)``.
+
+    The likelihood ratio is sufficient: whatever was observed, its LLR and the prior are all that matters.
+
+    Examples
+    --------
+    >>> posterior(np.log(99.0), 0.01)
+    0.5
+    """
+    return _plain(sigmoid(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior"))))
+
+
+def llr_from_posterior(p: npt.ArrayLike, prior: float) -> Any:
+    """LLR in nats that takes a prior to a posterior, ``logit p - logit P``; the inverse of :func:`posterior`.
+
+    Examples
+    --------
+    >>> round(llr_from_posterior(0.5, 0.01), 12)  # log 99
+    4.595119850135
+    """
+    return _plain(logit(_probabilities(p)) - log_odds(probability(prior, "prior")))
+
+
+def posterior_log_odds(llr: npt.ArrayLike, prior: float) -> Any:
+    """Posterior log-odds, the odds form of Bayes' rule: ``llr + logit P``.
+
+    Examples
+    --------
+    >>> posterior_log_odds(2.0, 0.5)
+    2.0
+    """
+    return _plain(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
+
+
+def other_class_density(
+    logpdf: Callable[[FloatArray], npt.ArrayLike], *, given: str = "nontarget"
+) -> Callable[[npt.ArrayLike], Any]:
+    """Log density of a calibrated LLR in the other class: ``e(x) = e^x d(x)``.
+
+    Parameters
+    ----------
+    logpdf : log density of the LLR in one class
+    given : that class, "nontarget" or "target"
+
+    Examples
+    --------
+    >>> from llrkit.theory import GaussianLLR
+    >>> pair = GaussianLLR(2.0)
+    >>> round(other_class_density(pair.nontarget.logpdf)(0.7) - pair.target.logpdf(0.7), 12)
+    0.0
+    """
+    if given not in ("nontarget", "target"):
+        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
+    sign = 1.0 if given == "nontarget" else -1.0
+
+    def other(x: npt.ArrayLike) -> Any:
+        values = np.asarray(x, dtype=np.float64)
+        return _plain(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
+
+    return other
+
+
+def _probabilities(p: npt.ArrayLike) -> FloatArray:
+    values = np.asarray(p, dtype=np.float64)
+    if not np.all((values >= 0.0) & (values <= 1.0)):
+        raise InputError(f"a probability must lie between 0 and 1, got {p!r}")
+    return values
+
+
+def _plain(values: Any) -> Any:
+    return float(values) if np.ndim(values) == 0 else values

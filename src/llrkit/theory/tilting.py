@@ -1,0 +1,143 @@
+"""A calibrated pair out of any density: shift it, and tilt it by e^x to get its partner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError
+from llrkit.theory._quadrature import refine
+from llrkit.theory.density import Axis, DensityDistribution, LogDensity
+from llrkit.theory.pair import CalibratedPair
+
+
+@runtime_checkable
+class HasLogpdf(Protocol):
+    """What :func:`tilt` needs of a distribution object; frozen ``scipy.stats`` distributions have it.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> isinstance(stats.norm(), HasLogpdf)
+    True
+    """
+
+    def logpdf(self, x: FloatArray, /) -> Any:
+        """Log density."""
+
+    def support(self) -> tuple[Any, Any]:
+        """Smallest and largest possible value."""
+
+    def ppf(self, q: float, /) -> Any:
+        """Quantile."""
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedLLR(CalibratedPair):
+    """The calibrated pair ``d(x) = q(x + log M)``, ``e(x) = e^x d(x)`` with ``M = ∫ e^y q(y) dy``.
+
+    Made by :func:`tilt`; ``log_m1`` is ``log M``, the shift that calibrates ``q``.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> round(tilt(stats.norm(0.0, 2.0)).log_m1, 10)
+    2.0
+    """
+
+    log_density: LogDensity
+    axis: Axis
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _ = self.nontarget, self.target  # both must exist
+
+    @cached_property
+    def log_m1(self) -> float:
+        """Logarithm of the moment generating function of the given density at 1."""
+        exponent = self.axis.weighted(lambda y: np.asarray(self.log_density(y)) + y)
+        edges = self.axis.edges
+        grid = exponent(np.linspace(edges[0], edges[-1], 16 * edges.size))
+        peak = float(np.max(grid))
+        if not self.axis.kind[1] and not grid[-1] < peak - 60.0:
+            raise InputError(
+                "M(1) = ∫ e^x q(x) dx is infinite: the upper tail of the density does not fall faster than "
+                "e^-x, so no calibrated pair has it as its non-target side; a lighter upper tail is accepted"
+            )
+        return peak + float(np.log(np.sum(refine(lambda u: np.exp(exponent(u) - peak), edges).mass)))
+
+    @cached_property
+    def nontarget(self) -> DensityDistribution:
+        """The given density, shifted by ``-log_m1``."""
+        return DensityDistribution(lambda x: np.asarray(self.log_density(x + self.log_m1)), self._shifted)
+
+    @cached_property
+    def target(self) -> DensityDistribution:
+        """Its exponential tilt, ``e^x`` times the non-target density."""
+        return DensityDistribution(lambda x: x + np.asarray(self.log_density(x + self.log_m1)), self._shifted)
+
+    @property
+    def _shifted(self) -> Axis:
+        low, high = self.axis.support
+        return replace(
+            self.axis, support=(low - self.log_m1, high - self.log_m1), center=self.axis.center - self.log_m1
+        )
+
+
+def tilt(
+    density: HasLogpdf | Callable[[FloatArray], npt.ArrayLike],
+    *,
+    support: tuple[float, float] | None = None,
+    center: float | None = None,
+    scale: float | None = None,
+) -> TiltedLLR:
+    """Make a calibrated pair whose non-target LLRs have the shape of a given density.
+
+    Any density ``q`` with finite ``M(1) = ∫ e^x q(x) dx`` becomes the non-target density of a calibrated
+    LLR after a shift by ``-log M(1)``; its partner is ``e^x`` times it.
+
+    Parameters
+    ----------
+    density : frozen scipy.stats distribution, or vectorised log density
+    support : two numbers, by default those of the distribution, or the whole line
+    center, scale : where and how wide the density is, by default its median and half its interquartile
+        range, or 0 and 1; needed for a callable only if it lives far from 0 or is narrow
+
+    Raises
+    ------
+    InputError
+        If ``M(1)`` is infinite, or the density does not integrate to 1.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> pair = tilt(stats.laplace(scale=0.5))
+    >>> round(pair.log_m1, 10)  # log(4/3)
+    0.2876820725
+    >>> round(pair.log_ratio(1.5), 10)
+    1.5
+    >>> tilt(stats.t(5))
+    Traceback (most recent call last):
+    llrkit.errors.InputError: M(1) = ∫ e^x q(x) dx is infinite: the upper tail of the density ...
+    """
+    if isinstance(density, HasLogpdf):
+        log_density: Callable[[FloatArray], npt.ArrayLike] = density.logpdf
+        support = support or (float(density.support()[0]), float(density.support()[1]))
+        if center is None:
+            center = float(density.ppf(0.5))
+        if scale is None:
+            scale = 0.5 * float(density.ppf(0.75) - density.ppf(0.25))
+    elif callable(density):
+        log_density = density
+    else:
+        raise InputError(f"a frozen distribution or a log density is needed, got {type(density).__name__}")
+    axis = Axis(
+        support or (-np.inf, np.inf), 0.0 if center is None else center, 1.0 if scale is None else scale
+    )
+    return TiltedLLR(lambda x: np.asarray(log_density(x), dtype=np.float64), axis)
