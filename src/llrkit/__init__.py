@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         UnconfirmedPresetError,
         UnknownNameError,
     )
+    from llrkit.io import read_trials
     from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
     from llrkit.metrics.evaluation import Evaluation
     from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
@@ -43,6 +44,7 @@ _HOME = {
         "EmptyClassError", "FileFormatError", "InputError", "LabelError", "LlrkitError", "LlrkitWarning",
         "NaNScoreError", "UnconfirmedPresetError", "UnknownNameError",
     ),
+    "llrkit.io": ("read_trials",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
     "llrkit.metrics.evaluation": ("Evaluation",),
     "llrkit.metrics.llrs": (
@@ -92,6 +94,7 @@ __all__ = [
     "operating_point",
     "prbep",
     "preset",
+    "read_trials",
     "rule_cost",
     "theory",
 ]

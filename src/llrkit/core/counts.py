@@ -38,22 +38,14 @@ class TrialCounts(SummaryBase):
     def of(cls, scores: Scores, grid: FloatArray, grid_class: ClassName) -> TrialCounts:
         """Count a chunk; every score of ``grid_class`` must be a grid point."""
         if grid_class == "target":
-            own, other = scores.sorted_target, scores.sorted_nontarget
+            own, other = scores.target_index, scores.nontarget_index
         else:
-            own, other = scores.sorted_nontarget, scores.sorted_target
-        at = _count_points(own, grid)
-        left, right = _bounds(other, grid)
-        k, n = len(grid), len(other)
-        cells = np.empty(2 * k + 1, dtype=np.int64)
+            own, other = scores.nontarget_index, scores.target_index
+        at = _count_points(own.ascending, grid)
+        left, right, low, high = other.between(grid)
+        cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
         cells[1::2] = right - left
-        # open cell i holds other[start[i]:stop[i]]
-        start, stop = np.empty(k + 1, dtype=np.intp), np.empty(k + 1, dtype=np.intp)
-        start[0], start[1:] = 0, right
-        stop[-1], stop[:-1] = n, left
-        cells[0::2] = stop - start
-        low, high = np.full(k + 1, np.inf), np.full(k + 1, -np.inf)
-        filled = np.flatnonzero(stop > start)
-        low[filled], high[filled] = other[start[filled]], other[stop[filled] - 1]
+        cells[0::2] = np.append(left, len(other)) - np.append(0, right)
         return cls(grid, grid_class, at, cells, low, high)
 
     def __add__(self, other: TrialCounts) -> TrialCounts:
@@ -165,13 +157,3 @@ def _count_points(ascending: FloatArray, grid: FloatArray) -> npt.NDArray[np.int
         where = np.searchsorted(grid, ascending[first])
         counts[where] = np.diff(np.append(first, len(ascending)))
     return counts
-
-
-def _bounds(ascending: FloatArray, grid: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """For each grid point, how many scores are below it and how many are at or below it."""
-    left = np.searchsorted(ascending, grid, side="left")
-    right = left.copy()
-    inside = np.flatnonzero(left < len(ascending))
-    tied = inside[ascending[left[inside]] == grid[inside]]
-    right[tied] = np.searchsorted(ascending, grid[tied], side="right")
-    return left, right

@@ -42,8 +42,8 @@ class Grid(SummaryBase):
         return cls(
             n_t,
             n_n,
-            _distinct(scores.sorted_target) if keep_target else None,
-            _distinct(scores.sorted_nontarget) if keep_nontarget else None,
+            _distinct(scores.target_index.ascending) if keep_target else None,
+            _distinct(scores.nontarget_index.ascending) if keep_nontarget else None,
             only,
         )
 

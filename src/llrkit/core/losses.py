@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit.core.special import BLOCK, FloatArray, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
 # Above this, log(1 + e^x) equals x in float64; below it, 16 factors 1 + e^x still multiply without overflow.
 _LINEAR_ABOVE = 37.0
-_BLOCK = 16
+_FACTORS = 16
 
 
-def softplus_sums(ascending: FloatArray, shifts: npt.ArrayLike) -> FloatArray:
-    """``sum(log(1 + exp(x + shift)))`` over sorted ``x``, for each shift.
+def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray:
+    """``sum(log(1 + exp(x + shift)))`` over all ``x``, for each shift.
 
     Logarithms are taken of products of 16 factors instead of each factor, and the products are carried as
     ``product - 1`` so that small terms keep all their digits: (1+a)(1+b) - 1 = a + b + ab.
@@ -30,27 +30,32 @@ def softplus_sums(ascending: FloatArray, shifts: npt.ArrayLike) -> FloatArray:
     array([800.])
     """
     shifts = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
+    if len(values) == 0:
+        return np.zeros(len(shifts))
+    limit = _LINEAR_ABOVE - float(shifts.max())
+    large = np.empty(0)
+    if values.max() > limit:
+        above = values > limit
+        values, large = values[~above], values[above].astype(np.float64)
     sums = np.zeros(len(shifts))
-    if len(ascending) == 0:
-        return sums
-    # e^x is shared by all shifts; where it overflows every sensible shift is in the linear part
-    n_exp = int(np.searchsorted(ascending, 700.0))
-    odds = np.exp(ascending[:n_exp])
-    for i, shift in enumerate(shifts):
-        linear = int(np.searchsorted(ascending, _LINEAR_ABOVE - shift))
-        split = min(linear, n_exp)
-        sums[i] = _log_of_products(odds[:split], np.exp(shift))
-        sums[i] += np.logaddexp(0.0, ascending[split:linear] + shift).sum()
-        sums[i] += (ascending[linear:] + shift).sum()
+    factors = [float(np.exp(shift)) for shift in shifts]
+    odds = np.empty(min(BLOCK, len(values)))
+    for block in blocks(len(values)):
+        part = odds[: block.stop - block.start]
+        np.exp(values[block], out=part, dtype=np.float64)  # shared by all shifts
+        for i, factor in enumerate(factors):
+            sums[i] += _log_of_products(part, factor)
+    for i, shift in enumerate(shifts if len(large) else ()):
+        sums[i] += np.logaddexp(0.0, large + shift).sum()
     return sums
 
 
 def _log_of_products(odds: FloatArray, factor: float) -> float:
-    whole = len(odds) // _BLOCK * _BLOCK
+    whole = len(odds) // _FACTORS * _FACTORS
     total = float(np.log1p(odds[whole:] * factor).sum())
     if whole:
         u = odds[:whole] * factor if factor != 1.0 else odds[:whole]
-        while len(u) > whole // _BLOCK:
+        while len(u) > whole // _FACTORS:
             half = len(u) // 2
             product = u[:half] * u[half:]
             product += u[:half]
@@ -83,16 +88,19 @@ class LossSums(SummaryBase):
         """The losses of a chunk."""
         log_odds = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-        target, nontarget = scores.sorted_target, scores.sorted_nontarget
+        order = np.argsort(thresholds)
+        n_miss, n_fa = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
+        n_miss[order] = scores.target_index.count_below(thresholds[order])[0]
+        n_fa[order] = scores.n_nontarget - scores.nontarget_index.count_below(thresholds[order])[0]
         return cls(
-            n_target=len(target),
-            n_nontarget=len(nontarget),
+            n_target=scores.n_target,
+            n_nontarget=scores.n_nontarget,
             log_odds=log_odds,
-            target_loss=softplus_sums(-target[::-1], -log_odds),
-            nontarget_loss=softplus_sums(nontarget, log_odds),
+            target_loss=softplus_sums(-scores.target, -log_odds),
+            nontarget_loss=softplus_sums(scores.nontarget, log_odds),
             thresholds=thresholds,
-            n_miss=np.searchsorted(target, thresholds, side="left"),
-            n_fa=len(nontarget) - np.searchsorted(nontarget, thresholds, side="left"),
+            n_miss=n_miss,
+            n_fa=n_fa,
         )
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit.core.special import BLOCK, FloatArray, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -49,16 +49,20 @@ class ClassMoments(SummaryBase):
         if n == 0:
             return cls._empty(k, n_neg_inf, n_pos_inf)
         mean = np.array([column.mean() for column in columns])
-        deviations = [column - centre for column, centre in zip(columns, mean, strict=True)]
         m2, m3, m4 = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-        buffer = np.empty(n)
-        # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
-        for i, d in enumerate(deviations):
-            for j in range(i):
-                m2[i, j] = m2[j, i] = np.multiply(d, deviations[j], out=buffer).sum()
-            m2[i, i] = np.multiply(d, d, out=buffer).sum()
-            m3[i] = np.multiply(buffer, d, out=buffer).sum()
-            m4[i] = np.multiply(buffer, d, out=buffer).sum()
+        deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
+        for block in blocks(n):
+            size = block.stop - block.start
+            out = product[:size]
+            # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
+            for i, column in enumerate(columns):
+                d = np.subtract(column[block], mean[i], out=deviations[i, :size])
+                for j in range(i):
+                    m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
+                m2[i, i] += np.multiply(d, d, out=out).sum()
+                m3[i] += np.multiply(out, d, out=out).sum()
+                m4[i] += np.multiply(out, d, out=out).sum()
+        m2 = np.tril(m2) + np.tril(m2, -1).T
         low = np.array([column.min() for column in columns])
         high = np.array([column.max() for column in columns])
         return cls(n, mean, m2, m3, m4, low, high, n_neg_inf, n_pos_inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,21 @@ from llrkit.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 
 LN2 = float(np.log(2.0))
+
+
+BLOCK = 1 << 15
+"""Scores worked on at a time where temporary arrays are needed: they stay in the cache and are reused."""
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Consecutive slices that cover ``n`` items in blocks.
+
+    Examples
+    --------
+    >>> list(blocks(40000))
+    [slice(0, 32768, None), slice(32768, 40000, None)]
+    """
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
 def probability(value: Any, name: str = "probability") -> float:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.counts import ScoreBins
-from llrkit.core.density import DensityGrid
 from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.losses import LossSums
+from llrkit.core.moments import Moments
 from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
 from llrkit.metrics.detection import best_errors, block_losses
 from llrkit.metrics.llrs import cross_entropy_from_losses, losses_at
@@ -19,12 +19,15 @@ from llrkit.metrics.llrs import cross_entropy_from_losses, losses_at
 BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
 """Prior log-odds at which actual and minimum error rates are kept."""
 
+LLR_STEPS = 1024
+"""Steps of the even grid of LLRs, between the extremes, on which Tippett curves and histograms stand."""
+
 ECE_LOG10_ODDS = np.linspace(-3.0, 3.0, 61)
 """Prior odds of the ECE curve, as powers of ten."""
 
 
 class Curve:
-    """Shared by the curves: their arrays cannot be written to."""
+    """Shared by the curves, which are frozen dataclasses: their arrays cannot be written to."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -190,15 +193,9 @@ class TippettCurve(Curve):
         return np.asarray(1.0 - self.target_at_or_above)
 
 
-def tippett_curve(losses: LossSums) -> TippettCurve:
-    """A Tippett curve from the errors at ascending thresholds, of which one is 0."""
-    zero = int(np.searchsorted(losses.thresholds, 0.0))
-    return TippettCurve(
-        losses.thresholds,
-        1.0 - losses.p_miss,
-        losses.p_fa,
-        (float(losses.p_miss[zero]), float(losses.p_fa[zero])),
-    )
+def tippett_curve(losses: LossSums, misleading: tuple[float, float]) -> TippettCurve:
+    """A Tippett curve from the errors at ascending thresholds."""
+    return TippettCurve(losses.thresholds, 1.0 - losses.p_miss, losses.p_fa, misleading)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +239,17 @@ class HistogramPair(Curve):
         return self._density(self.nontarget, self.n_nontarget)
 
 
-def histogram_pair(grid: DensityGrid, bins: int = 128) -> HistogramPair:
-    """Histograms from the cells of a density grid, ``bins`` a divisor of their number."""
-    fold = grid.cells // bins
-    cells = {"target": grid.target, "nontarget": grid.nontarget}
-    counts = {name: part.count.reshape(bins, fold).sum(axis=1) for name, part in cells.items()}
-    totals = {name: part.count.sum() + part.n_neg_inf + part.n_pos_inf for name, part in cells.items()}
+def histogram_pair(losses: LossSums, moments: Moments, bins: int = 128) -> HistogramPair:
+    """Histograms from the errors at evenly spaced thresholds; ``bins`` divides the number of their steps.
+
+    The first and the last threshold are the extremes of the finite scores.
+    """
+    step = (len(losses.thresholds) - 1) // bins
+    below = {"target": losses.n_miss, "nontarget": losses.n_nontarget - losses.n_fa}
+    counts = {}
+    for name, finite in (("target", moments.target.n), ("nontarget", moments.nontarget.n)):
+        counts[name] = np.diff(below[name][::step])
+        counts[name][-1] += finite - counts[name].sum()  # the last bin includes its upper edge
     return HistogramPair(
-        grid.edges[::fold], counts["target"], counts["nontarget"], totals["target"], totals["nontarget"]
+        losses.thresholds[::step], counts["target"], counts["nontarget"], losses.n_target, losses.n_nontarget
     )

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit.core.counts import ScoreBins
-from llrkit.core.density import DensityGrid
 from llrkit.core.hull import PavBlocks
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
@@ -94,7 +93,6 @@ class EvaluationSummaries:
     """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
     at_llrs: LossSums
     """Errors at an even grid of LLRs between the extremes."""
-    density: DensityGrid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,12 +156,16 @@ class Evaluation:
     @cached_property
     def tippett(self) -> curves.TippettCurve:
         """Cumulative LLR distributions."""
-        return curves.tippett_curve(self.summaries.at_llrs)
+        at_zero = self.summaries.at_log_odds
+        zero = len(curves.BAYES_LOG_ODDS) // 2
+        return curves.tippett_curve(
+            self.summaries.at_llrs, (float(at_zero.p_miss[zero]), float(at_zero.p_fa[zero]))
+        )
 
     @cached_property
     def histogram(self) -> curves.HistogramPair:
         """Histograms of both classes."""
-        return curves.histogram_pair(self.summaries.density)
+        return curves.histogram_pair(self.summaries.at_llrs, self.moments)
 
     @cached_property
     def det_slope(self) -> DetSlope:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from llrkit.core.counts import count_on
-from llrkit.core.density import DensityGrid
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.losses import LossSums
@@ -29,8 +28,6 @@ from llrkit.metrics.evaluation import (
 from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.points import OperatingPoint, preset
-
-_TIPPETT_POINTS = 1001
 
 
 def evaluate(
@@ -111,20 +108,20 @@ def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
-    tippett = np.linspace(low, high, _TIPPETT_POINTS - 1)
-    tippett = np.insert(tippett, np.searchsorted(tippett, 0.0), 0.0)
+    llrs = np.linspace(low, high, curves.LLR_STEPS + 1)
     bayes = [point.threshold for point in asked.points]
-    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, tippett, bayes])
-    return both(count_on(grid), LossSums.at(thresholds=thresholds), DensityGrid.between(low, high))
+    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
+    return both(count_on(grid), LossSums.at(thresholds=thresholds))
 
 
 def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
-    counts, losses, density = second
+    counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
     blocks = pav_blocks(bins)
     n_odds = len(curves.BAYES_LOG_ODDS)
-    at_points = losses.at_some(n_odds + _TIPPETT_POINTS, None)
+    n_llrs = n_odds + curves.LLR_STEPS + 1
+    at_points = losses.at_some(n_llrs, None)
     points = tuple(
         PointResult(
             point,
@@ -159,8 +156,7 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
             bins,
             blocks,
             at_log_odds=losses.at_some(0, n_odds),
-            at_llrs=losses.at_some(n_odds, n_odds + _TIPPETT_POINTS),
-            density=density,
+            at_llrs=losses.at_some(n_odds, n_llrs),
         ),
     )
 

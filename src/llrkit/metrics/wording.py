@@ -80,6 +80,19 @@ def rows(result: Evaluation) -> list[tuple[str, str, str]]:
     return table
 
 
+def group_rows(result: Evaluation, by: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table with one line per group."""
+    header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
+    costs = [f"{kind} {point.point.name}" for point in result.points for kind in ("min", "act")]
+    table = []
+    for name, group in result.groups.items():
+        row = [name, f"{group.n_target:,}", f"{group.n_nontarget:,}", percent(group.eer)]
+        row += [number(value) for value in (group.cllr, group.min_cllr, group.cllr_cal)]
+        row += [number(value) for point in group.points for value in (point.min_dcf, point.act_dcf)]
+        table.append(row)
+    return header + costs, table
+
+
 def plain_table(result: Evaluation) -> str:
     """The table as aligned text, ending with the sentence."""
     table = rows(result)
@@ -93,7 +106,8 @@ def html_table(result: Evaluation) -> str:
     """The table for a notebook."""
     body = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
-        f"<td style='text-align:right'>{escape(value)}</td><td style='text-align:left'>{escape(note)}</td></tr>"
+        f"<td style='text-align:right'>{escape(value)}</td>"
+        f"<td style='text-align:left'>{escape(note)}</td></tr>"
         for name, value, note in rows(result)
     )
     return f"<table>{body}</table><p>{escape(sentence(result))}</p>"

@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
+from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
 from llrkit.scores.source import S, reduce_chunks
 
 Array = npt.NDArray[Any]
 
-SMALLEST_CHUNK = 1 << 17  # one megabyte of float64: sorted inside the cache of one core
-LARGEST_CHUNK = 1 << 22
+CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
+DIVIDE_ABOVE = 1 << 17  # fewer scores are not worth a second thread
+KEEP_UP_TO = 1 << 21
 
 
 class Scores:
@@ -131,14 +133,14 @@ class Scores:
         return 1 if self.target.ndim == 1 else int(self.target.shape[1])
 
     @cached_property
-    def sorted_target(self) -> npt.NDArray[np.float64]:
-        """Target scores in ascending order, as float64."""
-        return _sorted(self.target)
+    def target_index(self) -> ScoreIndex:
+        """The target scores prepared for counting; shared by all summaries of this chunk."""
+        return ScoreIndex(self.target)
 
     @cached_property
-    def sorted_nontarget(self) -> npt.NDArray[np.float64]:
-        """Non-target scores in ascending order, as float64."""
-        return _sorted(self.nontarget)
+    def nontarget_index(self) -> ScoreIndex:
+        """The non-target scores prepared for counting; shared by all summaries of this chunk."""
+        return ScoreIndex(self.nontarget)
 
     def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Summarise every chunk in a pool of threads and merge the summaries."""
@@ -162,12 +164,27 @@ class Scores:
         )
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
-        """Cut both classes into the same number of consecutive pieces."""
-        if size is None:
-            # A chunk much shorter than the grid of thresholds would make the grid the cost of each chunk.
-            smaller = min(self.n_target, self.n_nontarget)
-            size = min(max(SMALLEST_CHUNK, smaller), LARGEST_CHUNK)
-        pieces = max(1, -(-max(self.n_target, self.n_nontarget) // size))
+        """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
+        if size is not None:
+            return self._cut(-(-max(self.n_target, self.n_nontarget) // size))
+        if self.n_target + self.n_nontarget <= KEEP_UP_TO:
+            return iter(self._kept)
+        return self._cut(self._pieces)
+
+    @property
+    def _pieces(self) -> int:
+        smaller, larger = sorted((self.n_target, self.n_nontarget))
+        # A chunk much shorter than the grid of thresholds would make the grid the cost of each chunk.
+        size = min(max(CHUNK, smaller), LARGEST_CHUNK)
+        # The cut depends on the data alone, never on the number of threads, and so does every last bit.
+        return max(-(-larger // size), 2 if larger > DIVIDE_ABOVE else 1)
+
+    @cached_property
+    def _kept(self) -> tuple[Scores, ...]:
+        """The chunks of a small set, kept with what was sorted of them for the next pass."""
+        return tuple(self._cut(self._pieces))
+
+    def _cut(self, pieces: int) -> Iterator[Scores]:
         for i in range(pieces):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
@@ -177,13 +194,6 @@ class Scores:
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
         return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
-
-
-def _sorted(values: Array) -> npt.NDArray[np.float64]:
-    if values.ndim != 1:
-        raise InputError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
-    # float32 sorts twice as fast and its order survives the conversion.
-    return np.sort(values).astype(np.float64, copy=False)
 
 
 def _score_array(values: Any, what: str) -> Array:

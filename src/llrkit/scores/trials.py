@@ -183,6 +183,10 @@ class Trials:
         found = {key[0]: self._replace(part) for key, part in parts.items()}
         return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0])))
 
+    def rescaled(self, factor: float) -> Trials:
+        """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
+        return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
+
     def _replace(self, table: pl.DataFrame, carried: Sequence[str] | None = None) -> Trials:
         return Trials(
             table,

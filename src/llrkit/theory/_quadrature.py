@@ -10,6 +10,7 @@ import numpy as np
 from llrkit.core.special import FloatArray
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+_MOST = 4096
 Integrand = Callable[[FloatArray], FloatArray]
 
 
@@ -48,6 +49,8 @@ def refine(
         error = np.abs(both - mass)
         total = settled + float(np.sum(np.abs(both)))
         bad = (error > tolerance * total) | (error > relative * np.abs(both))
+        if np.count_nonzero(bad) > _MOST:  # rounding noise in f, which halving does not cure
+            bad = np.zeros_like(bad)
         good = ~bad
         done += [(left[good], middle[good], low[good]), (middle[good], right[good], high[good])]
         settled += float(np.sum(np.abs(both[good])))

@@ -94,7 +94,9 @@ class Axis:
         """``log density(x(u)) dx/du`` as a function of ``u``, checked for NaN."""
 
         def function(u: FloatArray) -> FloatArray:
-            values = np.asarray(log_density(self.x(u)), dtype=np.float64) + self.log_slope(u)
+            # somebody else's density, asked far outside its bulk: an overflow there is minus infinity
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                values = np.asarray(log_density(self.x(u)), dtype=np.float64) + self.log_slope(u)
             if np.isnan(values).any() or (values == np.inf).any():
                 bad = self.x(u)[np.isnan(values) | (values == np.inf)][0]
                 raise InputError(f"the log density is NaN or infinite at x={bad!r}, inside its support")

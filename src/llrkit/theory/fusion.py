@@ -42,8 +42,9 @@ def fuse_calibrated(systems: Sequence[GaussianLLR], correlation: npt.ArrayLike) 
 
     With ``R`` the within-class correlation matrix, the same in both classes, and ``sigma`` the standard
     deviations: ``w_i = 1/sigma_i sum_j (R^-1)_ij sigma_j``, no offset, ``sigma_f^2 = sigma' R^-1 sigma``;
-    the fused LLR is a calibrated Gaussian again. Two systems: ``w_1 = (1 - rho sigma_2/sigma_1)/(1 - rho^2)``.
-    A weaker system with ``rho > sigma_2/sigma_1`` gets a negative weight and still helps.
+    the fused LLR is a calibrated Gaussian again. Two systems:
+    ``w_1 = (1 - rho sigma_2/sigma_1)/(1 - rho^2)``. A weaker system with ``rho > sigma_2/sigma_1`` gets
+    a negative weight and still helps.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def log_bessel_k(order: float, z: FloatArray) -> FloatArray:
     Examples
     --------
     >>> np.round(log_bessel_k(200.0, np.array([1.0, 1e4])), 2)
-    array([   994.31, -10002.38])
+    array([   995.87, -10002.38])
     """
     with np.errstate(over="ignore", divide="ignore"):  # what overflows is computed again below
         out = np.log(kve(order, z)) - z
@@ -110,7 +110,7 @@ class Hyperbolic(Distribution):
 
         root = float(np.hypot(self.lam, self.delta * np.sqrt(self.psi)))
         mode = np.log((self.lam + root) / self.psi) if self.lam > 0 else np.log(chi / (root - self.lam))
-        step = min(0.1, 0.5 / np.sqrt(root)) if root > 0 else 0.1
+        step = min(0.05, 0.25 / np.sqrt(root)) if root > 0 else 0.05
         # weights down to e^-700 above, for the far tails; below the bulk only the share of mass matters
         s = mode + step * np.arange(-int(_reach(log_density, mode, -1.0, 42.0) / step),
                                     int(_reach(log_density, mode, 1.0, 700.0) / step) + 1)  # fmt: skip

@@ -63,7 +63,7 @@ def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
     """
     s = _checked(sigma)
     loss = np.logaddexp(0.0, -(0.5 * s[:, None] ** 2 + s[:, None] * _Z))
-    narrow = np.einsum("ij,j->i", loss, _PHI) / LN2
+    narrow = np.minimum(np.einsum("ij,j->i", loss, _PHI) / LN2, 1.0)
     return _like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
 
 
@@ -110,6 +110,8 @@ def _solve(cllr: float) -> float:
     def excess(sigma: float) -> float:
         if cllr >= 0.5:  # 1 - cllr is exact in floating point
             return float(information_from_sigma(sigma)) - (1.0 - cllr)
+        if sigma > _WIDE:  # the logarithm stays finite where Cllr itself underflows
+            return float(np.log(cllr) - _log_cllr_wide(np.array([sigma]))[0])
         return float(np.log(cllr) - np.log(cllr_from_sigma(sigma)))
 
     low, high = 0.95 * start, 1.05 * start

@@ -162,7 +162,7 @@ class CalibratedPair(ABC):
         """
         if not 0.0 < low < high < 1.0:
             raise InputError(f"0 < low < high < 1 is needed, got low={low!r}, high={high!r}")
-        t = np.linspace(*self._threshold_range(low, high), 2001)
+        t = np.linspace(*self._threshold_range(low, high), 501)
         miss, fa = probit(self.p_miss(t)), probit(self.p_fa(t))
         even = np.linspace((miss - fa)[0], (miss - fa)[-1], 1001)
         y, x = np.interp(even, miss - fa, miss), np.interp(even, miss - fa, fa)

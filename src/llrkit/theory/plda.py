@@ -22,8 +22,9 @@ from llrkit.theory.distribution import Distribution, Size
 from llrkit.theory.pair import CalibratedPair
 
 ComplexArray = npt.NDArray[np.complex128]
-_ANGLE = 0.5  # how far the contour bends towards the side where exp(-s x) falls
-_STEP = 0.1
+_ANGLE = 0.35  # how far the contour bends towards the side where exp(-s x) falls; well below pi/4, beyond
+# which the integrand of a nearly normal variable grows instead
+_STEP = 0.06
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,8 @@ class ChiSquareDifference(Distribution):
     def _cgf(self, s: ComplexArray) -> ComplexArray:
         out = self.loc * s
         for count, up, down in zip(self.counts, self.up, self.down, strict=True):
-            out = out - 0.5 * count * (np.log(1.0 - up * s) + np.log(1.0 + down * s))
+            # the arguments of the two factors have opposite signs, so one logarithm of the product is enough
+            out = out - 0.5 * count * np.log1p(s * ((down - up) - up * down * s))
         return out
 
     def _derivatives(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +88,7 @@ class ChiSquareDifference(Distribution):
     def _saddle(self, x: FloatArray) -> FloatArray:
         """Root of ``K'(s) = x``; precision does not matter, only that it is near."""
         low, high = (np.full(x.shape, end) for end in self._strip)
-        for _ in range(60):
+        for _ in range(45):
             s = 0.5 * (low + high)
             above = self._derivatives(s)[0] > x
             low, high = np.where(above, low, s), np.where(above, s, high)

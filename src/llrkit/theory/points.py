@@ -117,39 +117,36 @@ class Preset:
         return len(self.points) > 1
 
 
-def _preset(
-    name: str, costs: list[tuple[float, float, float]], source: str, *,
-    confirmed: bool = True, p_known: float | None = None,
-) -> Preset:  # fmt: skip
-    single = len(costs) == 1
-    points = tuple(
-        OperatingPoint(p, m, f, name=name if single else f"{name}:P={p:g}") for p, m, f in costs
-    )
-    return Preset(name, points, source, confirmed, p_known)
+_RECIPES = "as used in public recipes; the evaluation plan itself was not at hand"
+
+# name, (prior, Cmiss, Cfa) of each point, confirmed, source
+_TABLE: tuple[tuple[str, tuple[tuple[float, float, float], ...], bool, str], ...] = (
+    ("sre08", ((0.01, 10, 1),), True, "NIST SRE 1996 to 2008: Cmiss=10, Cfa=1, Ptarget=0.01"),
+    ("sre10", ((0.001, 1, 1),), True, "NIST SRE 2010 core: Cmiss=1, Cfa=1, Ptarget=0.001"),
+    ("sre12", ((0.01, 1, 1), (0.001, 1, 1)), True,
+     "NIST SRE 2012: mean of Ptarget=0.01 and 0.001, known and unknown impostors mixed"),
+    ("sre16", ((0.01, 1, 1), (0.005, 1, 1)), True, "NIST SRE 2016: mean of Ptarget=0.01 and 0.005"),
+    ("sre18-cmn2", ((0.01, 1, 1), (0.005, 1, 1)), False, f"NIST SRE 2018, CMN2: {_RECIPES}"),
+    ("sre18-vast", ((0.05, 1, 1),), False, f"NIST SRE 2018, VAST: {_RECIPES}"),
+    ("sre19-cts", ((0.01, 1, 1), (0.005, 1, 1)), False, f"NIST SRE 2019, CTS: {_RECIPES}"),
+    ("sre19-av", ((0.05, 1, 1),), False, f"NIST SRE 2019, audio-visual: {_RECIPES}"),
+    ("sre20", ((0.05, 1, 1),), False, f"NIST SRE 2020 CTS challenge: {_RECIPES}"),
+    ("sre21", ((0.01, 1, 1), (0.05, 1, 1)), True, "NIST SRE 2021: mean of Ptarget=0.01 and 0.05"),
+    ("sre24", ((0.01, 1, 1), (0.05, 1, 1)), False, "NIST SRE 2024: believed to be as 2021"),
+    ("evalita09", ((0.5, 10, 1),), True, "EVALITA 2009: Cmiss=10, Cfa=1, Ptarget=0.5"),
+)  # fmt: skip
+_P_KNOWN = {"sre12": 0.5}
 
 
-_RECIPES = "operating point used in public recipes; the evaluation plan itself was not at hand"
+def _points(name: str, costs: tuple[tuple[float, float, float], ...]) -> tuple[OperatingPoint, ...]:
+    names = [name] if len(costs) == 1 else [f"{name}:P={prior:g}" for prior, _, _ in costs]
+    return tuple(OperatingPoint(*cost, name=label) for cost, label in zip(costs, names, strict=True))
+
+
 PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (
-        _preset("sre08", [(0.01, 10, 1)], "NIST SRE 1996 to 2008: Cmiss=10, Cfa=1, Ptarget=0.01"),
-        _preset("sre10", [(0.001, 1, 1)], "NIST SRE 2010 core: Cmiss=1, Cfa=1, Ptarget=0.001"),
-        _preset(
-            "sre12", [(0.01, 1, 1), (0.001, 1, 1)],
-            "NIST SRE 2012: mean of Ptarget=0.01 and 0.001, false alarms mixed with P_known=0.5",
-            p_known=0.5,
-        ),
-        _preset("sre16", [(0.01, 1, 1), (0.005, 1, 1)], "NIST SRE 2016: mean of Ptarget=0.01 and 0.005"),
-        _preset("sre18-cmn2", [(0.01, 1, 1), (0.005, 1, 1)], f"NIST SRE 2018, CMN2: {_RECIPES}", confirmed=False),
-        _preset("sre18-vast", [(0.05, 1, 1)], f"NIST SRE 2018, VAST: {_RECIPES}", confirmed=False),
-        _preset("sre19-cts", [(0.01, 1, 1), (0.005, 1, 1)], f"NIST SRE 2019, CTS: {_RECIPES}", confirmed=False),
-        _preset("sre19-av", [(0.05, 1, 1)], f"NIST SRE 2019, audio-visual: {_RECIPES}", confirmed=False),
-        _preset("sre20", [(0.05, 1, 1)], f"NIST SRE 2020 CTS challenge: {_RECIPES}", confirmed=False),
-        _preset("sre21", [(0.01, 1, 1), (0.05, 1, 1)], "NIST SRE 2021: mean of Ptarget=0.01 and 0.05"),
-        _preset("sre24", [(0.01, 1, 1), (0.05, 1, 1)], "NIST SRE 2024: believed to be as 2021", confirmed=False),
-        _preset("evalita09", [(0.5, 10, 1)], "EVALITA 2009: Cmiss=10, Cfa=1, Ptarget=0.5"),
-    )
-}  # fmt: skip
+    name: Preset(name, _points(name, costs), source, confirmed, _P_KNOWN.get(name))
+    for name, costs, confirmed, source in _TABLE
+}
 
 
 def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
@@ -193,6 +190,7 @@ def operating_point(point: OperatingPoint | str, *, allow_unconfirmed: bool = Fa
     found = preset(point, allow_unconfirmed=allow_unconfirmed)
     if found.averages:
         raise InputError(
-            f"{found.name!r} averages {len(found.points)} operating points; use c_primary for it, or one point"
+            f"{found.name!r} averages {len(found.points)} operating points; use c_primary for it, "
+            "or one point"
         )
     return found.points[0]

@@ -56,7 +56,8 @@ class TiltedLLR(CalibratedPair):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        _ = self.nontarget, self.target  # both must exist
+        DensityDistribution(self.log_density, self.axis)  # refuses what is not a density
+        _ = self.nontarget, self.target
 
     @cached_property
     def log_m1(self) -> float:
@@ -70,7 +71,9 @@ class TiltedLLR(CalibratedPair):
                 "M(1) = ∫ e^x q(x) dx is infinite: the upper tail of the density does not fall faster than "
                 "e^-x, so no calibrated pair has it as its non-target side; a lighter upper tail is accepted"
             )
-        return peak + float(np.log(np.sum(refine(lambda u: np.exp(exponent(u) - peak), edges).mass)))
+        return peak + float(
+            np.log(np.sum(refine(lambda u: np.exp(np.minimum(exponent(u) - peak, 700.0)), edges).mass))
+        )
 
     @cached_property
     def nontarget(self) -> DensityDistribution:

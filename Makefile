@@ -1,0 +1,39 @@
+# The README's two commands are `make demo` and `make test`; both make their own .venv from pinned versions.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/llrkit demo
+
+test: $(VENV)/.development lint
+	$(BIN)/pytest --numprocesses 2 --quiet
+
+lint: $(VENV)/.development
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.development
+	$(BIN)/python benchmarks/bench.py
+
+docs: $(VENV)/.development
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation is in site/index.html"
+
+clean:
+	rm -rf $(VENV) out site
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.development: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable ".[test,bench,docs]"
+	@touch $@ $(VENV)/.runtime

@@ -1,0 +1,182 @@
+"""Times llrkit, one np.sort of the same array and the peers side by side in one run.
+
+Every figure is the best of several runs; ratios are to one np.sort in the same run, since the machine is
+shared. Two threaded sorts show whether two cores are free. Writes JSON with everything printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import llrkit as lk
+from llrkit.metrics.curves import cross_entropy_curve
+
+
+def timed(call: Callable[[], Any], repeat: int) -> dict[str, float]:
+    """Best wall and CPU seconds of ``repeat`` runs."""
+    wall, cpu = [], []
+    for _ in range(repeat):
+        w, c = time.perf_counter(), time.process_time()
+        call()
+        wall.append(time.perf_counter() - w)
+        cpu.append(time.process_time() - c)
+    return {"wall": min(wall), "cpu": min(cpu)}
+
+
+def resident_kib() -> int:
+    """Resident memory of this process now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def peak_extra_mib(call: Callable[[], Any]) -> float:
+    """Largest growth of resident memory while ``call`` runs, sampled every two milliseconds.
+
+    Only meaningful in a process that has not yet used and freed memory: see :func:`memory_of`.
+    """
+    before, peak, done = resident_kib(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.002):
+            peak = max(peak, resident_kib())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        kept = call()
+    finally:
+        done.set()
+        watcher.join()
+    del kept
+    return max(0, peak - before) / 1024
+
+
+def everything(target: np.ndarray, nontarget: np.ndarray) -> lk.Evaluation:
+    """All scalar metrics and all curves but the ECE."""
+    result = lk.evaluate(lk.Scores(target, nontarget), ["sre08", "sre10", "sre12"])
+    for curve in ("det", "roc", "rocch", "pav", "bayes_error", "tippett", "histogram", "det_slope"):
+        getattr(result, curve)
+    return result
+
+
+def sklearn_metrics(scores: np.ndarray, labels: np.ndarray) -> None:
+    """What scikit-learn has of it: the DET curve and the isotonic fit."""
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.metrics import det_curve
+
+    det_curve(labels, scores)
+    IsotonicRegression().fit(scores, labels)
+
+
+def llreval_metrics(target: np.ndarray, nontarget: np.ndarray) -> None:
+    """llreval's three metrics."""
+    from llreval.quick_eval import tarnon_2_eer_cllr_mincllr
+
+    tarnon_2_eer_cllr_mincllr(target, nontarget)
+
+
+def trial_set(n: int, n_target: int) -> tuple[np.ndarray, np.ndarray]:
+    """Calibrated Gaussian LLRs at EER 5 %."""
+    rng = np.random.default_rng(n + n_target)
+    model = lk.theory.GaussianLLR.from_eer(0.05)
+    return model.target.rvs(n_target, rng), model.nontarget.rvs(n - n_target, rng)
+
+
+def memory_of(n: int, n_target: int) -> float:
+    """Peak extra memory of an evaluation, in a process of its own."""
+    command = [sys.executable, __file__, "--memory", str(n), str(n_target)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def print_memory(n: int, n_target: int) -> None:
+    everything(*trial_set(10_000, 1_000))  # import and warm up everything first
+    target, nontarget = trial_set(n, n_target)
+    print(peak_extra_mib(lambda: everything(target, nontarget)))
+
+
+def bench_set(name: str, n: int, n_target: int, repeat: int, peers: bool) -> dict[str, Any]:
+    target, nontarget = trial_set(n, n_target)
+    scores = np.concatenate([target, nontarget])
+    labels = np.repeat([1, 0], [n_target, n - n_target])
+    source = lk.Scores(target, nontarget)
+    blocks = lk.evaluate(source).summaries.blocks
+    with ThreadPoolExecutor(2) as pool:
+        rows = {
+            "np.sort": timed(lambda: np.sort(scores), repeat),
+            "two np.sort, two threads": timed(lambda: list(pool.map(np.sort, [scores, scores])), repeat),
+            "llrkit evaluate, all curves": timed(lambda: everything(target, nontarget), repeat),
+            "llrkit ECE at 61 priors": timed(lambda: cross_entropy_curve(source, blocks), repeat),
+        }
+    if peers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows["llreval cllr, min_cllr, eer"] = timed(lambda: llreval_metrics(target, nontarget), 2)
+            rows["sklearn det_curve, isotonic"] = timed(lambda: sklearn_metrics(scores, labels), 2)
+    memory = memory_of(n, n_target)
+    sort = rows["np.sort"]
+    print(f"\n{name}: {n:,} trials, {n_target:,} targets, {scores.nbytes / 2**20:.0f} MiB of scores")
+    print(f"{'':30}{'wall s':>9}{'CPU s':>9}{'wall / sort':>13}{'CPU / sort':>12}")
+    for label, row in rows.items():
+        row["wall_ratio"], row["cpu_ratio"] = row["wall"] / sort["wall"], row["cpu"] / sort["cpu"]
+        print(
+            f"{label:30}{row['wall']:9.3f}{row['cpu']:9.3f}{row['wall_ratio']:13.2f}{row['cpu_ratio']:12.2f}"
+        )
+    ours = rows["llrkit evaluate, all curves"]["wall"]
+    for label in ("llreval cllr, min_cllr, eer", "sklearn det_curve, isotonic"):
+        if label in rows:
+            rows[label]["times_slower"] = rows[label]["wall"] / ours
+            print(f"llrkit is {rows[label]['times_slower']:.1f} x faster than {label}")
+    print(f"peak extra memory of evaluate: {memory:.0f} MiB")
+    return {
+        "n": n,
+        "n_target": n_target,
+        "input_mib": scores.nbytes / 2**20,
+        "peak_extra_mib": memory,
+        "rows": rows,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", default="out/bench.json", help="where the figures go")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--no-peers", action="store_true", help="leave out the slow peers")
+    parser.add_argument("--memory", nargs=2, type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        print_memory(*options.memory)
+        return
+    sets = [
+        ("1 million", 1_000_000, 7_169),
+        ("1 million, half targets", 1_000_000, 500_000),
+        ("10 million", 10_000_000, 7_169),
+        ("10 million, half targets", 10_000_000, 5_000_000),
+    ]
+    results = {
+        name: bench_set(name, n, n_target, options.repeat, not options.no_peers) for name, n, n_target in sets
+    }
+    path = Path(options.json)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    versions = {"llrkit": lk.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    path.write_text(json.dumps({"versions": versions, "sets": results}, indent=2) + "\n")
+    print(f"\nThe figures are in {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""``llrkit evaluate``: the numbers of a score file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from llrkit.cli.output import (
+    json_option,
+    parse_points,
+    point_option,
+    print_table,
+    unconfirmed_option,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from llrkit.metrics.evaluation import Evaluation
+    from llrkit.scores.trials import Trials
+
+
+@click.command("evaluate")
+@click.argument("scores")
+@point_option
+@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
+@click.option(
+    "--score-column", default="score", show_default=True, metavar="NAME", help="Column of the scores."
+)
+@click.option(
+    "--label-column", default="label", show_default=True, metavar="NAME", help="Column of the labels."
+)
+@click.option("--log10", is_flag=True, help="The scores are log10 LLRs.")
+@unconfirmed_option
+@json_option
+def evaluate_command(
+    scores: str,
+    points: tuple[str, ...],
+    by: str | None,
+    threshold_from: str | None,
+    score_column: str,
+    label_column: str,
+    log10: bool,
+    allow_unconfirmed: bool,
+    json_path: str | None,
+) -> None:
+    """Evaluate a file of scores: EER, Cllr, detection costs.
+
+    SCORES is a CSV, TSV, Parquet or NPZ file with a score and a label column. Scores are read as
+    natural-log LLRs, higher meaning more target-like.
+
+    \b
+    Examples:
+      llrkit evaluate scores.csv
+      llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
+      llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+    """
+    from llrkit.metrics.measure import evaluate
+
+    trials = _read(scores, score_column, label_column, log10)
+    dev = _read(threshold_from, score_column, label_column, log10) if threshold_from else None
+    result = evaluate(
+        trials,
+        parse_points(points) or ("sre08", "sre10"),
+        by=by,
+        threshold_from=dev,
+        allow_unconfirmed=allow_unconfirmed,
+    )
+    print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
+    write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
+
+
+def _read(path: str, score: str, label: str, log10: bool) -> Trials:
+    from llrkit.io import read_trials
+
+    trials = read_trials(path, score=score, label=label)
+    return trials.rescaled(2.302585092994046) if log10 else trials
+
+
+def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:
+    """The table of an evaluation, its groups, and the sentence."""
+    from llrkit.metrics import wording
+
+    print_table(("", "", ""), wording.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
+    if result.groups:
+        click.echo("", err=to_stderr)
+        header, rows = wording.group_rows(result, by or "")
+        print_table(header, rows, to_stderr=to_stderr)
+    for name, reason in result.skipped_groups.items():
+        click.echo(f"{by} = {name} left out: {reason}", err=True)
+    click.echo(f"\n{result.sentence}", err=to_stderr)

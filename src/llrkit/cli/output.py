@@ -1,0 +1,137 @@
+"""What commands share: options, tables that line up, and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from llrkit.theory.points import OperatingPoint
+
+json_option: Callable[[Any], Any] = click.option(
+    "--json", "json_path", metavar="PATH|-", help="Write the numbers as JSON; '-' for standard output."
+)
+point_option: Callable[[Any], Any] = click.option(
+    "--point", "points", multiple=True, metavar="NAME|P[,CMISS,CFA]",
+    help="Operating point: a preset (sre08, sre10, sre12, ...) or a target prior with costs. Repeatable.",
+)  # fmt: skip
+unconfirmed_option: Callable[[Any], Any] = click.option(
+    "--allow-unconfirmed", is_flag=True, help="Accept presets whose definition could not be confirmed."
+)
+
+
+def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
+    """Operating points as given on the command line."""
+    from llrkit.errors import InputError
+    from llrkit.theory.points import OperatingPoint
+
+    points: list[OperatingPoint | str] = []
+    for text in texts:
+        if not text[:1].isdigit() and text[:1] != ".":
+            points.append(text)
+            continue
+        fields = text.split(",")
+        if len(fields) not in (1, 3):
+            raise InputError(f"--point {text}: expected a name, a prior, or prior,Cmiss,Cfa")
+        prior, c_miss, c_fa = (parse_share(field, "--point") for field in [*fields, "1", "1"][:3])
+        points.append(OperatingPoint(prior, c_miss, c_fa))
+    return points
+
+
+def parse_share(text: str, option: str) -> float:
+    """A number that may be written with a percent sign.
+
+    Examples
+    --------
+    >>> parse_share("5%", "--eer"), parse_share("0.05", "--eer")
+    (0.05, 0.05)
+    """
+    from llrkit.errors import InputError
+
+    digits = text.strip()
+    try:
+        return float(digits[:-1]) / 100.0 if digits.endswith("%") else float(digits)
+    except ValueError:
+        raise InputError(f"{option}: {text!r} is not a number") from None
+
+
+def print_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    to_stderr: bool,
+    title: str = "",
+    left: Sequence[int] = (0,),
+) -> None:
+    """A table: drawn by rich on a terminal, aligned text in a pipe. Columns not ``left`` are numbers."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if stream.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(title=title or None, show_header=any(header))
+        for i, name in enumerate(header):
+            table.add_column(name, justify="left" if i in left else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        Console(file=stream, markup=False, highlight=False).print(table)
+        return
+    lines = [list(header), *map(list, rows)] if any(header) else list(map(list, rows))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    if title:
+        click.echo(title, file=stream)
+    for line in lines:
+        cells = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip(), file=stream)
+
+
+def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
+    """Write a command's numbers; nothing half-written is ever left behind."""
+    if path is None:
+        return
+    text = json.dumps({"schema": f"llrkit.{command}/1", **_spell(content)}, indent=2, allow_nan=False) + "\n"
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_atomically(Path(path), text)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write to a temporary file beside the target, then rename."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _spell(value: Any) -> Any:
+    """Infinities as strings and NaN as null: JSON has neither."""
+    if isinstance(value, dict):
+        return {str(key): _spell(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_spell(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value

@@ -1,0 +1,152 @@
+"""ScoreIndex: how many scores lie below each of many cuts, exactly, mostly without sorting."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_SORT_BELOW = 1 << 14  # sorting so few is faster than anything else
+_SCORES_PER_BUCKET = 4
+_BLOCK = 1 << 15  # temporary arrays of this length stay in the cache
+
+
+class ScoreIndex:
+    """One array of scores, prepared for counting.
+
+    Scores are dropped into even buckets by a non-decreasing function of the score, so that scores in
+    another bucket than a cut are known to lie below or above it. Only scores that share a bucket with a
+    cut are sorted and compared, which is a small part when there are many more scores than cuts.
+
+    Examples
+    --------
+    >>> index = ScoreIndex(np.array([3.0, 1.0, 2.0, 2.0]))
+    >>> index.count_below(np.array([2.0]))
+    (array([1]), array([3]))
+    """
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        if values.ndim != 1:
+            raise InputError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def ascending(self) -> FloatArray:
+        """All scores in ascending order, as float64."""
+        # float32 sorts twice as fast and its order survives the conversion
+        return np.sort(self.values).astype(np.float64, copy=False)
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest score."""
+        return float(self.values.min()), float(self.values.max())
+
+    @cached_property
+    def _buckets(self) -> _Buckets | None:
+        """The scores in buckets, or None where sorting them all is the better way."""
+        n = len(self.values)
+        if n < _SORT_BELOW:
+            return None
+        low, high = self.extremes
+        count = n // _SCORES_PER_BUCKET
+        scale = count / (high - low) if high - low > 0 else np.inf
+        if not (np.isfinite(scale) and np.isfinite(high - low)):
+            return None  # infinite scores, or all of them equal
+        return _Buckets(self.values, low, high, scale, count + 1)
+
+    def count_below(self, cuts: FloatArray) -> tuple[IntArray, IntArray]:
+        """For each of some ascending cuts, how many scores are below it and how many at or below it."""
+        ordered, skipped = self._around(cuts, neighbours=False)
+        left, right = _ranks(ordered, cuts)
+        return left + skipped, right + skipped
+
+    def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """Like :meth:`count_below`, and the smallest and largest score in each open interval.
+
+        There are ``len(cuts) + 1`` intervals: below the first cut, between the cuts, above the last.
+        An empty one has inf as its smallest and -inf as its largest score.
+        """
+        ordered, skipped = self._around(cuts, neighbours=True)
+        left, right = _ranks(ordered, cuts)
+        low, high = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
+        if len(self):
+            start, stop = np.append(0, right + skipped), np.append(left + skipped, len(self))
+            inside = stop > start
+            # the first cut has no interval above another cut on its left, the last none on its right
+            at_start = np.append(0, right)[inside]
+            at_stop = np.append(left, len(ordered))[inside] - 1
+            low[inside], high[inside] = ordered[at_start], ordered[at_stop]
+            smallest, largest = self.extremes
+            low[0] = smallest if inside[0] else np.inf
+            high[-1] = largest if inside[-1] else -np.inf
+        return left + skipped, right + skipped, low, high
+
+    def _around(self, cuts: FloatArray, *, neighbours: bool) -> tuple[FloatArray, IntArray]:
+        """The sorted scores near the cuts, and for each cut how many scores below it were left out."""
+        if len(cuts) == 0:
+            return np.empty(0), np.empty(0, dtype=np.intp)
+        buckets = None if 8 * len(cuts) > len(self.values) else self._buckets
+        if buckets is None:
+            return self.ascending, np.zeros(len(cuts), dtype=np.intp)
+        where = buckets.of_cuts(cuts)
+        wanted = np.zeros(buckets.n, dtype=bool)
+        wanted[where] = True
+        if neighbours:
+            wanted[buckets.next_filled(where)] = True
+            wanted[buckets.previous_filled(where)] = True
+        near = self.values[wanted[buckets.bucket]]
+        left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
+        # a cut beyond all scores has every one of them below it, whatever bucket it was put in
+        skipped = left_out[where]
+        return np.sort(near).astype(np.float64, copy=False), skipped
+
+
+class _Buckets:
+    """Scores in even buckets between their extremes."""
+
+    def __init__(self, values: npt.NDArray[Any], low: float, high: float, scale: float, n: int) -> None:
+        self.low, self.high, self.scale, self.n = low, high, scale, n
+        self.bucket: IntArray = np.empty(len(values), dtype=np.intp)
+        position = np.empty(min(len(values), _BLOCK))
+        for start in range(0, len(values), _BLOCK):
+            part = values[start : start + _BLOCK]
+            out = np.subtract(part, low, out=position[: len(part)], dtype=np.float64)
+            out *= scale
+            self.bucket[start : start + _BLOCK] = out
+        self.counts = np.bincount(self.bucket, minlength=n)
+        # rounding may put the largest score one bucket further
+        self.n = len(self.counts)
+
+    def of_cuts(self, cuts: FloatArray) -> IntArray:
+        """The bucket of each cut, by the same arithmetic as for the scores; the end ones for cuts outside."""
+        inside = np.clip(cuts, self.low, self.high)
+        return ((inside - self.low) * self.scale).astype(np.intp)
+
+    def next_filled(self, where: IntArray) -> IntArray:
+        """The first bucket above each given one that holds a score (the last bucket if none does)."""
+        filled = np.flatnonzero(self.counts)
+        return filled[np.minimum(np.searchsorted(filled, where, side="right"), len(filled) - 1)]
+
+    def previous_filled(self, where: IntArray) -> IntArray:
+        """The last bucket below each given one that holds a score (the first bucket if none does)."""
+        filled = np.flatnonzero(self.counts)
+        return filled[np.maximum(np.searchsorted(filled, where, side="left") - 1, 0)]
+
+
+def _ranks(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
+    left = np.searchsorted(ascending, cuts, side="left")
+    right = left.copy()
+    inside = np.flatnonzero(left < len(ascending))
+    tied = inside[ascending[left[inside]] == cuts[inside]]
+    right[tied] = np.searchsorted(ascending, cuts[tied], side="right")
+    return left, right

@@ -1,0 +1,81 @@
+"""Shared by all tests: where the reference data are, and what happens when something optional is absent."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# No deadline: the first example pays for imports. The same examples every time, and no files left behind.
+settings.register_profile("llrkit", deadline=None, derandomize=True, database=None, print_blob=False)
+settings.load_profile("llrkit")
+
+
+def absent(reason):
+    """Skip with one clear line, or fail where everything is required to be there."""
+    if os.environ.get("LLRKIT_REQUIRE_ALL") == "1":
+        pytest.fail(f"{reason} (LLRKIT_REQUIRE_ALL=1)", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder with reference data, beside the repository."""
+    path = Path(__file__).parents[2] / "shared"
+    if not (path / "data").is_dir():
+        absent(f"no reference data: {path} is not there")
+    return path
+
+
+@pytest.fixture(scope="session")
+def need():
+    """``need("pandas")`` gives the package, or skips the test."""
+
+    def find(name):
+        try:
+            return import_module(name)
+        except ImportError:
+            return absent(f"package {name} is not installed")
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def reference_set(shared):
+    """``reference_set(name)`` gives a set of bosaris-1.06.tsv as Scores; each is read once."""
+    import polars as pl
+
+    import llrkit as lk
+
+    data, made = shared / "data", {}
+
+    def table(path, separator="\t"):
+        return pl.read_csv(data / path, separator=separator, infer_schema_length=None)
+
+    def load(name):
+        family, _, part = name.partition(".")
+        if family == "evalita09_ru":
+            rows = table("evalita09_ru/ru.2009.table.gz")
+            return rows["score"].to_numpy(), (rows["target"].cast(pl.String).str.to_lowercase() == "true")
+        if family == "sre08_tno":
+            rows = table("sre08_tno/tno2008.tsv.gz")
+            return rows["score"].to_numpy(), rows["target"] == 1
+        if family == "voxceleb1_o":
+            rows = table("voxceleb1_o/voxceleb1_o_4systems.tsv.gz")
+            return rows[part].to_numpy(), rows["target"] == 1
+        if family == "spkr_shift_psr":
+            with np.load(data / "spkr_shift_psr/spkr_verif.npz") as arrays:
+                log_posterior = arrays[f"{part}_logpost"].astype(np.float64)
+                return log_posterior[:, 1] - log_posterior[:, 0], arrays[f"{part}_target"] == 1
+        raise KeyError(name)
+
+    def get(name):
+        if name not in made:
+            scores, is_target = load(name)
+            is_target = np.asarray(is_target)
+            made[name] = lk.Scores(scores[is_target], scores[~is_target])
+        return made[name]
+
+    return get

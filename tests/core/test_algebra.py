@@ -1,0 +1,213 @@
+"""Summaries as an algebra: any grouping, any order, the empty chunk, weights, plain dicts and back."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from llrkit.core.counts import TrialCounts
+from llrkit.core.density import CellSums, DensityGrid
+from llrkit.core.grid import Grid
+from llrkit.core.losses import LossSums
+from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.newton import ClassNewton, NewtonSums
+from llrkit.core.rules import ScoringRule
+from llrkit.core.summary import Both, Grouped, SummaryBase, _subclasses, both, grouped, summary_from_dict
+from llrkit.errors import InputError
+from llrkit.metrics.llrs import RuleSums
+from llrkit.scores import Scores
+
+POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
+VALUES = st.sampled_from(POINTS.tolist())
+
+SUMMARIES = {
+    "Moments": Moments.of,
+    "Grid": Grid.of,
+    "TrialCounts of targets": lambda chunk: TrialCounts.of(chunk, POINTS, "target"),
+    "TrialCounts of nontargets": lambda chunk: TrialCounts.of(chunk, POINTS, "nontarget"),
+    "LossSums": LossSums.at([0.0, -2.0, 3.0], [-1.0, 0.0, 0.3]),
+    "NewtonSums": NewtonSums.at([0.5, -0.25], 0.7),
+    "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),
+    "DensityGrid": DensityGrid.between(-2.0, 3.0, 16),
+    "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
+    "Both": both(Moments.of, LossSums.of),
+    "Grouped": grouped(Moments.of, "room"),
+    "Grouped of Both": grouped(both(Grid.of, LossSums.of), "room"),
+}
+every = pytest.mark.parametrize("name", SUMMARIES)
+
+
+def chunk_of(target, nontarget):
+    """A chunk, possibly without trials; each carries a column that depends on its place."""
+    t, n = np.array(target, dtype=np.float64), np.array(nontarget, dtype=np.float64)
+    columns = {"room": (np.arange(len(t)) % 3, np.arange(len(n)) % 2)}
+    return Scores.part(t, n, columns)
+
+
+def joined(*chunks):
+    """One chunk with the trials of several."""
+    return Scores.part(
+        np.concatenate([c.target for c in chunks]),
+        np.concatenate([c.nontarget for c in chunks]),
+        {
+            "room": tuple(
+                np.concatenate([c.columns["room"][side] for c in chunks]) for side in (0, 1)
+            )
+        },
+    )
+
+
+# either class may be empty, not both: that chunk has a test of its own
+CHUNKS = st.one_of(
+    st.builds(chunk_of, st.lists(VALUES, min_size=1, max_size=8), st.lists(VALUES, max_size=8)),
+    st.builds(chunk_of, st.lists(VALUES, max_size=8), st.lists(VALUES, min_size=1, max_size=8)),
+)
+
+
+def assert_same(a, b, exact=False):
+    """The same summary: whole numbers and extremes to the bit, sums to 1e-12."""
+    if not exact and isinstance(a, (int, float)):
+        a, b = float(a), float(b)
+    assert type(a) is type(b)
+    if isinstance(a, SummaryBase):
+        for name in a.__dataclass_fields__:
+            assert_same(getattr(a, name), getattr(b, name), exact)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key], exact)
+    elif isinstance(a, tuple):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y, exact)
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        if exact or a.dtype.kind == "i":
+            assert_array_equal(a, b)
+        else:
+            assert_allclose(a, b, rtol=1e-12, atol=1e-11)
+    elif exact or not isinstance(a, float):
+        assert a == b
+    else:
+        assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@every
+@settings(max_examples=40)
+@given(chunks=st.tuples(CHUNKS, CHUNKS, CHUNKS))
+def test_grouping_and_order_do_not_matter(name, chunks):
+    a, b, c = map(SUMMARIES[name], chunks)
+    assert_same((a + b) + c, a + (b + c))
+    assert_same(a + b, b + a)
+
+
+@every
+@settings(max_examples=40)
+@given(chunks=st.tuples(CHUNKS, CHUNKS))
+def test_sum_of_summaries_is_summary_of_all(name, chunks):
+    summarise = SUMMARIES[name]
+    assert_same(summarise(chunks[0]) + summarise(chunks[1]), summarise(joined(*chunks)))
+
+
+@every
+@settings(max_examples=20)
+@given(chunk=CHUNKS)
+def test_empty_chunk_is_the_zero(name, chunk):
+    summary, nothing = SUMMARIES[name](chunk), SUMMARIES[name](chunk_of([], []))
+    assert_same(summary + nothing, summary)
+    assert_same(nothing + summary, summary)
+    assert_same(nothing + nothing, nothing, exact=True)
+
+
+@every
+@settings(max_examples=20)
+@given(chunk=CHUNKS, times=st.integers(1, 5))
+def test_whole_weight_is_repetition(name, chunk, times):
+    summarise = SUMMARIES[name]
+    if name in ("Grid", "Grouped of Both"):
+        # a grid says which scores there are; how often they count is for the counts
+        assert_array_equal((Grid.of(chunk) * times).target, Grid.of(joined(*[chunk] * times)).target)
+    else:
+        assert_same(summarise(chunk) * times, summarise(joined(*[chunk] * times)))
+
+
+@every
+@settings(max_examples=20)
+@given(chunks=st.tuples(CHUNKS, CHUNKS), weight=st.sampled_from([0.5, 3.0, 0.125]))
+def test_weight_distributes_over_sums(name, chunks, weight):
+    a, b = map(SUMMARIES[name], chunks)
+    assert_same((a + b) * weight, a * weight + b * weight)
+
+
+@every
+@settings(max_examples=20)
+@given(chunk=CHUNKS)
+def test_dict_and_back_is_exact(name, chunk):
+    summary = SUMMARIES[name](chunk)
+    for weighted in (summary, summary * 0.3):
+        plain = weighted.to_dict()
+        assert_same(type(summary).from_dict(plain), weighted, exact=True)
+        assert_same(summary_from_dict(json.loads(json.dumps(plain))), weighted, exact=True)
+
+
+@every
+def test_adding_changes_something(name):
+    a, b = chunk_of([1.0, 0.0, -0.5], [-1.0, 0.25]), chunk_of([3.0], [-2.0])
+    summarise = SUMMARIES[name]
+    with pytest.raises(AssertionError):
+        assert_same(summarise(a) + summarise(b), summarise(a))
+
+
+def test_every_summary_is_in_this_test():
+    tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
+    parts = {ClassMoments, ClassNewton, CellSums}
+    ours = {cls for cls in _subclasses(SummaryBase) if cls.__module__.startswith(("llrkit.core", "llrkit.metrics"))}
+    assert ours == tested | parts
+
+
+def test_infinities_survive_json():
+    summary = Moments.of(chunk_of([np.inf, 1.0], [-np.inf, -np.inf]))
+    again = summary_from_dict(json.loads(json.dumps(summary.to_dict())))
+    assert_same(again, summary, exact=True)
+    assert again.nontarget.n_neg_inf == 2
+    assert again.nontarget.low[0] == np.inf
+
+
+@pytest.mark.parametrize("keys", [["f", "m"], [1, 2], [1.5, -2.0], [True, False], [None, "x"]])
+def test_grouped_keys_survive_json(keys):
+    summary = Grouped({key: Moments.of(chunk_of([1.0], [i])) for i, key in enumerate(keys)})
+    again = Grouped.from_dict(json.loads(json.dumps(summary.to_dict())))
+    assert_same(again, summary, exact=True)
+    assert list(again.parts) == keys
+
+
+def test_from_dict_refuses_another_kind():
+    plain = Moments.of(chunk_of([1.0], [0.0])).to_dict()
+    with pytest.raises(InputError, match="expected a Grid, got 'Moments'"):
+        Grid.from_dict(plain)
+    with pytest.raises(InputError, match="not a summary: kind 'Nonsense'"):
+        summary_from_dict({"kind": "Nonsense"})
+    with pytest.raises(InputError, match="not a summary: kind None"):
+        summary_from_dict({})
+
+
+def test_both_unpacks_in_order():
+    moments, losses = both(Moments.of, LossSums.of)(chunk_of([1.0], [0.0]))
+    assert isinstance(moments, Moments)
+    assert isinstance(losses, LossSums)
+    assert isinstance(both(Moments.of)(chunk_of([1.0], [0.0])), Both)
+
+
+def test_grouped_in_the_order_of_the_values_with_their_names():
+    chunk = Scores([1.0, 2.0, 3.0], [0.0, -1.0], {"sex": ([2, 0, 2], [1, 0])}, categories={"sex": ("a", "b", "c")})
+    parts = grouped(Grid.of, "sex")(chunk).parts
+    assert list(parts) == ["a", "b", "c"]
+    assert_array_equal(parts["a"].target, [2.0])
+    assert_array_equal(parts["a"].nontarget, [-1.0])
+    assert_array_equal(parts["b"].target, [])
+    assert_array_equal(parts["c"].target, [1.0, 3.0])
+    assert_array_equal(parts["c"].nontarget, [])

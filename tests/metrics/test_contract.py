@@ -1,0 +1,360 @@
+"""One contract for all metrics: what may not change them, and what must."""
+
+import inspect
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+from llrkit.core.counts import TrialCounts, count_on
+from llrkit.core.density import DensityGrid
+from llrkit.core.grid import Grid, collect_again
+from llrkit.core.losses import LossSums
+from llrkit.core.moments import Moments
+from llrkit.core.newton import NewtonSums
+from llrkit.core.rules import ScoringRule
+from llrkit.metrics.llrs import RuleSums
+from llrkit.scores import arrays
+from llrkit.scores.source import reduce_chunks
+
+DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
+POINT = lk.OperatingPoint(0.1, 2, 1)
+
+# name of the public function -> how it is called here
+METRICS = {
+    "eer": lk.eer,
+    "eer_roc": lk.eer_roc,
+    "prbep": lk.prbep,
+    "auc": lk.auc,
+    "min_dcf": lambda s: lk.min_dcf(s, POINT),
+    "min_cllr": lk.min_cllr,
+    "det_slope": lambda s: lk.det_slope(s).slope,
+    "eer_threshold": lk.eer_threshold,
+    "cllr": lk.cllr,
+    "cllr_cal": lk.cllr_cal,
+    "cross_entropy": lambda s: lk.cross_entropy(s, 0.1),
+    "act_dcf": lambda s: lk.act_dcf(s, POINT),
+    "rule_cost": lambda s: lk.rule_cost(s, "brier", 0.3),
+    "hter": lambda s: lk.hter(DEV, s),
+    "c_primary": lambda s: lk.c_primary(s, "sre21"),
+    "evaluate": lambda s: [
+        float(x) for x in _numbers(lk.evaluate(s, points=("sre08", "sre21"), threshold_from=DEV).to_dict())
+    ],
+}
+NOT_METRICS = {"compound_llr", "Evaluation"}
+ORDER_ONLY = ["eer", "eer_roc", "prbep", "auc", "min_dcf", "min_cllr", "det_slope"]
+COUNTED = {"prbep"}  # in numbers of trials, not rates
+
+
+def _numbers(plain):
+    """All numbers in a nested result, in order."""
+    if isinstance(plain, dict):
+        for value in plain.values():
+            yield from _numbers(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _numbers(value)
+    elif isinstance(plain, (int, float)):
+        yield plain
+
+
+def make_scores(seed=0, n_target=23, n_nontarget=41):
+    """Overlapping classes with ties, on eighths, so that float32 holds them exactly."""
+    rng = np.random.default_rng(seed)
+    target = np.round(8 * rng.normal(1.5, 1.5, n_target)) / 8
+    nontarget = np.round(8 * rng.normal(-1.5, 2.0, n_nontarget)) / 8
+    nontarget[:4] = target[:4]
+    return lk.Scores(target, nontarget)
+
+
+SCORES = make_scores()
+everything = pytest.mark.parametrize("name", METRICS)
+
+
+def assert_same(found, wanted):
+    assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_no_metric_is_forgotten():
+    public = {
+        name for name in lk.__all__
+        if getattr(getattr(lk, name), "__module__", "").startswith("llrkit.metrics")
+    }  # fmt: skip
+    assert public == set(METRICS) | NOT_METRICS
+
+
+def test_metrics_take_the_source_where_the_contract_thinks():
+    for name in METRICS:
+        assert "source" in inspect.signature(getattr(lk, name)).parameters
+
+
+@everything
+def test_order_of_trials_does_not_matter(name):
+    metric = METRICS[name]
+    wanted = metric(SCORES)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        shuffled = lk.Scores(rng.permutation(SCORES.target), rng.permutation(SCORES.nontarget))
+        assert_same(metric(shuffled), wanted)
+
+
+@everything
+@pytest.mark.parametrize("times", [2, 5])
+def test_repetition_of_all_trials(name, times):
+    repeated = lk.Scores(np.tile(SCORES.target, times), np.repeat(SCORES.nontarget, times))
+    if name == "evaluate":
+        plain, again = lk.evaluate(SCORES).to_dict(), lk.evaluate(repeated).to_dict()
+        for key in ("n_target", "n_nontarget", "prbep"):
+            assert_same(again.pop(key), times * plain.pop(key))
+        assert_same(list(_numbers(again)), list(_numbers(plain)))
+    else:
+        factor = times if name in COUNTED else 1
+        assert_same(METRICS[name](repeated), factor * METRICS[name](SCORES))
+
+
+class Cut:
+    """A source that hands out its chunks cut in a given way, in a given order, some of them empty."""
+
+    def __init__(self, scores, cuts_target, cuts_nontarget, order, threads):
+        t, n = np.split(scores.target, cuts_target), np.split(scores.nontarget, cuts_nontarget)
+        chunks = [lk.Scores.part(a, b) for a, b in zip(t, n, strict=True)]
+        self.chunks, self.threads = [chunks[i] for i in order], threads
+
+    def reduce(self, summarise):
+        return reduce_chunks(self.chunks, summarise, threads=self.threads)
+
+    def with_columns(self, *names):
+        return self
+
+
+def cuttings():
+    rng = np.random.default_rng(5)
+    for pieces, threads in [(1, 1), (2, 2), (7, 5), (64, 1), (64, 2)]:
+        cuts = [np.sort(rng.integers(0, n + 1, pieces - 1)) for n in (SCORES.n_target, SCORES.n_nontarget)]
+        yield Cut(SCORES, *cuts, rng.permutation(pieces), threads)
+    # one chunk holds all targets, another all non-targets
+    yield Cut(SCORES, [0], [SCORES.n_nontarget], [0, 1], 2)
+
+
+@everything
+def test_partition_into_chunks(name):
+    wanted = METRICS[name](SCORES)
+    for source in cuttings():
+        assert_same(METRICS[name](source), wanted)
+
+
+@everything
+@pytest.mark.parametrize("chunk", [1, 4, 1000])
+def test_size_of_chunks(name, chunk, monkeypatch):
+    wanted = METRICS[name](SCORES)
+    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", chunk)
+    monkeypatch.setattr(arrays, "LARGEST_CHUNK", chunk)
+    assert len(list(SCORES.chunks())) == math.ceil(41 / chunk)
+    assert_same(METRICS[name](SCORES), wanted)
+
+
+@everything
+@pytest.mark.parametrize("keep", [0, 3])
+def test_dropping_the_larger_class_on_the_way(name, keep, monkeypatch):
+    # the class that looked larger at first may end up the smaller one: a third pass finds its scores again
+    from llrkit.core import grid
+
+    wanted = METRICS[name](SCORES)
+    monkeypatch.setattr(grid, "_KEEP_BOTH_BELOW", keep)
+    monkeypatch.setattr(grid, "_CLEARLY_LARGER", 1)
+    for source in cuttings():
+        assert_same(METRICS[name](source), wanted)
+
+
+MAPS = {
+    "affine": lambda x: 3 * x + 60,
+    "cube": lambda x: x**3 + x,
+    "arctan": np.arctan,
+    "exp": lambda x: np.exp(5 * x),
+    "to -inf": lambda x: np.where(x <= min(SCORES.target.min(), SCORES.nontarget.min()), -np.inf, x),
+}
+
+
+@pytest.mark.parametrize("name", ORDER_ONLY)
+@pytest.mark.parametrize("form", MAPS)
+def test_strictly_monotone_map(name, form):
+    mapped = lk.Scores(MAPS[form](SCORES.target), MAPS[form](SCORES.nontarget))
+    assert_same(METRICS[name](mapped), METRICS[name](SCORES))
+
+
+@pytest.mark.parametrize("name", [n for n in METRICS if n not in (*ORDER_ONLY, "evaluate")])
+def test_scale_matters_where_scores_are_llrs(name):
+    assert METRICS[name](lk.Scores(3 * SCORES.target + 1, 3 * SCORES.nontarget + 1)) != METRICS[name](SCORES)
+
+
+SWAPPED = lk.Scores(-SCORES.nontarget, -SCORES.target)
+
+
+@pytest.mark.parametrize("name", ["eer", "eer_roc", "prbep", "auc", "min_cllr", "cllr", "cllr_cal"])
+def test_class_and_sign_swap(name):
+    assert_same(METRICS[name](SWAPPED), METRICS[name](SCORES))
+
+
+def test_class_and_sign_swap_with_mirrored_prior():
+    mirror = lk.OperatingPoint(1 - POINT.p_target, POINT.c_fa, POINT.c_miss)
+    assert_same(lk.min_dcf(SWAPPED, mirror), lk.min_dcf(SCORES, POINT))
+    # no score lies at the threshold, where >= would decide
+    assert_same(lk.act_dcf(SWAPPED, mirror), lk.act_dcf(SCORES, POINT))
+    assert_same(lk.cross_entropy(SWAPPED, 0.9), lk.cross_entropy(SCORES, 0.1))
+    assert_same(lk.rule_cost(SWAPPED, (1.5, 0.5), 0.7), lk.rule_cost(SCORES, (0.5, 1.5), 0.3))
+    assert_same(1 / lk.det_slope(SWAPPED).slope, lk.det_slope(SCORES).slope)
+
+
+def as_pandas(x, need):
+    return need("pandas").Series(x)
+
+
+def as_polars(x, need):
+    return need("polars").Series(x)
+
+
+KINDS = {
+    "list": lambda x, need: x.tolist(),
+    "tuple": lambda x, need: tuple(x.tolist()),
+    "float32": lambda x, need: x.astype(np.float32),
+    "float16": lambda x, need: x.astype(np.float16),
+    "longdouble": lambda x, need: x.astype(np.longdouble),
+    "big endian": lambda x, need: x.astype(">f8"),
+    "strided": lambda x, need: np.repeat(x, 3)[::3],
+    "column": lambda x, need: x[:, None],
+    "objects": lambda x, need: x.astype(object),
+    "pandas": as_pandas,
+    "polars": as_polars,
+}
+
+
+@everything
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind_of_input(name, kind, need):
+    made = lk.Scores(KINDS[kind](SCORES.target, need), KINDS[kind](SCORES.nontarget, need))
+    # the same numbers in the same order, so to the last bit
+    assert METRICS[name](made) == METRICS[name](SCORES)
+
+
+@everything
+def test_float32_with_float64(name):
+    mixed = lk.Scores(SCORES.target.astype(np.float32), SCORES.nontarget)
+    assert METRICS[name](mixed) == METRICS[name](SCORES)
+
+
+def test_integers_and_booleans_are_scores():
+    # 12 pairs: targets 1, 2, 2, 3 against 0, 1, 1 win 1 + 3 + 3 + 3 and tie 2
+    assert lk.auc(lk.Scores(np.array([1, 2, 2, 3], dtype=np.int8), [0, 1, 1])) == (10 + 2 / 2) / 12
+    assert lk.auc(lk.Scores([True, True], [False, True])) == (2 + 2 / 2) / 4
+
+
+LABELS = {
+    "bool": (True, False),
+    "0/1": (1, 0),
+    "-1/1": (1, -1),
+    "float": (1.0, 0.0),
+    "uint8": (np.uint8(1), np.uint8(0)),
+    "target": ("target", "nontarget"),
+    "tgt": ("tgt", "imp"),
+    "genuine": ("genuine", "impostor"),
+    "bonafide": ("bonafide", "spoof"),
+    "same": ("same", "different"),
+    "mated": ("mated", "non-mated"),
+    "TRUE": ("TRUE", "FALSE"),
+    "spaces": (" Target ", "Non-Target"),
+    "digits": ("1", "0"),
+    "objects": (True, "imp"),
+}
+
+
+LABEL_KINDS = ["list", "numpy", "object", "pandas", "polars"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    # a polars column holds one type
+    [(kind, words) for kind in LABEL_KINDS for words in LABELS if (kind, words) != ("polars", "objects")],
+)
+def test_kind_of_label(kind, words, need):
+    yes, no = LABELS[words]
+    values = np.concatenate([SCORES.target, SCORES.nontarget])
+    labels = [yes] * SCORES.n_target + [no] * SCORES.n_nontarget
+    made = {
+        "list": lambda: labels,
+        "numpy": lambda: np.array(labels),
+        "object": lambda: np.array(labels, dtype=object),
+        "pandas": lambda: need("pandas").Series(labels),
+        "polars": lambda: need("polars").Series(labels),
+    }[kind]()
+    order = np.random.default_rng(1).permutation(len(values))
+    if kind == "list":
+        made = [labels[i] for i in order]
+    else:
+        made = made[order] if kind != "pandas" else made.iloc[order]
+    scores = lk.Scores.from_labels(values[order], made)
+    assert (scores.n_target, scores.n_nontarget) == (SCORES.n_target, SCORES.n_nontarget)
+    assert lk.eer(scores) == lk.eer(SCORES)
+
+
+@everything
+def test_other_data_give_another_value(name):
+    assert METRICS[name](make_scores(seed=11)) != METRICS[name](SCORES)
+
+
+@everything
+def test_plain_numbers_come_back(name):
+    value = METRICS[name](SCORES)
+    assert type(value) in (float, list)
+    assert json.loads(json.dumps(value)) == value
+
+
+BIG = make_scores(3, 3000, 20000)
+
+
+def test_counts_to_the_last_bit_whatever_the_threads_and_chunks(monkeypatch):
+    grid = collect_again(BIG, BIG.reduce(Grid.of))
+    summarise = count_on(grid)
+    whole = TrialCounts.of(BIG, grid.points, grid.smaller)
+    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", 1)
+    for size in (200, 999, 20000):
+        monkeypatch.setattr(arrays, "LARGEST_CHUNK", size)
+        for threads in (1, 2, 5):
+            counts = BIG.reduce(summarise, threads=threads)
+            for field in ("grid", "at", "cells", "low", "high"):
+                np.testing.assert_array_equal(getattr(counts, field), getattr(whole, field))
+
+
+SUMS = {
+    "losses": lambda chunk: LossSums.of(chunk, [0.0, -2.0], [-1.0, 0.0, 2.5]),
+    "moments": Moments.of,
+    "newton": NewtonSums.at([0.7, -0.2], -1.0, ScoringRule(2, 2)),
+    "rule": RuleSums.at(ScoringRule(0.5, 0.5), 0.3),
+    "density": lambda chunk: DensityGrid.of(chunk, -12.0, 12.0, 64),
+}
+
+
+def _leaves(plain):
+    return np.array(list(_numbers(plain)), dtype=float)
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_sums_whatever_the_threads_and_chunks(kind, monkeypatch):
+    whole = _leaves(SUMS[kind](BIG).to_dict())
+    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", 1)
+    monkeypatch.setattr(arrays, "LARGEST_CHUNK", 777)
+    by_threads = [_leaves(BIG.reduce(SUMS[kind], threads=threads).to_dict()) for threads in (1, 2, 5)]
+    for found in by_threads:
+        np.testing.assert_array_equal(found, by_threads[0])
+        # sums of a few thousand terms of order one, some of which cancel
+        assert_allclose(found, whole, rtol=1e-12, atol=1e-12 * 20000)
+
+
+def test_chunks_hold_every_trial_once():
+    for size in (1, 7, 20, 41, 1000):
+        chunks = list(SCORES.chunks(size))
+        np.testing.assert_array_equal(np.concatenate([c.target for c in chunks]), SCORES.target)
+        np.testing.assert_array_equal(np.concatenate([c.nontarget for c in chunks]), SCORES.nontarget)
+        assert max(c.n_nontarget for c in chunks) <= size
