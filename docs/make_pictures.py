@@ -49,6 +49,7 @@ def draw_bayes_error(axes: plt.Axes, result: lk.Evaluation, name: str) -> None:
 
 
 def main() -> None:
+    """Evaluate every system, draw the picture, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

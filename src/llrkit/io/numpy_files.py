@@ -16,7 +16,8 @@ from llrkit.scores.trials import Trials
 def read_npz(file: Path, *, score: str, label: str) -> Trials:
     """Read ``score`` and ``label`` arrays of equal length, or ``target`` and ``nontarget``."""
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        # opened here: np.load leaves a broken file open
+        with file.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None

@@ -34,7 +34,7 @@ def read_text(file: Path, *, score: str, label: str) -> Trials:
             raise FileFormatError(f"{file}, line 1: there is no column {name!r}; there are: {there}")
     try:
         if delimiter == " ":  # runs of blanks are one delimiter, which polars does not know
-            table = _read_blanks(file, header)
+            table = _read_blanks(file, header).with_columns(pl.col(score).cast(pl.Float64))
         else:
             table = pl.read_csv(
                 file,

@@ -1,0 +1,199 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from llrkit.core import grid as grid_module
+from llrkit.core.counts import TrialCounts, count_on, count_trials
+from llrkit.core.density import DensityGrid
+from llrkit.core.grid import Grid, collect_again
+from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores import Scores
+from llrkit.scores.source import reduce_chunks
+
+VALUES = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0, 3.0, np.inf]), min_size=1, max_size=12)
+
+
+@settings(max_examples=200)
+@given(VALUES, VALUES)
+def test_cells_against_counting(target, nontarget):
+    counts = count_trials(Scores(target, nontarget))
+    own, other = (target, nontarget) if len(target) <= len(nontarget) else (nontarget, target)
+    assert counts.grid_class == ("target" if own is target else "nontarget")
+    points = sorted(set(own))
+    assert_array_equal(counts.grid, points)
+    assert_array_equal(counts.at, [own.count(p) for p in points])
+    edges = [None, *points, None]
+    for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+        inside = [x for x in other if (a is None or x > a) and (b is None or x < b)]
+        assert counts.cells[2 * i] == len(inside)
+        assert counts.low[i] == min(inside, default=np.inf)
+        assert counts.high[i] == max(inside, default=-np.inf)
+    assert_array_equal(counts.cells[1::2], [other.count(p) for p in points])
+    assert (counts.n_target, counts.n_nontarget) == (len(target), len(nontarget))
+
+
+@settings(max_examples=200)
+@given(VALUES, VALUES)
+def test_bins_against_counting(target, nontarget):
+    bins = count_trials(Scores(target, nontarget)).bins()
+    everything = sorted(set(target) | set(nontarget))
+    wanted = []
+    for value in everything:
+        t, n = target.count(value), nontarget.count(value)
+        pure = wanted and (t == 0 or n == 0) and wanted[-1]["kind"] == (t > 0, n > 0)
+        if pure:
+            wanted[-1]["t"] += t
+            wanted[-1]["n"] += n
+            wanted[-1]["high"] = value
+        else:
+            wanted.append({"t": t, "n": n, "low": value, "high": value, "kind": (t > 0, n > 0)})
+    assert_array_equal(bins.target, [w["t"] for w in wanted])
+    assert_array_equal(bins.nontarget, [w["n"] for w in wanted])
+    assert_array_equal(bins.low, [w["low"] for w in wanted])
+    assert_array_equal(bins.high, [w["high"] for w in wanted])
+
+
+def test_counts_are_whole_until_weighted():
+    counts = count_trials(Scores([1.0, 2.0], [0.0, 1.0, 3.0]))
+    assert counts.at.dtype == counts.cells.dtype == np.int64
+    assert isinstance(counts.n_target, int)
+    weighted = counts.weighted(0.5, 2.0)
+    assert (weighted.n_target, weighted.n_nontarget) == (1.0, 6.0)
+
+
+def test_weights_of_either_grid_class():
+    few, many = [1.0, 2.0], [0.0, 1.0, 3.0]
+    for scores in (Scores(few, many), Scores(many, few)):
+        bins = count_trials(scores).weighted(10, 1).bins()
+        assert (bins.n_target, bins.n_nontarget) == (10 * scores.n_target, scores.n_nontarget)
+
+
+@pytest.mark.parametrize("first", ["target", "nontarget"])
+def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
+    monkeypatch.setattr(grid_module, "_KEEP_BOTH_BELOW", 5)
+    big, small = np.arange(40.0), np.arange(40.0, 63.0) - 30.5
+    none = np.array([])
+    # a long run of the finally smaller class comes first, so it is dropped on the way
+    chunks = [Scores.part(small, none), Scores.part(none, big)]
+    if first == "nontarget":
+        chunks = [Scores.part(c.nontarget, c.target) for c in chunks]
+
+    class Source:
+        passes = 0
+
+        def reduce(self, summarise):
+            self.passes += 1
+            return reduce_chunks(chunks, summarise, threads=1)
+
+        def with_columns(self, *names):
+            return self
+
+    source = Source()
+    grid = source.reduce(Grid.of)
+    assert grid.smaller == first
+    assert grid.points is None
+    with pytest.raises(ValueError, match="collect_again"):
+        count_on(grid)
+    assert_array_equal(collect_again(source, grid).points, small)
+    counts = count_trials(source)
+    assert source.passes == 5
+    assert counts.at.sum() == 23
+    assert counts.cells.sum() == 40
+
+
+def test_large_class_is_dropped_and_counts_stay_exact():
+    rng = np.random.default_rng(0)
+    scores = Scores(rng.integers(0, 50, 300) / 8, rng.integers(-40, 40, 70_000) / 8)
+    assert scores.reduce(Grid.of).nontarget is None
+    counts = count_trials(scores)
+    assert_array_equal(counts.grid, np.unique(scores.target))
+    for i, point in enumerate(counts.grid):
+        assert counts.cells[2 * i + 1] == (scores.nontarget == point).sum()
+
+
+def test_an_empty_class_is_named():
+    class Source:
+        def reduce(self, summarise):
+            return summarise(Scores.part(np.array([]), np.array([1.0])))
+
+    with pytest.raises(EmptyClassError, match="no target trials"):
+        count_trials(Source())
+
+
+def test_several_systems_cannot_be_counted():
+    with pytest.raises(InputError, match="one system expected, got 2"):
+        count_trials(Scores([[1.0, 2.0]], [[0.0, 1.0]]))
+
+
+def test_paths_of_a_toy_set():
+    # sorted: n n T(tie)n n T n T T
+    bins = count_trials(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins()
+    roc = error_path(bins)
+    assert_array_equal(roc.n_miss, [0, 0, 1, 1, 2, 2, 4])
+    assert_array_equal(roc.n_fa, [5, 3, 2, 1, 1, 0, 0])
+    assert_array_equal(roc.threshold, [-3, -1, 0, 0.5, 1, 2, np.inf])
+    hull = error_path(pav_blocks(bins))
+    assert_array_equal(hull.n_miss, [0, 0, 1, 2, 4])
+    assert_array_equal(hull.n_fa, [5, 3, 1, 0, 0])
+    assert_array_equal(hull.threshold, [-3, -1, 0.5, 2, np.inf])
+    assert_allclose(hull.p_miss, [0, 0, 0.25, 0.5, 1])
+    assert_allclose(hull.p_fa, [1, 0.6, 0.2, 0, 0])
+
+
+def test_every_threshold_of_a_path_gives_its_errors():
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.integers(0, 30, 40) / 4, rng.integers(-10, 20, 60) / 4
+    bins = count_trials(Scores(target, nontarget)).bins()
+    for path in (error_path(bins), error_path(pav_blocks(bins))):
+        for m, f, t in zip(path.n_miss[:-1], path.n_fa[:-1], path.threshold[:-1], strict=True):
+            assert ((target < t).sum(), (nontarget >= t).sum()) == (m, f)
+        assert (path.n_miss[-1], path.n_fa[-1], path.threshold[-1]) == (40, 0, np.inf)
+
+
+def test_crossing_at_a_vertex_and_at_the_ends():
+    assert crossing(np.array([0.0, 0.25, 1.0]), np.array([1.0, 0.25, 0.0])) == 0.25
+    assert crossing(np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])) == 0.0
+    assert crossing(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0])) == 1.0
+
+
+def test_density_cells_against_numpy_histogram():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(2, 1, 500), rng.normal(-1, 2, 900)
+    low, high = float(min(target.min(), nontarget.min())), float(max(target.max(), nontarget.max()))
+    grid = DensityGrid.of(Scores(target, nontarget), low, high, 64)
+    edges = np.linspace(low, high, 65)
+    assert_allclose(grid.edges, edges, rtol=1e-14, atol=1e-14)
+    assert_allclose(grid.centres, (edges[1:] + edges[:-1]) / 2, rtol=1e-14, atol=1e-14)
+    for cells, values in ((grid.target, target), (grid.nontarget, nontarget)):
+        assert_array_equal(cells.count, np.histogram(values, edges)[0])
+        # the two moments give back the sums of the scores and of their squares
+        width = (high - low) / 64
+        assert_allclose((cells.count * grid.centres + cells.first * width).sum(), values.sum(), rtol=1e-11)
+        squares = cells.count * grid.centres**2 + 2 * grid.centres * width * cells.first + width**2 * cells.second
+        assert_allclose(squares.sum(), (values**2).sum(), rtol=1e-11)
+        assert (np.abs(cells.first) <= 0.5 * cells.count + 1e-9).all()
+        assert (cells.second <= 0.25 * cells.count + 1e-9).all()
+
+
+def test_density_of_equal_huge_and_infinite_scores():
+    same = DensityGrid.of(Scores([2.0, 2.0], [2.0]), 2.0, 2.0, 8)
+    assert (same.target.count.sum(), same.nontarget.count.sum()) == (2, 1)
+    huge = DensityGrid.of(Scores([1e308], [-1e308, np.inf, -np.inf]), -1e308, 1e308, 8)
+    assert_array_equal(huge.target.count, [0, 0, 0, 0, 0, 0, 0, 1])
+    assert_array_equal(huge.nontarget.count, [1, 0, 0, 0, 0, 0, 0, 0])
+    assert (huge.nontarget.n_neg_inf, huge.nontarget.n_pos_inf) == (1, 1)
+    assert np.isfinite(huge.edges).all()
+
+
+def test_density_takes_one_system():
+    with pytest.raises(InputError, match="one system expected, got 2"):
+        DensityGrid.of(Scores([[1.0, 2.0]], [[0.0, 1.0]]), 0.0, 2.0)
+
+
+def test_counts_of_a_chunk_without_trials():
+    empty = TrialCounts.of(Scores.part(np.array([]), np.array([])), np.array([1.0, 2.0]), "target")
+    assert_array_equal(empty.cells, np.zeros(5))
+    assert_array_equal(empty.at, [0, 0])

@@ -1,0 +1,373 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import llrkit as lk
+from llrkit.core.counts import count_trials
+from llrkit.core.losses import LossSums
+from llrkit.core.moments import Moments
+from llrkit.scores.labels import classify_words, target_mask
+from llrkit.scores.source import reduce_chunks, thread_count
+
+METRICS = {
+    "eer": lk.eer,
+    "eer_roc": lk.eer_roc,
+    "prbep": lk.prbep,
+    "auc": lk.auc,
+    "min_cllr": lk.min_cllr,
+    "cllr": lk.cllr,
+    "cllr_cal": lk.cllr_cal,
+    "eer_threshold": lk.eer_threshold,
+    "det_slope": lk.det_slope,
+    "evaluate": lk.evaluate,
+    "min_dcf": lambda s: lk.min_dcf(s, "sre08"),
+    "act_dcf": lambda s: lk.act_dcf(s, "sre08"),
+    "cross_entropy": lambda s: lk.cross_entropy(s, 0.1),
+    "rule_cost": lambda s: lk.rule_cost(s, "brier"),
+    "hter": lambda s: lk.hter(s, s),
+    "c_primary actual": lambda s: lk.c_primary(s, "sre16"),
+    "c_primary minimum": lambda s: lk.c_primary(s, "sre16", actual=False),
+}
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+
+
+@pytest.mark.parametrize(
+    ("target", "nontarget", "missing"),
+    [([], [1.0], "target"), ([1.0], [], "nontarget"), ([], [], "target"), (np.empty(0), np.ones(3), "target")],
+)
+def test_empty_class_is_named(target, nontarget, missing):
+    with pytest.raises(lk.EmptyClassError, match=f"there are no {missing} trials"):
+        lk.Scores(target, nontarget)
+
+
+def test_empty_class_from_labels_is_named():
+    with pytest.raises(lk.EmptyClassError, match="no nontarget trials"):
+        lk.Scores.from_labels([1.0, 2.0], [1, 1])
+    with pytest.raises(lk.EmptyClassError, match="no target trials"):
+        lk.Scores.from_labels([1.0, 2.0], ["imp", "imp"])
+    with pytest.raises(lk.EmptyClassError, match="no target trials"):
+        lk.Scores.from_labels([], [])
+
+
+class OnlyNontargets:
+    """A source that turns out to have no targets."""
+
+    def reduce(self, summarise):
+        return summarise(lk.Scores.part(np.array([]), np.array([0.5, 1.0])))
+
+    def with_columns(self, *names):
+        return self
+
+
+@every_metric
+def test_empty_class_of_a_source_is_named_by_every_metric(metric):
+    with pytest.raises(lk.EmptyClassError, match="there are no target trials"):
+        metric(OnlyNontargets())
+
+
+@every_metric
+def test_several_systems_are_refused_by_every_metric(metric):
+    two = lk.Scores([[1.0, 2.0], [0.5, 0.1]], [[0.0, 1.0], [-1.0, 0.2]])
+    with pytest.raises(lk.InputError, match="one system"):
+        metric(two)
+
+
+def test_nan_is_refused_with_its_place():
+    with pytest.raises(lk.NaNScoreError, match=r"target scores: NaN at index 2;"):
+        lk.Scores([1.0, 2.0, np.nan, np.nan], [0.0])
+    with pytest.raises(lk.NaNScoreError, match=r"nontarget scores: NaN at index 0;"):
+        lk.Scores([1.0], [np.nan, 1.0])
+    with pytest.raises(lk.NaNScoreError, match=r"scores: NaN at index 3;"):
+        lk.Scores.from_labels([1.0, 2.0, 0.0, np.nan], [1, 0, 1, 0])
+    with pytest.raises(lk.NaNScoreError, match=r"target scores: NaN at index 1, system 0;"):
+        lk.Scores([[1.0, 2.0], [np.nan, 0.0]], [[0.0, 1.0]])
+    with pytest.raises(lk.NaNScoreError, match=r"NaN at index 1;"):
+        lk.Scores([1.0, None], [0.0])
+    with pytest.raises(lk.NaNScoreError, match=r"NaN at index 0;"):
+        lk.Scores(np.array([np.nan, np.inf], dtype=np.float32), [0.0])
+
+
+def test_null_of_a_polars_column_is_refused_with_its_place(need):
+    pl = need("polars")
+    with pytest.raises(lk.NaNScoreError, match="NaN at index 1;"):
+        lk.Scores(pl.Series([1.0, None, 2.0]), [0.0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "seen"),
+    [
+        ([0, 1, 2], r"first at index 2\): saw 0, 1, 2"),
+        ([1.0, 0.5, 0.0], r"first at index 1\): saw 0.0, 0.5, 1.0"),
+        ([0, -1, 1], r"saw -1, 0, 1"),
+        (["target", "maybe", "nontarget"], r"first at index 1\): saw 'maybe', 'nontarget', 'target'"),
+        (["spk1", "spk2", "spk1"], r"first at index 0\): saw 'spk1', 'spk2'"),
+        ([1, None, 0], "saw"),
+        ([np.nan, 1.0, 0.0], r"first at index 0\)"),
+    ],
+)
+def test_labels_that_are_not_two_classes(labels, seen):
+    with pytest.raises(lk.LabelError, match=seen) as caught:
+        lk.Scores.from_labels([1.0, 2.0, 3.0], labels)
+    assert "accepted are bool, 0/1" in str(caught.value)
+
+
+def test_labels_of_the_wrong_shape():
+    with pytest.raises(lk.InputError, match="3 scores but 2 labels"):
+        lk.Scores.from_labels([1.0, 2.0, 3.0], [0, 1])
+    with pytest.raises(lk.InputError, match="one-dimensional"):
+        lk.Scores.from_labels([1.0, 2.0], [[0], [1]])
+
+
+def test_booleans_are_labels_and_not_negated():
+    scores = lk.Scores.from_labels(np.array([3.0, 1.0, 2.0]), np.array([True, False, True]))
+    assert_array_equal(scores.target, [3.0, 2.0])
+    assert_array_equal(scores.nontarget, [1.0])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [5.0, np.zeros((2, 2, 2)), np.zeros((3, 0)), [[1.0, 2.0], [3.0]]],
+    ids=["scalar", "3-D", "no systems", "ragged"],
+)
+def test_wrong_shapes(bad):
+    with pytest.raises(lk.InputError):
+        lk.Scores(bad, [0.0])
+    with pytest.raises(lk.InputError):
+        lk.Scores([0.0], bad)
+
+
+def test_different_numbers_of_systems():
+    with pytest.raises(lk.InputError, match=r"shape \(1, 2\).*\(1, 3\).*same number of systems"):
+        lk.Scores([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
+    with pytest.raises(lk.InputError, match="same number of systems"):
+        lk.Scores([1.0], [[1.0, 2.0]])
+
+
+def test_text_in_scores_is_named():
+    with pytest.raises(lk.InputError, match="target scores: 'abc' at index 1 is not a number"):
+        lk.Scores([1.0, "abc"], [0.0])
+    with pytest.raises(lk.InputError, match="is not a number"):
+        lk.Scores([1.0], [1j])
+    with pytest.raises(lk.InputError, match="is not a number"):
+        lk.Scores([1.0], [{}])
+
+
+def test_digits_as_text_are_numbers():
+    assert_array_equal(lk.Scores(["1.5", "-inf"], ["2"]).target, [1.5, -np.inf])
+
+
+def test_errors_are_what_they_say_they_are():
+    for error in (lk.EmptyClassError, lk.NaNScoreError, lk.LabelError, lk.FileFormatError):
+        assert issubclass(error, lk.InputError)
+    assert issubclass(lk.InputError, ValueError)
+    assert issubclass(lk.UnknownNameError, ValueError)
+    for name in ("InputError", "UnknownNameError", "UnconfirmedPresetError"):
+        assert issubclass(getattr(lk, name), lk.LlrkitError)
+    assert issubclass(lk.LlrkitWarning, UserWarning)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_are_used_without_a_copy_and_cannot_be_written(dtype):
+    values = np.array([3.0, 1.0, 2.0], dtype=dtype)
+    scores = lk.Scores(values, [0.0])
+    assert np.shares_memory(scores.target, values)
+    assert values.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        scores.target[0] = 9.0
+
+
+@every_metric
+def test_inputs_are_never_modified(metric):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.standard_normal(50).astype(np.float32), rng.standard_normal(60)
+    kept = target.copy(), nontarget.copy()
+    target_list = [2.0, 1.0, 3.0]
+    metric(lk.Scores(target, nontarget))
+    metric(lk.Scores(target_list, nontarget))
+    assert_array_equal(target, kept[0])
+    assert_array_equal(nontarget, kept[1])
+    assert target_list == [2.0, 1.0, 3.0]
+
+
+def test_columns_are_read_only_and_checked():
+    room = np.array([1, 2])
+    scores = lk.Scores([1.0, 2.0], [0.0], {"room": (room, [3])})
+    with pytest.raises(ValueError, match="read-only"):
+        scores.columns["room"][0][0] = 7
+    assert room.flags.writeable
+    with pytest.raises(lk.InputError, match="column 'room' has 1 values for 2 trials"):
+        lk.Scores([1.0, 2.0], [0.0], {"room": ([1], [3])})
+    with pytest.raises(lk.UnknownNameError, match="there is no column 'noise'; there are: room"):
+        scores.with_columns("noise")
+    with pytest.raises(lk.UnknownNameError, match="there are: none"):
+        lk.Scores([1.0], [0.0]).with_columns("noise")
+    assert list(scores.with_columns("room").columns) == ["room"]
+    assert scores.with_columns().columns == {}
+
+
+def test_columns_from_labels_are_split_like_the_scores():
+    scores = lk.Scores.from_labels([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 1], {"room": ["a", "b", "c", "d"]})
+    assert_array_equal(scores.columns["room"][0], ["a", "d"])
+    assert_array_equal(scores.columns["room"][1], ["b", "c"])
+
+
+@pytest.mark.parametrize("column", [[1, 2], [1, 2, 3, 4, 5], 7])
+def test_column_of_the_wrong_length_from_labels(column):
+    with pytest.raises(lk.InputError, match="column 'room'"):
+        lk.Scores.from_labels([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 1], {"room": column})
+
+
+def test_column_without_length():
+    with pytest.raises(lk.InputError, match="column 'room'"):
+        lk.Scores([1.0], [0.0], {"room": (1, 2)})
+
+
+def test_chunks_carry_their_columns():
+    scores = lk.Scores(np.arange(10.0), np.arange(7.0), {"row": (np.arange(10), np.arange(7))})
+    for chunk in scores.chunks(3):
+        assert_array_equal(chunk.target, chunk.columns["row"][0])
+        assert_array_equal(chunk.nontarget, chunk.columns["row"][1])
+
+
+def test_repr_counts_the_trials():
+    assert repr(lk.Scores(np.zeros(1234), [0.0])) == "Scores(1,234 target, 1 nontarget trials)"
+    assert repr(lk.Scores([[1.0, 2.0]], [[0.0, 1.0]])) == "Scores(1 target, 1 nontarget trials, 2 systems)"
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_must_be_positive(threads):
+    with pytest.raises(lk.InputError, match="at least 1"):
+        lk.Scores([1.0], [0.0]).reduce(Moments.of, threads=threads)
+
+
+def test_threads_from_the_environment(monkeypatch):
+    monkeypatch.setenv("LLRKIT_THREADS", "3")
+    assert thread_count() == 3
+    assert thread_count(2) == 2
+    monkeypatch.setenv("LLRKIT_THREADS", "many")
+    with pytest.raises(lk.InputError, match="LLRKIT_THREADS must be a positive whole number, got 'many'"):
+        thread_count()
+    monkeypatch.setenv("LLRKIT_THREADS", "0")
+    with pytest.raises(lk.InputError, match="at least 1"):
+        thread_count()
+    monkeypatch.delenv("LLRKIT_THREADS")
+    assert thread_count() >= 1
+
+
+def test_merging_is_in_the_order_of_the_chunks():
+    class Names:
+        def __init__(self, text):
+            self.text = text
+
+        def __add__(self, other):
+            return Names(self.text + other.text)
+
+    chunks = [lk.Scores.part(np.array([float(i)]), np.array([])) for i in range(26)]
+    for threads in (1, 2, 7):
+        merged = reduce_chunks(chunks, lambda c: Names(chr(97 + int(c.target[0]))), threads=threads)
+        assert merged.text == "abcdefghijklmnopqrstuvwxyz"
+
+
+def test_an_error_in_a_thread_reaches_the_caller():
+    def fail(chunk):
+        raise RuntimeError("in the thread")
+
+    with pytest.raises(RuntimeError, match="in the thread"):
+        reduce_chunks([lk.Scores([1.0], [0.0])] * 9, fail, threads=2)
+
+
+def test_nothing_to_summarise():
+    with pytest.raises(lk.InputError, match="without chunks"):
+        reduce_chunks([], Moments.of)
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("target", True), ("TGT", True), (" tar", True), ("Bona-Fide", True), ("client", True), ("same-source", True),
+        ("non", False), ("imposter", False), ("SPOOF", False), ("nonmated", False), ("diff", False),
+        ("maybe", None), ("", None), ("2", None), ("targets", None),
+    ],
+)  # fmt: skip
+def test_words(word, meaning):
+    assert classify_words([word]) == [meaning]
+
+
+def test_mask_of_one_class_only():
+    assert_array_equal(target_mask([1, 1]), [True, True])
+    assert_array_equal(target_mask(np.array([], dtype=bool)), [])
+
+
+# What other tools get wrong
+
+
+def test_very_large_llrs_give_a_finite_and_right_cllr():
+    # log2(1 + e^-800) is 0 and log2(1 + e^800) is 800 / ln 2
+    assert lk.cllr(lk.Scores([800.0], [-800.0])) == pytest.approx(0.0, abs=1e-300)
+    np.testing.assert_allclose(lk.cllr(lk.Scores([-800.0], [-800.0])), 400 / np.log(2), rtol=1e-15)
+    np.testing.assert_allclose(lk.cllr(lk.Scores([800.0], [800.0, -800.0])), 200 / np.log(2), rtol=1e-15)
+
+
+@pytest.mark.parametrize("shift", [60, -60, 1e6])
+def test_adding_a_constant_leaves_the_eer_alone(shift):
+    rng = np.random.default_rng(0)
+    # on 64ths, so that the shift is exact
+    target, nontarget = np.round(64 * rng.normal(2, 2, 300)) / 64, np.round(64 * rng.normal(-2, 2, 700)) / 64
+    plain, moved = lk.Scores(target, nontarget), lk.Scores(target + shift, nontarget + shift)
+    assert lk.eer(moved) == lk.eer(plain)
+    assert 0.1 < lk.eer(plain) < 0.2
+
+
+def test_ties_in_any_row_order():
+    values, labels = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 2.0]), np.array([1, 0, 0, 1, 0, 1])
+    rng = np.random.default_rng(0)
+    found = set()
+    for _ in range(30):
+        order = rng.permutation(6)
+        scores = lk.Scores.from_labels(values[order], labels[order])
+        found.add((lk.eer(scores), lk.eer_roc(scores), lk.auc(scores), lk.min_cllr(scores), lk.min_dcf(scores, "sre08")))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "nontarget", "wanted"),
+    [
+        ([np.inf], [-np.inf], 0.0),
+        ([np.inf], [0.0], 0.5),
+        ([0.0], [-np.inf], 0.5),
+        ([-np.inf], [0.0], np.inf),
+        ([0.0], [np.inf], np.inf),
+        ([np.inf, -np.inf], [-np.inf], np.inf),
+        ([np.inf], [np.inf], np.inf),
+        ([-np.inf], [np.inf], np.inf),
+    ],
+)
+def test_infinite_llrs_are_right_or_infinitely_wrong_never_nan(target, nontarget, wanted):
+    scores = lk.Scores(target, nontarget)
+    assert lk.cllr(scores) == wanted
+    assert lk.evaluate(scores).cllr == wanted
+    assert lk.cross_entropy(scores, 0.5) == wanted
+    np.testing.assert_allclose(lk.rule_cost(scores, "log", 0.5) / np.log(2), wanted, rtol=1e-15)
+    assert not np.isnan(lk.cllr_cal(scores))
+    assert 0 <= lk.min_cllr(scores) <= 1
+
+
+def test_negative_zero_is_zero():
+    scores = lk.Scores([-0.0, 0.0], [0.0])
+    assert len(count_trials(scores).bins().target) == 1
+    assert lk.auc(scores) == 0.5
+
+
+@pytest.mark.parametrize("size", [1e100, 1e200, 1e308, np.finfo(float).max])
+def test_huge_scores_are_scores(size):
+    scores = lk.Scores([size, size, -1.0], [-size, 0.5, -size, -size])
+    result = lk.evaluate(scores)
+    np.testing.assert_allclose(result.auc, 11 / 12, rtol=1e-15)
+    assert np.isfinite(result.eer)
+    assert np.isfinite(result.cllr)
+
+
+def test_losses_of_float32_are_summed_in_float64():
+    values = np.full(100_000, 0.1, dtype=np.float32)
+    losses = LossSums.of(lk.Scores(values, values))
+    np.testing.assert_allclose(losses.nontarget_loss, 1e5 * np.log1p(np.exp(float(np.float32(0.1)))), rtol=1e-13)
