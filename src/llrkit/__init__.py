@@ -15,14 +15,26 @@ from llrkit._version import __version__
 
 if TYPE_CHECKING:
     from llrkit import theory
+    from llrkit.calibrate.cmlg import fit_cmlg
+    from llrkit.calibrate.files import load_map
+    from llrkit.calibrate.maps import AffineMap, Map
     from llrkit.errors import (
+        ConstantScoreError,
         EmptyClassError,
         FileFormatError,
+        InfiniteScoreError,
         InputError,
         LabelError,
         LlrkitError,
         LlrkitWarning,
+        MapFileError,
         NaNScoreError,
+        NotInvertibleError,
+        ReversedScoresWarning,
+        SeparationError,
+        ShapeWarning,
+        SystemCountError,
+        TooFewTrialsError,
         UnconfirmedPresetError,
         UnknownNameError,
     )
@@ -40,9 +52,14 @@ if TYPE_CHECKING:
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
+    "llrkit.calibrate.cmlg": ("fit_cmlg",),
+    "llrkit.calibrate.files": ("load_map",),
+    "llrkit.calibrate.maps": ("AffineMap", "Map"),
     "llrkit.errors": (
-        "EmptyClassError", "FileFormatError", "InputError", "LabelError", "LlrkitError", "LlrkitWarning",
-        "NaNScoreError", "UnconfirmedPresetError", "UnknownNameError",
+        "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
+        "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
+        "ReversedScoresWarning", "SeparationError", "ShapeWarning", "SystemCountError", "TooFewTrialsError",
+        "UnconfirmedPresetError", "UnknownNameError",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
@@ -61,17 +78,28 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "AffineMap",
+    "ConstantScoreError",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
+    "InfiniteScoreError",
     "InputError",
     "LabelError",
     "LlrkitError",
     "LlrkitWarning",
+    "Map",
+    "MapFileError",
     "NaNScoreError",
+    "NotInvertibleError",
     "OperatingPoint",
+    "ReversedScoresWarning",
     "ScoreSource",
     "Scores",
+    "SeparationError",
+    "ShapeWarning",
+    "SystemCountError",
+    "TooFewTrialsError",
     "Trials",
     "UnconfirmedPresetError",
     "UnknownNameError",
@@ -88,7 +116,9 @@ __all__ = [
     "eer_roc",
     "eer_threshold",
     "evaluate",
+    "fit_cmlg",
     "hter",
+    "load_map",
     "min_cllr",
     "min_dcf",
     "operating_point",

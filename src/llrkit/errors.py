@@ -7,10 +7,19 @@
     │   ├── EmptyClassError     there are no target trials, or no non-target trials
     │   ├── NaNScoreError       a score is not a number
     │   ├── LabelError          the labels are not two classes
-    │   └── FileFormatError     a file cannot be read; names file, line and column
+    │   ├── FileFormatError     a file cannot be read; names file, line and column
+    │   │   └── MapFileError    a calibration file is broken, or of a version that is not known
+    │   ├── InfiniteScoreError  an infinite score in a fit
+    │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
+    │   ├── SeparationError     the classes do not overlap: the best slope is infinite
+    │   ├── TooFewTrialsError   a class has too few trials for what is to be estimated
+    │   ├── SystemCountError    scores of another number of systems than the map was made for
+    │   └── NotInvertibleError  the inverse of a map that has none
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     └── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
     LlrkitWarning               base class of the warnings
+    ├── ShapeWarning            the scores do not look like what the method assumes
+    └── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
 """
 
 
@@ -38,6 +47,34 @@ class FileFormatError(InputError):
     """A file cannot be read as trials."""
 
 
+class MapFileError(FileFormatError):
+    """A calibration file is broken, or of a version that is not known."""
+
+
+class InfiniteScoreError(InputError):
+    """A fit was given an infinite score."""
+
+
+class ConstantScoreError(InputError):
+    """All scores are equal."""
+
+
+class SeparationError(InputError):
+    """The classes do not overlap, so the best slope is infinite."""
+
+
+class TooFewTrialsError(InputError):
+    """A class has too few trials for what is to be estimated."""
+
+
+class SystemCountError(InputError):
+    """Scores of another number of systems than expected."""
+
+
+class NotInvertibleError(InputError):
+    """The map has no inverse."""
+
+
 class UnknownNameError(LlrkitError, ValueError):
     """A name was given that does not exist; the message lists those that do."""
 
@@ -48,3 +85,11 @@ class UnconfirmedPresetError(LlrkitError):
 
 class LlrkitWarning(UserWarning):
     """Base class of llrkit's warnings."""
+
+
+class ShapeWarning(LlrkitWarning):
+    """The scores do not look like what the method assumes."""
+
+
+class ReversedScoresWarning(LlrkitWarning):
+    """Targets score below non-targets."""

@@ -16,8 +16,8 @@ from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.newton import NewtonSums
 from llrkit.core.rules import ScoringRule
+from llrkit.core.summary import both
 from llrkit.metrics.llrs import RuleSums
-from llrkit.scores import arrays
 from llrkit.scores.source import reduce_chunks
 
 DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
@@ -146,14 +146,24 @@ def test_partition_into_chunks(name):
         assert_same(METRICS[name](source), wanted)
 
 
+class Chunked:
+    """A source that hands out the chunks of Scores, at most ``size`` scores of a class each."""
+
+    def __init__(self, scores, size, threads=1):
+        self.scores, self.size, self.threads = scores, size, threads
+
+    def reduce(self, summarise):
+        return reduce_chunks(self.scores.chunks(self.size), summarise, threads=self.threads)
+
+    def with_columns(self, *names):
+        return Chunked(self.scores.with_columns(*names), self.size, self.threads)
+
+
 @everything
-@pytest.mark.parametrize("chunk", [1, 4, 1000])
-def test_size_of_chunks(name, chunk, monkeypatch):
-    wanted = METRICS[name](SCORES)
-    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", chunk)
-    monkeypatch.setattr(arrays, "LARGEST_CHUNK", chunk)
-    assert len(list(SCORES.chunks())) == math.ceil(41 / chunk)
-    assert_same(METRICS[name](SCORES), wanted)
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_size_of_chunks(name, size):
+    assert len(list(SCORES.chunks(size))) == math.ceil(41 / size)
+    assert_same(METRICS[name](Chunked(SCORES, size, threads=2)), METRICS[name](SCORES))
 
 
 @everything
@@ -314,17 +324,30 @@ def test_plain_numbers_come_back(name):
 BIG = make_scores(3, 3000, 20000)
 
 
-def test_counts_to_the_last_bit_whatever_the_threads_and_chunks(monkeypatch):
+def test_counts_to_the_last_bit_whatever_the_threads_and_chunks():
     grid = collect_again(BIG, BIG.reduce(Grid.of))
     summarise = count_on(grid)
     whole = TrialCounts.of(BIG, grid.points, grid.smaller)
-    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", 1)
-    for size in (200, 999, 20000):
-        monkeypatch.setattr(arrays, "LARGEST_CHUNK", size)
-        for threads in (1, 2, 5):
-            counts = BIG.reduce(summarise, threads=threads)
-            for field in ("grid", "at", "cells", "low", "high"):
-                np.testing.assert_array_equal(getattr(counts, field), getattr(whole, field))
+    found = [BIG.reduce(summarise, threads=threads) for threads in (1, 2, 5)]
+    found += [Chunked(BIG, size, threads).reduce(summarise) for size in (200, 999) for threads in (1, 2, 5)]
+    for counts in found:
+        for field in ("grid", "at", "cells", "low", "high"):
+            np.testing.assert_array_equal(getattr(counts, field), getattr(whole, field))
+
+
+def test_large_sets_are_divided_and_the_threads_do_not_matter():
+    rng = np.random.default_rng(2)
+    # float32 on a coarse grid: many ties across the two halves
+    scores = lk.Scores(np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 300_000), 2).astype("f4"))
+    assert len(list(scores.chunks())) > 1
+    summarise = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))
+    one = _leaves(scores.reduce(summarise, threads=1).to_dict())
+    for threads in (2, 5):
+        np.testing.assert_array_equal(_leaves(scores.reduce(summarise, threads=threads).to_dict()), one)
+    assert_same(_leaves(summarise(scores).to_dict()), one)
+    target, nontarget = np.sort(scores.target), np.sort(scores.nontarget.astype(float))
+    wins = np.searchsorted(nontarget, target, "left") + np.searchsorted(nontarget, target, "right")
+    assert_allclose(lk.auc(scores), wins.sum() / 2 / len(target) / len(nontarget), rtol=1e-14)
 
 
 SUMS = {
@@ -341,11 +364,9 @@ def _leaves(plain):
 
 
 @pytest.mark.parametrize("kind", SUMS)
-def test_sums_whatever_the_threads_and_chunks(kind, monkeypatch):
+def test_sums_whatever_the_threads_and_chunks(kind):
     whole = _leaves(SUMS[kind](BIG).to_dict())
-    monkeypatch.setattr(arrays, "SMALLEST_CHUNK", 1)
-    monkeypatch.setattr(arrays, "LARGEST_CHUNK", 777)
-    by_threads = [_leaves(BIG.reduce(SUMS[kind], threads=threads).to_dict()) for threads in (1, 2, 5)]
+    by_threads = [_leaves(Chunked(BIG, 777, n).reduce(SUMS[kind]).to_dict()) for n in (1, 2, 5)]
     for found in by_threads:
         np.testing.assert_array_equal(found, by_threads[0])
         # sums of a few thousand terms of order one, some of which cancel

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from llrkit._atomic import write_atomically
 
 if TYPE_CHECKING:
     from llrkit.theory.points import OperatingPoint
@@ -104,26 +103,7 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
     if path == "-":
         click.echo(text, nl=False)
     else:
-        write_atomically(Path(path), text)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write to a temporary file beside the target, then rename."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        write_atomically(path, text)
 
 
 def _spell(value: Any) -> Any:

@@ -161,6 +161,13 @@ class Trials:
         )
         return codes["code"].to_numpy(), values
 
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The values of a column in row order."""
+        if name == ROW and ROW not in self.table.columns:
+            return np.arange(self.table.height)
+        self._require(name)
+        return self.table[name].to_numpy()
+
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every chunk and merge the summaries."""
         return self._scores.reduce(summarise)

@@ -1,0 +1,154 @@
+"""Calibration files: one JSON document that a person can read and a program can check."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llrkit._atomic import write_atomically
+from llrkit._version import __version__
+from llrkit.calibrate.maps import Map
+from llrkit.errors import MapFileError
+
+FORMAT = "llrkit.map/1"
+
+
+def map_to_dict(fitted: Map) -> dict[str, Any]:
+    """A map as plain numbers, strings, lists and dicts."""
+    return {
+        "format": FORMAT,
+        "kind": fitted.kind,
+        "method": fitted.method,
+        "options": _plain(fitted.options),
+        "parameters": {name: _plain(value) for name, value in fitted.parameters().items()},
+        "details": _plain(fitted.details),
+        "provenance": {"llrkit": __version__, **_plain(fitted.provenance)},
+    }
+
+
+def map_from_dict(plain: Any, where: str = "calibration") -> Map:
+    """The map that ``to_dict`` described; anything broken is named.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> map_from_dict(AffineMap(a=2.0, b=1.0, method="cmlg").to_dict())
+    AffineMap(cmlg: llr = 2 * score +1)
+    """
+    if not isinstance(plain, dict) or not str(plain.get("format", "")).startswith("llrkit.map/"):
+        raise MapFileError(f'{where}: not a calibration file of llrkit (no "format": "{FORMAT}")')
+    if plain["format"] != FORMAT:
+        raise MapFileError(
+            f"{where}: format {plain['format']!r} is not known to this version, which reads {FORMAT!r}"
+        )
+    kinds = {cls.kind: cls for cls in _subclasses(Map) if cls.kind}
+    kind = kinds.get(plain.get("kind", ""))
+    if kind is None:
+        raise MapFileError(
+            f"{where}: unknown kind {plain.get('kind')!r}; known are {', '.join(sorted(kinds))}"
+        )
+    parameters = plain.get("parameters")
+    if not isinstance(parameters, dict):
+        raise MapFileError(f'{where}: "parameters" are missing')
+    shared = {item.name for item in fields(Map)}
+    names = {item.name for item in fields(kind)} - shared
+    if set(parameters) != names:
+        wrong = sorted(set(parameters) ^ names)
+        raise MapFileError(f"{where}: a {kind.kind} map has the parameters {sorted(names)}; wrong: {wrong}")
+    rest = {name: plain.get(name, {}) for name in ("options", "details", "provenance")}
+    if not all(isinstance(value, dict) for value in rest.values()) or not isinstance(
+        plain.get("method"), str
+    ):
+        raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
+    try:
+        made: Map = kind(
+            method=plain["method"],
+            **{name: _unplain(value, f"{where}: {name}") for name, value in rest.items()},
+            **{name: _unplain(value, f"{where}: {name}") for name, value in parameters.items()},
+        )
+        probe = np.zeros((1, made.n_systems)) if made.n_systems > 1 else np.zeros(1)
+        if not made.needs:
+            made(probe)  # parameters of the wrong type or shape fail here, not in the middle of a long run
+    except MapFileError:
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
+    return made
+
+
+def save_map(fitted: Map, path: str | Path) -> None:
+    """Write a calibration file: to a temporary file first, then renamed."""
+    write_atomically(path, json.dumps(map_to_dict(fitted), indent=1, allow_nan=False) + "\n")
+
+
+def load_map(path: str | Path) -> Map:
+    """Read a calibration file; a broken one or one of an unknown version is refused with the reason."""
+    file = Path(path)
+    try:
+        plain = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MapFileError(f"{file}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MapFileError(f"{file}: cannot be read ({error})") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise MapFileError(f"{file}: not JSON ({error})") from None
+    return map_from_dict(plain, str(file))
+
+
+def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Map):
+        return map_to_dict(value)
+    if isinstance(value, np.ndarray):
+        return {"array": _plain(value.tolist()), "dtype": str(value.dtype), "shape": list(value.shape)}
+    if isinstance(value, Mapping):
+        return (
+            {"items": [[_plain(k), _plain(v)] for k, v in value.items()]}
+            if _odd_keys(value)
+            else {key: _plain(item) for key, item in value.items()}
+        )
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str) and value in _SPELLED:
+        return {"text": value}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def _odd_keys(value: Mapping[Any, Any]) -> bool:
+    return not all(isinstance(key, str) for key in value)
+
+
+_SPELLED = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def _unplain(value: Any, where: str) -> Any:
+    if isinstance(value, dict):
+        if "format" in value:
+            return map_from_dict(value, where)
+        if set(value) == {"array", "dtype", "shape"}:
+            if value["dtype"] not in ("float64", "int64", "bool"):
+                raise MapFileError(f"{where}: array of {value['dtype']!r}")
+            return np.array(_unplain(value["array"], where), dtype=value["dtype"]).reshape(value["shape"])
+        if set(value) == {"text"}:
+            return value["text"]
+        if set(value) == {"items"}:
+            return {_unplain(k, where): _unplain(v, where) for k, v in value["items"]}
+        return {key: _unplain(item, where) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unplain(item, where) for item in value]
+    return _SPELLED.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,249 @@
+"""What every calibrator returns: a frozen map from scores to LLRs that can be called, chained and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import S
+
+FloatArray = npt.NDArray[np.float64]
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Map:
+    """A map from scores to natural-log LLRs.
+
+    Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
+    maps); they set ``kind`` and define :meth:`llr`. Everything else is shared.
+    """
+
+    method: str = ""
+    """Which calibrator made it."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the calibrator was asked for."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the fit found out besides the parameters."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Counts, training metrics, version, hash of the training file."""
+
+    kind: ClassVar[str] = ""
+
+    @property
+    def n_systems(self) -> int:
+        """How many scores each trial needs."""
+        return 1
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the columns each trial needs besides its scores."""
+        return ()
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """LLRs of checked float64 scores, shape (n,) or (n, K)."""
+        raise NotImplementedError
+
+    @property
+    def inverse(self) -> Map:
+        """The map from LLR back to score, where there is one."""
+        raise NotInvertibleError(f"a map made by {self.method or self.kind!r} has no inverse")
+
+    @overload
+    def __call__(self, scores: Scores) -> Scores: ...
+    @overload
+    def __call__(self, scores: Any, columns: Columns | None = None) -> Any: ...
+    def __call__(self, scores: Any, columns: Columns | None = None) -> Any:
+        """LLRs of scores: an array for an array, a number for a number, ``Scores`` for ``Scores``.
+
+        ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names.
+        """
+        if isinstance(scores, Scores):
+            return self._of_chunk(scores)
+        if hasattr(scores, "score_array"):  # Trials
+            table = scores.with_columns(*self.needs)
+            return self(scores.score_array, {name: table.column(name) for name in self.needs})
+        values = np.asarray(scores, dtype=np.float64)
+        if self.n_systems == 1:
+            flat = values.reshape(-1)
+        elif values.ndim in (1, 2) and values.shape[-1] == self.n_systems:
+            flat = np.atleast_2d(values)
+        else:
+            raise SystemCountError(
+                f"this map takes the scores of {self.n_systems} systems, shape (n, {self.n_systems}); "
+                f"got shape {values.shape}"
+            )
+        given = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
+        llrs = self._checked(flat, given)
+        if self.n_systems > 1:
+            return llrs if values.ndim == 2 else float(llrs[0])
+        return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
+
+    def on(self, source: ScoreSource) -> ScoreSource:
+        """The same trials with LLRs in place of scores, as a source."""
+        return MappedSource(source, self)
+
+    def then(self, other: Map) -> Map:
+        """First this map, then another one.
+
+        Examples
+        --------
+        >>> double, up = AffineMap(a=2.0, b=0.0), AffineMap(a=1.0, b=1.0)
+        >>> double.then(up)(3.0)
+        7.0
+        """
+        if other.n_systems != 1:
+            raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
+        return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
+
+    def with_provenance(self, **more: Any) -> Self:
+        """The same map with more known of where it comes from."""
+        return replace(self, provenance={**self.provenance, **more})
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields of the subclass by name."""
+        shared = {item.name for item in fields(Map)}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists: what a calibration file holds."""
+        from llrkit.calibrate.files import map_to_dict
+
+        return map_to_dict(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write a calibration file, all at once or not at all."""
+        from llrkit.calibrate.files import save_map
+
+        save_map(self, path)
+
+    def _column(self, columns: Columns | None, name: str) -> Any:
+        if columns is None or name not in columns:
+            raise InputError(
+                f"this map needs the column {name!r} of each trial; pass columns={{{name!r}: ...}}"
+            )
+        return columns[name]
+
+    def _of_chunk(self, chunk: Scores) -> Scores:
+        if chunk.n_systems != self.n_systems:
+            raise SystemCountError(
+                f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
+            )
+        wide = chunk.with_columns(*self.needs) if self.needs else chunk
+        target = {name: wide.columns[name][0] for name in self.needs}
+        nontarget = {name: wide.columns[name][1] for name in self.needs}
+        target, nontarget = (_decoded(columns, chunk) for columns in (target, nontarget))
+        return Scores.part(
+            self._checked(chunk.target.astype(np.float64, copy=False), target),
+            self._checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
+            chunk.columns,
+            chunk.categories,
+        )
+
+    def _checked(self, values: FloatArray, columns: Columns) -> FloatArray:
+        if len(values) and np.isnan(values.min()):
+            place = ", system ".join(str(i) for i in np.argwhere(np.isnan(values))[0])
+            raise NaNScoreError(f"cannot map NaN: score at index {place}")
+        for name, column in columns.items():
+            if len(column) != len(values):
+                raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")
+        return self.llr(values, columns)
+
+
+def _decoded(columns: dict[str, npt.NDArray[Any]], chunk: Scores) -> dict[str, npt.NDArray[Any]]:
+    return {
+        name: np.asarray(chunk.categories[name], dtype=object)[codes] if name in chunk.categories else codes
+        for name, codes in columns.items()
+    }
+
+
+@dataclass(frozen=True)
+class MappedSource:
+    """A source whose scores went through a map."""
+
+    source: ScoreSource
+    map: Map
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Map every chunk, then summarise it."""
+        names = dict.fromkeys((*self.carried, *self.map.needs))
+        wide = self.source.with_columns(*names) if names else self.source
+        return wide.reduce(lambda chunk: summarise(self.map(chunk)))
+
+    def with_columns(self, *names: str) -> MappedSource:
+        """The same trials carrying these columns."""
+        return MappedSource(self.source, self.map, names)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AffineMap(Map):
+    """``llr = a * score + b``.
+
+    Examples
+    --------
+    >>> calibrate = AffineMap(a=2.0, b=-1.0)
+    >>> calibrate([0.0, 1.0])
+    array([-1.,  1.])
+    >>> calibrate.inverse(calibrate(0.3))
+    0.3
+    """
+
+    a: float
+    b: float
+
+    kind: ClassVar[str] = "affine"
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The straight line."""
+        if self.a == 0.0:  # also for infinite scores
+            return np.full(len(scores), self.b)
+        return self.a * scores + self.b
+
+    @property
+    def inverse(self) -> AffineMap:
+        """The straight line back."""
+        if self.a == 0.0:
+            raise NotInvertibleError("the map is constant (a = 0) and has no inverse")
+        return AffineMap(a=1.0 / self.a, b=-self.b / self.a, method=f"inverse of {self.method}")
+
+    def __repr__(self) -> str:
+        return f"AffineMap({self.method}: llr = {self.a:.6g} * score {self.b:+.6g})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComposedMap(Map):
+    """One map after another."""
+
+    first: Map
+    second: Map
+
+    kind: ClassVar[str] = "composed"
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the first map takes."""
+        return self.first.n_systems
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns of either map."""
+        return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The second map of the first map's LLRs."""
+        return self.second.llr(self.first.llr(scores, columns), columns)
+
+    @property
+    def inverse(self) -> ComposedMap:
+        """Back through both, last first."""
+        return ComposedMap(
+            first=self.second.inverse, second=self.first.inverse, method=f"inverse of {self.method}"
+        )

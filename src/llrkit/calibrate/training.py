@@ -1,0 +1,111 @@
+"""What fits share: the checks of the training scores, and what is written down about them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit._version import __version__
+from llrkit.core.grid import require_both_classes
+from llrkit.core.moments import Moments
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import (
+    ConstantScoreError,
+    InfiniteScoreError,
+    ReversedScoresWarning,
+    SystemCountError,
+    TooFewTrialsError,
+    UnknownNameError,
+)
+from llrkit.scores import Scores, ScoreSource
+
+ROW = "row"
+
+
+def training_moments(source: ScoreSource, *, at_least: int = 1) -> Moments:
+    """Moments of the training scores of one system, after the checks of :func:`check_moments`."""
+    moments = source.reduce(Moments.of)
+    check_moments(source, moments, at_least=at_least)
+    if len(moments.target.mean) != 1:
+        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
+    return moments
+
+
+def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -> None:
+    """Refuse an empty class, infinite scores, too few trials and constant scores; warn of reversed ones."""
+    target, nontarget = moments.target, moments.nontarget
+    require_both_classes(target.count, nontarget.count)
+    if target.n_infinite or nontarget.n_infinite:
+        raise InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
+    for name, part in (("target", target), ("nontarget", nontarget)):
+        if part.n < at_least:
+            raise TooFewTrialsError(f"{part.n} {name} trials; this method needs at least {at_least}")
+    if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
+        raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
+    if np.all(target.mean < nontarget.mean):
+        warnings.warn(
+            f"targets score {target.mean[0]:.4g} on average, non-targets {nontarget.mean[0]:.4g}: "
+            "is a higher score really more target-like?",
+            ReversedScoresWarning,
+            stacklevel=4,
+        )
+
+
+def provenance(moments: Moments) -> dict[str, Any]:
+    """What is written down about the training scores."""
+    return {
+        "llrkit": __version__,
+        "n_target": int(moments.target.count),
+        "n_nontarget": int(moments.nontarget.count),
+        "mean_target": moments.target.mean.tolist(),
+        "mean_nontarget": moments.nontarget.mean.tolist(),
+        "std_target": np.sqrt(moments.target.variance).tolist(),
+        "std_nontarget": np.sqrt(moments.nontarget.variance).tolist(),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class FirstInfinite(SummaryBase):
+    """The first infinite score of each class, by its position there; chunks are merged in order."""
+
+    n: tuple[int, int]
+    place: tuple[float, float]
+    row: float
+
+    @classmethod
+    def of(cls, chunk: Scores) -> FirstInfinite:
+        """The first infinite scores of a chunk, and the row of the first one where rows are known."""
+        places, row = [], math.inf
+        for side, values in enumerate((chunk.target, chunk.nontarget)):
+            bad = np.flatnonzero(np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1))
+            places.append(float(bad[0]) if len(bad) else math.inf)
+            if len(bad) and ROW in chunk.columns:
+                row = min(row, float(chunk.columns[ROW][side][bad].min()))
+        return cls((chunk.n_target, chunk.n_nontarget), (places[0], places[1]), row)
+
+    def __add__(self, other: FirstInfinite) -> FirstInfinite:
+        return FirstInfinite(
+            (self.n[0] + other.n[0], self.n[1] + other.n[1]),
+            (
+                min(self.place[0], self.n[0] + other.place[0]),
+                min(self.place[1], self.n[1] + other.place[1]),
+            ),
+            min(self.row, other.row),
+        )
+
+    def __mul__(self, weight: float) -> FirstInfinite:
+        return self
+
+
+def _first_infinite(source: ScoreSource) -> str:
+    try:
+        found = source.with_columns(ROW).reduce(FirstInfinite.of)
+        return f"the score in row {found.row:.0f} is infinite"
+    except UnknownNameError:  # not a table: the position within the class must do
+        found = source.reduce(FirstInfinite.of)
+        name, side = ("target", 0) if math.isfinite(found.place[0]) else ("nontarget", 1)
+        return f"the {name} score at index {found.place[side]:.0f} is infinite"

@@ -1,0 +1,376 @@
+import math
+from fractions import Fraction
+
+import brute
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import beta
+
+import llrkit as lk
+from llrkit.core.rules import scoring_rule
+from llrkit.theory.points import PRESETS
+
+RNG = np.random.default_rng(21)
+N_T, N_N = 24, 45
+TARGET, NONTARGET = np.round(RNG.normal(6, 4, N_T), 1), np.round(RNG.normal(-1, 4, N_N), 1)
+KNOWN_T, KNOWN_N = RNG.random(N_T) < 0.5, RNG.random(N_N) < 0.3
+PART_T, PART_N = RNG.integers(0, 3, N_T), RNG.choice(4, N_N, p=[0.5, 0.3, 0.15, 0.05])
+SCORES = lk.Scores(
+    TARGET, NONTARGET, {"known": (KNOWN_T, KNOWN_N), "part": (PART_T, PART_N)}
+)
+PRIMARY = {"sre12": (0.01, 0.001), "sre16": (0.01, 0.005), "sre21": (0.01, 0.05)}
+
+
+def all_thresholds():
+    return [*sorted(set(TARGET) | set(NONTARGET)), math.inf]
+
+
+def mean_cost(priors, miss, fa, *, actual):
+    """The mean over priors of Pmiss + Pfa (1 - p)/p, at ln((1 - p)/p) or at the best threshold."""
+    total = 0.0
+    for p in priors:
+        beta = (1 - p) / p
+        candidates = [math.log(beta)] if actual else all_thresholds()
+        total += min(miss(t) + beta * fa(t) for t in candidates)
+    return total / len(priors)
+
+
+def plain_miss(t):
+    return np.mean(TARGET < t)
+
+
+@pytest.mark.parametrize("actual", [True, False])
+@pytest.mark.parametrize("p_known", [None, 0.0, 0.25, 1.0])
+@pytest.mark.parametrize("kind", ["bool", "int", "words", "float"])
+def test_known_nontargets_against_brute_force(actual, p_known, kind):
+    share = 0.5 if p_known is None else p_known
+
+    def fa(t):
+        return share * np.mean(NONTARGET[KNOWN_N] >= t) + (1 - share) * np.mean(NONTARGET[~KNOWN_N] >= t)
+
+    convert = {
+        "bool": lambda x: x,
+        "int": lambda x: x.astype(int),
+        "float": lambda x: x.astype(float),
+        "words": lambda x: np.where(x, "known", "unknown"),
+    }[kind]
+    scores = lk.Scores(TARGET, NONTARGET, {"k": (convert(KNOWN_T), convert(KNOWN_N))})
+    found = lk.c_primary(scores, "sre12", actual=actual, known="k", p_known=p_known)
+    assert_allclose(found, mean_cost(PRIMARY["sre12"], plain_miss, fa, actual=actual), rtol=1e-12)
+
+
+@pytest.mark.parametrize("actual", [True, False])
+@pytest.mark.parametrize(("p_known", "kind_of_nontargets"), [(1.0, True), (0.0, False)])
+def test_all_nontargets_of_one_kind_and_targets_of_the_other(actual, p_known, kind_of_nontargets):
+    # with all the weight on the only kind there is, it is the plain cost, whatever the column says of targets
+    column = (np.full(N_T, not kind_of_nontargets), np.full(N_N, kind_of_nontargets))
+    scores = lk.Scores(TARGET, NONTARGET, {"k": column})
+    found = lk.c_primary(scores, "sre12", actual=actual, known="k", p_known=p_known)
+    assert_allclose(found, lk.c_primary(SCORES, "sre12", actual=actual), rtol=1e-12)
+
+
+@pytest.mark.parametrize("actual", [True, False])
+@pytest.mark.parametrize("name", PRIMARY)
+def test_plain_primary_against_brute_force(name, actual):
+    wanted = mean_cost(PRIMARY[name], plain_miss, lambda t: np.mean(NONTARGET >= t), actual=actual)
+    assert_allclose(lk.c_primary(SCORES, name, actual=actual), wanted, rtol=1e-12)
+    primary = lk.evaluate(SCORES, points=[name]).primary
+    assert primary.name == name
+    assert_allclose(primary.act if actual else primary.min, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sre08", "sre10", "evalita09"])
+def test_preset_with_one_point_is_that_point(name):
+    assert_allclose(lk.c_primary(SCORES, name), lk.act_dcf(SCORES, name), rtol=1e-14)
+    assert_allclose(lk.c_primary(SCORES, name, actual=False), lk.min_dcf(SCORES, name), rtol=1e-14)
+
+
+@pytest.mark.parametrize("actual", [True, False])
+@pytest.mark.parametrize("name", ["sre16", "sre21"])
+def test_partition_equalisation_against_brute_force(name, actual):
+    # M-02: every partition has the same say in each class, so error rates are means of the partitions' rates
+    def miss(t):
+        return np.mean([np.mean(TARGET[PART_T == k] < t) for k in np.unique(PART_T)])
+
+    def fa(t):
+        return np.mean([np.mean(NONTARGET[PART_N == k] >= t) for k in np.unique(PART_N)])
+
+    found = lk.c_primary(SCORES, name, actual=actual, partition="part")
+    assert_allclose(found, mean_cost(PRIMARY[name], miss, fa, actual=actual), rtol=1e-12)
+    assert found != lk.c_primary(SCORES, name, actual=actual)
+
+
+@pytest.mark.parametrize("actual", [True, False])
+@pytest.mark.parametrize("times", [2, 7])
+def test_duplicating_a_partition_changes_nothing(actual, times):
+    for k in range(4):
+        rt, rn = np.where(PART_T == k, times, 1), np.where(PART_N == k, times, 1)
+        again = lk.Scores(
+            TARGET.repeat(rt), NONTARGET.repeat(rn), {"part": (PART_T.repeat(rt), PART_N.repeat(rn))}
+        )
+        found = lk.c_primary(again, "sre16", actual=actual, partition="part")
+        assert_allclose(found, lk.c_primary(SCORES, "sre16", actual=actual, partition="part"), rtol=1e-12)
+
+
+def test_partition_by_a_text_column_of_a_table():
+    table = {
+        "score": np.concatenate([TARGET, NONTARGET]),
+        "label": [1] * N_T + [0] * N_N,
+        "part": [f"room {k}" for k in (*PART_T, *PART_N)],
+    }
+    found = lk.c_primary(lk.Trials(pl.DataFrame(table)), "sre16", partition="part")
+    assert_allclose(found, lk.c_primary(SCORES, "sre16", partition="part"), rtol=1e-13)
+
+
+def test_known_and_partition_together_are_refused():
+    with pytest.raises(lk.InputError, match="either known or partition"):
+        lk.c_primary(SCORES, "sre12", known="known", partition="part")
+
+
+def test_p_known_needs_a_column_and_a_probability():
+    with pytest.raises(lk.InputError, match="p_known needs the name of the column"):
+        lk.c_primary(SCORES, "sre12", p_known=0.5)
+    with pytest.raises(lk.InputError, match="p_known must be given"):
+        lk.c_primary(SCORES, "sre16", known="known")
+    for bad in (-0.1, 1.1, math.nan):
+        with pytest.raises(lk.InputError, match="between 0 and 1"):
+            lk.c_primary(SCORES, "sre12", known="known", p_known=bad)
+
+
+def test_missing_kind_of_nontargets_is_named():
+    for actual in (True, False):
+        for value, missing in ((False, "known"), (True, "unknown")):
+            column = (KNOWN_T, np.full(N_N, value))
+            with pytest.raises(lk.EmptyClassError, match=f"there are no {missing} non-targets"):
+                lk.c_primary(lk.Scores(TARGET, NONTARGET, {"k": column}), "sre12", actual=actual, known="k")
+
+
+def test_known_column_with_other_values():
+    with pytest.raises(lk.InputError, match="true/false or known/unknown, saw"):
+        lk.c_primary(SCORES, "sre12", known="part")
+    with pytest.raises(lk.UnknownNameError, match="there is no column 'who'"):
+        lk.c_primary(SCORES, "sre12", known="who")
+
+
+# Presets
+
+
+@pytest.mark.parametrize(
+    ("name", "costs"),
+    # theory.md M-01: (Ptarget, Cmiss, Cfa)
+    [
+        ("sre08", [(0.01, 10, 1)]),
+        ("sre10", [(0.001, 1, 1)]),
+        ("sre12", [(0.01, 1, 1), (0.001, 1, 1)]),
+        ("sre16", [(0.01, 1, 1), (0.005, 1, 1)]),
+        ("sre18-cmn2", [(0.01, 1, 1), (0.005, 1, 1)]),
+        ("sre18-vast", [(0.05, 1, 1)]),
+        ("sre19-cts", [(0.01, 1, 1), (0.005, 1, 1)]),
+        ("sre19-av", [(0.05, 1, 1)]),
+        ("sre20", [(0.05, 1, 1)]),
+        ("sre21", [(0.01, 1, 1), (0.05, 1, 1)]),
+        ("sre24", [(0.01, 1, 1), (0.05, 1, 1)]),
+        ("evalita09", [(0.5, 10, 1)]),
+    ],
+)
+def test_presets_against_printed_table(name, costs):
+    found = lk.preset(name.upper(), allow_unconfirmed=True)
+    assert [(p.p_target, p.c_miss, p.c_fa) for p in found.points] == costs
+    assert found.averages == (len(costs) > 1)
+    assert found.p_known == (0.5 if name == "sre12" else None)
+    assert found.source
+
+
+def test_all_presets_are_in_the_table_above():
+    assert len(PRESETS) == 12
+
+
+UNCONFIRMED = ["sre18-cmn2", "sre18-vast", "sre19-cts", "sre19-av", "sre20", "sre24"]
+
+
+def test_which_presets_are_not_confirmed():
+    assert [name for name, found in PRESETS.items() if not found.confirmed] == UNCONFIRMED
+
+
+@pytest.mark.parametrize("name", UNCONFIRMED)
+def test_unconfirmed_presets_are_refused(name):
+    uses = [lambda: lk.c_primary(SCORES, name), lambda: lk.evaluate(SCORES, points=[name]), lambda: lk.preset(name)]
+    if len(PRESETS[name].points) == 1:
+        uses += [lambda: lk.min_dcf(SCORES, name), lambda: lk.act_dcf(SCORES, name)]
+    for use in uses:
+        with pytest.raises(lk.UnconfirmedPresetError, match=f"preset '{name}' is not confirmed.*allow_unconfirmed"):
+            use()
+    assert lk.c_primary(SCORES, name, allow_unconfirmed=True) > 0
+    assert len(lk.evaluate(SCORES, points=[name], allow_unconfirmed=True).points) == len(PRESETS[name].points)
+
+
+@pytest.mark.parametrize("name", ["sre12", "sre16", "sre21"])
+def test_averaging_presets_are_refused_as_points(name):
+    for metric in (lk.min_dcf, lk.act_dcf):
+        with pytest.raises(lk.InputError, match=f"'{name}' averages 2 operating points; use c_primary"):
+            metric(SCORES, name)
+
+
+@pytest.mark.parametrize("bad", ["sre99", "", None, 5])
+def test_unknown_presets_list_the_known_ones(bad):
+    with pytest.raises(lk.UnknownNameError, match="known are sre08, sre10"):
+        lk.min_dcf(SCORES, bad)
+
+
+def test_operating_point_numbers():
+    # M-01 on SRE08: default 0.1, beta 9.9, plo -2.2925, effective prior 0.0917
+    point = lk.operating_point("sre08")
+    assert_allclose(point.default_cost, 0.1, rtol=1e-15)
+    assert_allclose(point.beta, 9.9, rtol=1e-15)
+    assert_allclose(point.log_odds, -2.2925, atol=5e-5)
+    assert_allclose(point.effective_prior, 0.0917, atol=5e-5)
+    assert_allclose(point.threshold, math.log(9.9), rtol=1e-15)
+    twelve = lk.preset("sre12").points
+    assert_allclose([p.threshold for p in twelve], [4.5951, 6.9068], atol=5e-5)
+    assert_allclose([p.beta for p in twelve], [99, 999], rtol=1e-14)
+
+
+def test_cost_normalised_and_not():
+    for p, m, f in [(0.01, 10, 1), (0.5, 10, 1), (0.5, 1, 1), (0.9, 2, 3)]:
+        point = lk.OperatingPoint(p, m, f)
+        plain = m * p * 0.3 + f * (1 - p) * 0.02
+        assert_allclose(point.cost(0.3, 0.02, normalised=False), plain, rtol=1e-14)
+        assert_allclose(point.cost(0.3, 0.02), plain / min(m * p, f * (1 - p)), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(0,), (1,), (-0.1,), (math.nan,), (0.5, 0), (0.5, 1, -1), (0.5, math.inf), ("x",), (0.5, "y")]
+)
+def test_wrong_operating_points(arguments):
+    with pytest.raises(lk.InputError, match="must be"):
+        lk.OperatingPoint(*arguments)
+
+
+def test_zero_llrs_cost_one_at_every_point():
+    nothing = lk.Scores([0.0, 0.0], [0.0, 0.0, 0.0])
+    for point in ("sre08", "sre10", "evalita09", lk.OperatingPoint(0.5), lk.OperatingPoint(0.9, 3, 1)):
+        assert lk.act_dcf(nothing, point) == 1.0
+        assert lk.min_dcf(nothing, point) == 1.0
+
+
+def test_dcf_depends_on_the_effective_prior_only():
+    a = lk.OperatingPoint(0.01, 10, 1)
+    b = lk.OperatingPoint(a.effective_prior)
+    assert_allclose(lk.act_dcf(SCORES, a), lk.act_dcf(SCORES, b), rtol=1e-13)
+    assert_allclose(lk.min_dcf(SCORES, a), lk.min_dcf(SCORES, b), rtol=1e-13)
+
+
+# Compound LLRs
+
+
+@pytest.mark.parametrize("p_known", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("size", [1.0, 30.0, 900.0])
+def test_compound_llr_against_mpmath(p_known, size):
+    x = size * np.random.default_rng(2).standard_normal((5, 4))
+    found = lk.compound_llr(x, p_known)
+    with mpmath.workdps(50):
+        for row, answer in zip(x, found, strict=True):
+            lr = [mpmath.exp(mpmath.mpf(float(v))) for v in row]
+            for i in range(4):
+                others = sum(lr[:i] + lr[i + 1 :])
+                wanted = mpmath.log(lr[i] / (p_known / mpmath.mpf(3) * others + 1 - mpmath.mpf(p_known)))
+                assert_allclose(answer[i], float(wanted), rtol=1e-12, atol=1e-12)
+
+
+def test_compound_llr_without_known_impostors_is_itself():
+    x = np.array([[2.0, -800.0, 3.0], [900.0, 0.0, -1.0]])
+    np.testing.assert_array_equal(lk.compound_llr(x, p_known=0.0), x)
+
+
+def test_compound_llr_refuses():
+    for bad in (3.0, [1.0], np.zeros((3, 1))):
+        with pytest.raises(lk.InputError, match="at least two enrolled speakers"):
+            lk.compound_llr(bad)
+    with pytest.raises(lk.InputError, match="NaN"):
+        lk.compound_llr([1.0, math.nan])
+    for bad in (-0.1, 1.5, math.nan):
+        with pytest.raises(lk.InputError, match="between 0 and 1"):
+            lk.compound_llr([1.0, 2.0], bad)
+
+
+# Cross-entropy, scoring rules, half total error rate
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.1, 0.001, 0.97])
+def test_cross_entropy_against_mpmath(prior):
+    with mpmath.workdps(40):
+        p = mpmath.mpf(prior)
+        shift = mpmath.log(p / (1 - p))
+        t = mpmath.fsum(mpmath.log1p(mpmath.exp(-float(x) - shift)) for x in TARGET) / N_T
+        n = mpmath.fsum(mpmath.log1p(mpmath.exp(float(x) + shift)) for x in NONTARGET) / N_N
+        value = p * t + (1 - p) * n
+        entropy = -p * mpmath.log(p) - (1 - p) * mpmath.log(1 - p)
+        wanted = float(value / entropy), float(value / mpmath.log(2)), float(value)
+    assert_allclose(lk.cross_entropy(SCORES, prior), wanted[0], rtol=1e-12)
+    assert_allclose(lk.cross_entropy(SCORES, prior, normalised=False), wanted[1], rtol=1e-12)
+    # the logarithmic rule is the same in nats
+    assert_allclose(lk.rule_cost(SCORES, "log", prior), wanted[2], rtol=1e-12)
+
+
+def test_cross_entropy_at_one_half_is_cllr():
+    assert_allclose(lk.cross_entropy(SCORES, 0.5), lk.cllr(SCORES), rtol=1e-14)
+
+
+@pytest.mark.parametrize("prior", [1e-12, 1e-290])
+def test_cross_entropy_at_tiny_priors_of_perfect_llrs(prior):
+    assert_allclose(lk.cross_entropy(lk.Scores([np.inf], [-np.inf]), prior), 0.0, atol=1e-300)
+    assert_allclose(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [0, 1, -1, math.nan, "half", None])
+def test_priors_are_checked(bad):
+    for metric in (lambda: lk.cross_entropy(SCORES, bad), lambda: lk.rule_cost(SCORES, "log", bad)):
+        with pytest.raises(lk.InputError, match="prior must be"):
+            metric()
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.02])
+def test_brier_cost_against_squares(prior):
+    odds = prior / (1 - prior)
+    q_t, q_n = (1 / (1 + 1 / (np.exp(x) * odds)) for x in (TARGET, NONTARGET))
+    wanted = prior * np.mean(3 * (1 - q_t) ** 2) + (1 - prior) * np.mean(3 * q_n**2)
+    assert_allclose(lk.rule_cost(SCORES, "brier", prior), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["brier", "high-threshold", "low-threshold", (1.5, 1.5), (3, 4)])
+@pytest.mark.parametrize("prior", [0.5, 0.1])
+def test_rule_cost_against_threshold_identity(rule, prior):
+    # M-23: the cost is the error at every threshold eta, weighted by Beta(a, b)
+    a, b = scoring_rule(rule).a, scoring_rule(rule).b
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    shift = math.log(prior / (1 - prior))
+    edges = np.unique([-40.0, *np.arange(-30.0, 31.0, 0.5), 40.0, *(TARGET + shift), *(NONTARGET + shift)])
+    total = 0.0
+    for low, high in zip(edges, edges[1:], strict=False):
+        z = (low + high) / 2 + (high - low) / 2 * nodes  # log-odds of eta
+        eta = 1 / (1 + np.exp(-z))
+        rest = 1 / (1 + np.exp(z))
+        miss, fa = np.mean(TARGET + shift < low + 1e-9), np.mean(NONTARGET + shift >= high - 1e-9)
+        # Beta(eta) d eta / eta for a miss, / (1 - eta) for a false alarm, with d eta = eta (1 - eta) dz
+        density = prior * miss * eta ** (a - 1) * rest**b + (1 - prior) * fa * eta**a * rest ** (b - 1)
+        total += (high - low) / 2 * weights @ density / beta(a, b)
+    assert_allclose(lk.rule_cost(SCORES, rule, prior), total, rtol=1e-7)
+
+
+def test_hter_is_the_dcf_of_equal_priors_at_that_threshold():
+    dev = lk.Scores([1.0, 2.0, 4.0], [0.0, 1.5, -2.0])
+    threshold = lk.eer_threshold(dev)
+    miss, fa = brute.rates_at(TARGET.tolist(), NONTARGET.tolist(), threshold)
+    assert_allclose(lk.hter(dev, SCORES), float((miss + fa) / 2), rtol=1e-15)
+    shifted = lk.Scores(TARGET - threshold, NONTARGET - threshold)
+    assert_allclose(2 * lk.hter(dev, SCORES), lk.act_dcf(shifted, lk.OperatingPoint(0.5)), rtol=1e-14)
+
+
+def test_hter_on_its_own_data_is_near_the_eer():
+    # Pmiss jumps by 1/2 between the two targets, but Pfa passes 1/2 in steps of 1/9: 5/9 or 4/9 is the closest
+    scores = lk.Scores([0.0, 10.0], np.arange(1.0, 10.0))
+    assert lk.eer_roc(scores) == 0.5
+    assert lk.hter(scores, scores) == pytest.approx(float(Fraction(1, 2) + Fraction(5, 9)) / 2)
