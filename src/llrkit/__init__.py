@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from llrkit import theory
     from llrkit.calibrate.cmlg import fit_cmlg
     from llrkit.calibrate.files import load_map
+    from llrkit.calibrate.fusion import LinearMap, fit_fusion, fit_quality
+    from llrkit.calibrate.logistic import fit_logistic, fit_rule
     from llrkit.calibrate.maps import AffineMap, Map
     from llrkit.errors import (
         ConstantScoreError,
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 _HOME = {
     "llrkit.calibrate.cmlg": ("fit_cmlg",),
     "llrkit.calibrate.files": ("load_map",),
+    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
+    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
     "llrkit.calibrate.maps": ("AffineMap", "Map"),
     "llrkit.errors": (
         "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
@@ -86,6 +90,7 @@ __all__ = [
     "InfiniteScoreError",
     "InputError",
     "LabelError",
+    "LinearMap",
     "LlrkitError",
     "LlrkitWarning",
     "Map",
@@ -117,6 +122,10 @@ __all__ = [
     "eer_threshold",
     "evaluate",
     "fit_cmlg",
+    "fit_fusion",
+    "fit_logistic",
+    "fit_quality",
+    "fit_rule",
     "hter",
     "load_map",
     "min_cllr",

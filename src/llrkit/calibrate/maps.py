@@ -47,6 +47,11 @@ class Map:
         """Names of the columns each trial needs besides its scores."""
         return ()
 
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether NaN stands for the score of a system that has none."""
+        return False
+
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of checked float64 scores, shape (n,) or (n, K)."""
         raise NotImplementedError
@@ -68,8 +73,8 @@ class Map:
         if isinstance(scores, Scores):
             return self._of_chunk(scores)
         if hasattr(scores, "score_array"):  # Trials
-            table = scores.with_columns(*self.needs)
-            return self(scores.score_array, {name: table.column(name) for name in self.needs})
+            values = scores.score_array_or_nan if self.accepts_missing else scores.score_array
+            return self(values, {name: scores.column(name) for name in self.needs})
         values = np.asarray(scores, dtype=np.float64)
         if self.n_systems == 1:
             flat = values.reshape(-1)

@@ -14,7 +14,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
 # Above this, log(1 + e^x) equals x in float64; below it, 16 factors 1 + e^x still multiply without overflow.
-_LINEAR_ABOVE = 37.0
+LINEAR_ABOVE = 37.0
 _FACTORS = 16
 
 
@@ -32,7 +32,7 @@ def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray
     shifts = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if len(values) == 0:
         return np.zeros(len(shifts))
-    limit = _LINEAR_ABOVE - float(shifts.max())
+    limit = LINEAR_ABOVE - float(shifts.max())
     large = np.empty(0)
     if values.max() > limit:
         above = values > limit
@@ -44,13 +44,14 @@ def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray
         part = odds[: block.stop - block.start]
         np.exp(values[block], out=part, dtype=np.float64)  # shared by all shifts
         for i, factor in enumerate(factors):
-            sums[i] += _log_of_products(part, factor)
+            sums[i] += log_of_products(part, factor)
     for i, shift in enumerate(shifts if len(large) else ()):
         sums[i] += np.logaddexp(0.0, large + shift).sum()
     return sums
 
 
-def _log_of_products(odds: FloatArray, factor: float) -> float:
+def log_of_products(odds: FloatArray, factor: float) -> float:
+    """``sum(log(1 + factor * odds))``, by logarithms of products of 16; odds up to e^37."""
     whole = len(odds) // _FACTORS * _FACTORS
     total = float(np.log1p(odds[whole:] * factor).sum())
     if whole:

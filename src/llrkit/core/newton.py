@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.core.losses import LINEAR_ABOVE, log_of_products
 from llrkit.core.rules import ScoringRule
-from llrkit.core.special import FloatArray
+from llrkit.core.special import FloatArray, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -62,20 +63,33 @@ class NewtonSums(SummaryBase):
         parameters: npt.ArrayLike,
         log_odds: float = 0.0,
         rule: ScoringRule = LOGARITHMIC,
+        centre: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
     ) -> NewtonSums:
-        """The sums of a chunk at ``z = slopes . score + offset + log_odds``."""
+        """The sums of a chunk at ``z = slopes . (score - centre) / scale + offset + log_odds``."""
         w = np.asarray(parameters, dtype=np.float64)
+        k = len(w) - 1
+        line = _Line(
+            w, log_odds, np.broadcast_to(np.float64(centre), (k,)), np.broadcast_to(np.float64(scale), (k,))
+        )
+        if rule == LOGARITHMIC:
+            return cls(_logarithmic(scores.target, line, -1.0), _logarithmic(scores.nontarget, line, 1.0))
         return cls(
-            _class_sums(scores.target, w, log_odds, rule.miss, rule.miss_derivatives),
-            _class_sums(scores.nontarget, w, log_odds, rule.fa, rule.fa_derivatives),
+            _any_rule(scores.target, line, rule.miss, rule.miss_derivatives),
+            _any_rule(scores.nontarget, line, rule.fa, rule.fa_derivatives),
         )
 
     @classmethod
     def at(
-        cls, parameters: npt.ArrayLike, log_odds: float = 0.0, rule: ScoringRule = LOGARITHMIC
+        cls,
+        parameters: npt.ArrayLike,
+        log_odds: float = 0.0,
+        rule: ScoringRule = LOGARITHMIC,
+        centre: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
     ) -> Callable[[Scores], NewtonSums]:
         """A summariser at given parameters."""
-        return lambda chunk: cls.of(chunk, parameters, log_odds, rule)
+        return lambda chunk: cls.of(chunk, parameters, log_odds, rule, centre, scale)
 
     def __add__(self, other: NewtonSums) -> NewtonSums:
         return NewtonSums(self.target + other.target, self.nontarget + other.nontarget)
@@ -84,19 +98,66 @@ class NewtonSums(SummaryBase):
         return NewtonSums(self.target * weight, self.nontarget * weight)
 
 
-def _class_sums(
+@dataclass(frozen=True)
+class _Line:
+    """The linear function whose parameters are looked for."""
+
+    w: FloatArray
+    log_odds: float
+    centre: FloatArray
+    scale: FloatArray
+
+    def of(self, values: npt.NDArray[Any], block: slice) -> tuple[list[FloatArray], FloatArray]:
+        """Standardised columns of a block, and the line."""
+        columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
+        columns = [
+            (column - centre) / scale
+            if (centre, scale) != (0.0, 1.0)
+            else column.astype(np.float64, copy=False)
+            for column, centre, scale in zip(columns, self.centre, self.scale, strict=True)
+        ]
+        z = np.full(len(columns[0]), self.w[-1] + self.log_odds)
+        for column, slope in zip(columns, self.w[:-1], strict=True):
+            z += slope * column
+        return columns, z
+
+
+def _logarithmic(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNewton:
+    """Sums of softplus(sign * z) and its derivatives: one exponential for all three."""
+    total = _nothing(len(line.w))
+    for block in blocks(len(values)):
+        columns, z = line.of(values, block)
+        if sign < 0:
+            np.negative(z, out=z)
+        largest = float(z.max())
+        loss = float(np.logaddexp(0.0, z).sum()) if largest > LINEAR_ABOVE else None
+        np.minimum(z, 700.0, out=z)
+        odds = np.exp(z, out=z)
+        if loss is None:
+            loss = log_of_products(odds, 1.0)
+        p = odds / (1.0 + odds)
+        total += _products(columns, sign * p, p * (1.0 - p), loss)
+    return total
+
+
+def _any_rule(
     values: npt.NDArray[Any],
-    w: FloatArray,
-    log_odds: float,
+    line: _Line,
     loss: Callable[[FloatArray], FloatArray],
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
 ) -> ClassNewton:
-    columns = [values] if values.ndim == 1 else [values[:, k] for k in range(values.shape[1])]
-    columns = [column.astype(np.float64, copy=False) for column in columns]
-    z = np.full(len(values), w[-1] + log_odds)
-    for column, slope in zip(columns, w[:-1], strict=True):
-        z += slope * column
-    first, second = derivatives(z)
+    total = _nothing(len(line.w))
+    for block in blocks(len(values)):
+        columns, z = line.of(values, block)
+        total += _products(columns, *derivatives(z), float(loss(z).sum()))
+    return total
+
+
+def _nothing(size: int) -> ClassNewton:
+    return ClassNewton(0, 0.0, np.zeros(size), np.zeros((size, size)))
+
+
+def _products(columns: list[FloatArray], first: FloatArray, second: FloatArray, loss: float) -> ClassNewton:
     # sums of products one column at a time: BLAS would start threads of its own inside our pool
     size = len(columns) + 1
     gradient, hessian = np.empty(size), np.empty((size, size))
@@ -107,4 +168,4 @@ def _class_sums(
             hessian[i, j] = hessian[j, i] = (weighted * columns[j]).sum()
         hessian[i, -1] = hessian[-1, i] = weighted.sum()
     gradient[-1], hessian[-1, -1] = first.sum(), second.sum()
-    return ClassNewton(len(values), float(loss(z).sum()), gradient, hessian)
+    return ClassNewton(len(first), loss, gradient, hessian)

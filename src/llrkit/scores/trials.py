@@ -190,6 +190,19 @@ class Trials:
         found = {key[0]: self._replace(part) for key, part in parts.items()}
         return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0])))
 
+    def complete(self) -> Trials:
+        """The trials that have a score of every system; rows keep their order, and their numbers are lost."""
+        there = pl.all_horizontal(
+            pl.col(name).is_not_null() & pl.col(name).is_not_nan() for name in self.score
+        )
+        return self._replace(self.table.filter(there))
+
+    @property
+    def score_array_or_nan(self) -> npt.NDArray[Any]:
+        """Scores in row order, NaN where a system has none."""
+        columns = [self.table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in self.score]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
     def rescaled(self, factor: float) -> Trials:
         """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))

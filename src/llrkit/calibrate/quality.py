@@ -1,0 +1,125 @@
+"""Side information of a trial (duration, quality) as further columns of a linear fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import S
+
+FEATURES = ("linear", "durations", "bilinear")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Which columns say something about the trials, and how they enter.
+
+    ``linear``
+        each column as it is;
+    ``durations``
+        two columns, the durations of the two sides in seconds: the logarithms, their product, the
+        absolute and the squared logarithm of their ratio, and the sum of the inverses (Mandasari, Saeidi,
+        McLaren & van Leeuwen 2013);
+    ``bilinear``
+        2 m columns, first the m qualities of one side, then the m of the other: the symmetric form
+        ``q_1' W q_2`` with both vectors extended by 1 (BOSARIS).
+
+    With ``scaled`` the scores are also multiplied with each feature, so that the slope depends on them.
+    """
+
+    columns: tuple[str, ...] = ()
+    features: str = "linear"
+    scaled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.features not in FEATURES:
+            known = ", ".join(FEATURES)
+            raise UnknownNameError(f"unknown kind of features {self.features!r}; known are {known}")
+        if self.features == "durations" and len(self.columns) != 2:
+            raise InputError(f"durations are two columns, one for each side; got {list(self.columns)}")
+        if self.features == "bilinear" and (not self.columns or len(self.columns) % 2):
+            raise InputError(
+                "bilinear features need as many columns of one side as of the other; "
+                f"got {list(self.columns)}"
+            )
+
+    def widen(self, scores: npt.NDArray[Any], columns: Columns) -> FloatArray:
+        """Scores of K systems followed by the features, shape (n, K + F)."""
+        base = scores.astype(np.float64, copy=False)
+        base = base[:, None] if base.ndim == 1 else base
+        if not self.columns:
+            return base
+        features = self._features([_numeric(columns[name], name) for name in self.columns])
+        wide = [base, *(feature[:, None] for feature in features)]
+        if self.scaled:
+            wide += [base * feature[:, None] for feature in features]
+        return np.concatenate(wide, axis=1)
+
+    def _features(self, values: list[FloatArray]) -> list[FloatArray]:
+        if self.features == "linear":
+            return values
+        if self.features == "durations":
+            for name, value in zip(self.columns, values, strict=True):
+                if len(value) and value.min() <= 0:
+                    raise InputError(f"column {name!r}: durations must be positive, got {value.min():g}")
+            one, two = values
+            log_one, log_two = np.log(one), np.log(two)
+            ratio = log_one - log_two
+            return [log_one, log_two, log_one * log_two, np.abs(ratio), ratio**2, 1.0 / one + 1.0 / two]
+        m = len(values) // 2
+        ones = np.ones_like(values[0])
+        first, second = [*values[:m], ones], [*values[m:], ones]
+        # symmetric in the two sides; the last pair, 1 * 1, is the offset
+        pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
+        return [first[i] * second[j] + first[j] * second[i] for i, j in pairs]
+
+    def source(self, source: ScoreSource) -> ScoreSource:
+        """The source whose systems are the scores followed by the features."""
+        return _WideSource(source, self) if self.columns else source
+
+
+def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool = False) -> Quality:
+    """A :class:`Quality` from what a user gave.
+
+    Examples
+    --------
+    >>> quality("snr").columns
+    ('snr',)
+    """
+    return Quality((columns,) if isinstance(columns, str) else tuple(columns), features, scaled)
+
+
+@dataclass(frozen=True)
+class _WideSource:
+    inner: ScoreSource
+    quality: Quality
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        def widened(chunk: Scores) -> S:
+            sides = [{name: chunk.columns[name][side] for name in self.quality.columns} for side in (0, 1)]
+            target = self.quality.widen(chunk.target, sides[0])
+            return summarise(Scores.part(target, self.quality.widen(chunk.nontarget, sides[1])))
+
+        return self.inner.with_columns(*self.quality.columns).reduce(widened)
+
+    def with_columns(self, *names: str) -> _WideSource:
+        return _WideSource(self.inner.with_columns(*self.quality.columns, *names), self.quality)
+
+
+def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold numbers to be a quality measure") from None
+    if not np.isfinite(numbers).all():
+        where = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
+    return numbers
