@@ -15,9 +15,10 @@ from llrkit.core.losses import LossSums
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton import ClassNewton, NewtonSums
 from llrkit.core.rules import ScoringRule
+from llrkit.core.sample import ClassSample, Sample
 from llrkit.core.summary import Both, Grouped, SummaryBase, _subclasses, both, grouped, summary_from_dict
 from llrkit.errors import InputError
-from llrkit.metrics.llrs import RuleSums
+from llrkit.metrics.llrs import RuleSums, ScoresBetween
 from llrkit.scores import Scores
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
@@ -52,11 +53,7 @@ def joined(*chunks):
     return Scores.part(
         np.concatenate([c.target for c in chunks]),
         np.concatenate([c.nontarget for c in chunks]),
-        {
-            "room": tuple(
-                np.concatenate([c.columns["room"][side] for c in chunks]) for side in (0, 1)
-            )
-        },
+        {"room": tuple(np.concatenate([c.columns["room"][side] for c in chunks]) for side in (0, 1))},
     )
 
 
@@ -164,9 +161,34 @@ def test_adding_changes_something(name):
 
 def test_every_summary_is_in_this_test():
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    parts = {ClassMoments, ClassNewton, CellSums}
-    ours = {cls for cls in _subclasses(SummaryBase) if cls.__module__.startswith(("llrkit.core", "llrkit.metrics"))}
-    assert ours == tested | parts
+    parts = {ClassMoments, ClassNewton, CellSums, ClassSample}
+    collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below
+    ours = {
+        cls
+        for cls in _subclasses(SummaryBase)
+        if cls.__module__.startswith(("llrkit.core", "llrkit.metrics"))
+    }
+    assert ours == tested | parts | collections
+
+
+@given(CHUNKS, CHUNKS)
+def test_scores_between_are_those_of_both_chunks(a, b):
+    summarise = ScoresBetween.of(-1.0, 1.0)
+    assert_array_equal((summarise(a) + summarise(b)).values, summarise(joined(a, b)).values)
+    expected = sorted(x for c in (a, b) for x in [*c.target, *c.nontarget] if -1.0 <= x <= 1.0)
+    assert_array_equal((summarise(a) + summarise(b)).values, expected)
+
+
+def test_samples_are_spread_evenly_and_bounded():
+    chunks = [chunk_of(np.arange(i * 3000.0, (i + 1) * 3000.0), [float(i)]) for i in range(20)]
+    sample = Sample.of(chunks[0])
+    for chunk in chunks[1:]:
+        sample = sample + Sample.of(chunk)
+    scores = sample.scores()
+    assert 1 << 12 <= scores.n_target <= 1 << 13
+    assert_array_equal(scores.nontarget, np.arange(20.0))
+    assert_allclose(scores.target.mean(), 30000.0, rtol=0.01)
+    assert np.diff(scores.target).max() <= 16
 
 
 def test_infinities_survive_json():
@@ -203,7 +225,9 @@ def test_both_unpacks_in_order():
 
 
 def test_grouped_in_the_order_of_the_values_with_their_names():
-    chunk = Scores([1.0, 2.0, 3.0], [0.0, -1.0], {"sex": ([2, 0, 2], [1, 0])}, categories={"sex": ("a", "b", "c")})
+    chunk = Scores(
+        [1.0, 2.0, 3.0], [0.0, -1.0], {"sex": ([2, 0, 2], [1, 0])}, categories={"sex": ("a", "b", "c")}
+    )
     parts = grouped(Grid.of, "sex")(chunk).parts
     assert list(parts) == ["a", "b", "c"]
     assert_array_equal(parts["a"].target, [2.0])

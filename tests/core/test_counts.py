@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +28,7 @@ def test_cells_against_counting(target, nontarget):
     assert_array_equal(counts.grid, points)
     assert_array_equal(counts.at, [own.count(p) for p in points])
     edges = [None, *points, None]
-    for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(edges)):
         inside = [x for x in other if (a is None or x > a) and (b is None or x < b)]
         assert counts.cells[2 * i] == len(inside)
         assert counts.low[i] == min(inside, default=np.inf)
@@ -172,7 +174,9 @@ def test_density_cells_against_numpy_histogram():
         # the two moments give back the sums of the scores and of their squares
         width = (high - low) / 64
         assert_allclose((cells.count * grid.centres + cells.first * width).sum(), values.sum(), rtol=1e-11)
-        squares = cells.count * grid.centres**2 + 2 * grid.centres * width * cells.first + width**2 * cells.second
+        squares = (
+            cells.count * grid.centres**2 + 2 * grid.centres * width * cells.first + width**2 * cells.second
+        )
         assert_allclose(squares.sum(), (values**2).sum(), rtol=1e-11)
         assert (np.abs(cells.first) <= 0.5 * cells.count + 1e-9).all()
         assert (cells.second <= 0.25 * cells.count + 1e-9).all()

@@ -1,7 +1,8 @@
-"""Every metric against trying every threshold, in exact fractions, on small sets full of ties and infinities."""
+"""Every metric against trying every threshold, in exact fractions, on small sets full of ties."""
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import brute
 import numpy as np
@@ -44,7 +45,12 @@ SETS = st.one_of(
     st.tuples(lists(tied), lists(tied, 1)),
     separated(),
 )
-POINTS = [(Fraction(1, 2), 1, 1), (Fraction(1, 100), 10, 1), (Fraction(1, 1000), 1, 1), (Fraction(9, 10), 1, 5)]
+POINTS = [
+    (Fraction(1, 2), 1, 1),
+    (Fraction(1, 100), 10, 1),
+    (Fraction(1, 1000), 1, 1),
+    (Fraction(9, 10), 1, 5),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -169,10 +175,7 @@ def test_eer_is_the_largest_minimum_error_over_priors(sets):
     changes = [llr for llr in brute.pav_llrs(*sets).values() if math.isfinite(llr)]
     priors = [1 / (1 + math.exp(llr)) for llr in changes]
     worst = max(
-        (
-            min(p * float(m) + (1 - p) * float(f) for m, f in brute.error_rates(*sets))
-            for p in priors
-        ),
+        (min(p * float(m) + (1 - p) * float(f) for m, f in brute.error_rates(*sets)) for p in priors),
         default=0.0,
     )
     assert_allclose(lk.eer(scores), worst, rtol=0, atol=1e-14)
@@ -194,7 +197,7 @@ def _area(breaks, error):
     nodes, weights = np.polynomial.legendre.leggauss(12)
     inner = sorted({float(x) for x in breaks} | set(np.arange(-48.0, 49.0, 2.0)))
     total = 0.0
-    for a, b in zip(inner, inner[1:], strict=False):
+    for a, b in pairwise(inner):
         x = (a + b) / 2 + (b - a) / 2 * nodes
         total += (b - a) / 2 * float(weights @ np.array([error(v) for v in x]))
     return total
@@ -218,7 +221,7 @@ def test_hull_has_no_collinear_vertex_against_brute_force(sets):
     counts = count_trials(lk.Scores(*sets))
     blocks = pav_blocks(counts.bins())
     hull = brute.lower_hull(brute.error_counts(*sets))
-    wanted = [(m1 - m0, f0 - f1) for (m0, f0), (m1, f1) in zip(hull, hull[1:], strict=False)]
+    wanted = [(m1 - m0, f0 - f1) for (m0, f0), (m1, f1) in pairwise(hull)]
     assert list(zip(blocks.target.tolist(), blocks.nontarget.tolist(), strict=True)) == wanted
     assert (np.diff(blocks.llr) > 0).all()
 

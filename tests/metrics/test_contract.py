@@ -338,7 +338,9 @@ def test_counts_to_the_last_bit_whatever_the_threads_and_chunks():
 def test_large_sets_are_divided_and_the_threads_do_not_matter():
     rng = np.random.default_rng(2)
     # float32 on a coarse grid: many ties across the two halves
-    scores = lk.Scores(np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 300_000), 2).astype("f4"))
+    scores = lk.Scores(
+        np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 300_000), 2).astype("f4")
+    )
     assert len(list(scores.chunks())) > 1
     summarise = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))
     one = _leaves(scores.reduce(summarise, threads=1).to_dict())

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import brute
 import mpmath
@@ -18,9 +19,7 @@ N_T, N_N = 24, 45
 TARGET, NONTARGET = np.round(RNG.normal(6, 4, N_T), 1), np.round(RNG.normal(-1, 4, N_N), 1)
 KNOWN_T, KNOWN_N = RNG.random(N_T) < 0.5, RNG.random(N_N) < 0.3
 PART_T, PART_N = RNG.integers(0, 3, N_T), RNG.choice(4, N_N, p=[0.5, 0.3, 0.15, 0.05])
-SCORES = lk.Scores(
-    TARGET, NONTARGET, {"known": (KNOWN_T, KNOWN_N), "part": (PART_T, PART_N)}
-)
+SCORES = lk.Scores(TARGET, NONTARGET, {"known": (KNOWN_T, KNOWN_N), "part": (PART_T, PART_N)})
 PRIMARY = {"sre12": (0.01, 0.001), "sre16": (0.01, 0.005), "sre21": (0.01, 0.05)}
 
 
@@ -39,7 +38,7 @@ def mean_cost(priors, miss, fa, *, actual):
 
 
 def plain_miss(t):
-    return np.mean(TARGET < t)
+    return np.mean(t > TARGET)
 
 
 @pytest.mark.parametrize("actual", [True, False])
@@ -75,7 +74,7 @@ def test_all_nontargets_of_one_kind_and_targets_of_the_other(actual, p_known, ki
 @pytest.mark.parametrize("actual", [True, False])
 @pytest.mark.parametrize("name", PRIMARY)
 def test_plain_primary_against_brute_force(name, actual):
-    wanted = mean_cost(PRIMARY[name], plain_miss, lambda t: np.mean(NONTARGET >= t), actual=actual)
+    wanted = mean_cost(PRIMARY[name], plain_miss, lambda t: np.mean(t <= NONTARGET), actual=actual)
     assert_allclose(lk.c_primary(SCORES, name, actual=actual), wanted, rtol=1e-12)
     primary = lk.evaluate(SCORES, points=[name]).primary
     assert primary.name == name
@@ -93,10 +92,10 @@ def test_preset_with_one_point_is_that_point(name):
 def test_partition_equalisation_against_brute_force(name, actual):
     # M-02: every partition has the same say in each class, so error rates are means of the partitions' rates
     def miss(t):
-        return np.mean([np.mean(TARGET[PART_T == k] < t) for k in np.unique(PART_T)])
+        return np.mean([np.mean(TARGET[k == PART_T] < t) for k in np.unique(PART_T)])
 
     def fa(t):
-        return np.mean([np.mean(NONTARGET[PART_N == k] >= t) for k in np.unique(PART_N)])
+        return np.mean([np.mean(NONTARGET[k == PART_N] >= t) for k in np.unique(PART_N)])
 
     found = lk.c_primary(SCORES, name, actual=actual, partition="part")
     assert_allclose(found, mean_cost(PRIMARY[name], miss, fa, actual=actual), rtol=1e-12)
@@ -107,7 +106,7 @@ def test_partition_equalisation_against_brute_force(name, actual):
 @pytest.mark.parametrize("times", [2, 7])
 def test_duplicating_a_partition_changes_nothing(actual, times):
     for k in range(4):
-        rt, rn = np.where(PART_T == k, times, 1), np.where(PART_N == k, times, 1)
+        rt, rn = np.where(k == PART_T, times, 1), np.where(k == PART_N, times, 1)
         again = lk.Scores(
             TARGET.repeat(rt), NONTARGET.repeat(rn), {"part": (PART_T.repeat(rt), PART_N.repeat(rn))}
         )
@@ -197,11 +196,17 @@ def test_which_presets_are_not_confirmed():
 
 @pytest.mark.parametrize("name", UNCONFIRMED)
 def test_unconfirmed_presets_are_refused(name):
-    uses = [lambda: lk.c_primary(SCORES, name), lambda: lk.evaluate(SCORES, points=[name]), lambda: lk.preset(name)]
+    uses = [
+        lambda: lk.c_primary(SCORES, name),
+        lambda: lk.evaluate(SCORES, points=[name]),
+        lambda: lk.preset(name),
+    ]
     if len(PRESETS[name].points) == 1:
         uses += [lambda: lk.min_dcf(SCORES, name), lambda: lk.act_dcf(SCORES, name)]
     for use in uses:
-        with pytest.raises(lk.UnconfirmedPresetError, match=f"preset '{name}' is not confirmed.*allow_unconfirmed"):
+        with pytest.raises(
+            lk.UnconfirmedPresetError, match=f"preset '{name}' is not confirmed.*allow_unconfirmed"
+        ):
             use()
     assert lk.c_primary(SCORES, name, allow_unconfirmed=True) > 0
     assert len(lk.evaluate(SCORES, points=[name], allow_unconfirmed=True).points) == len(PRESETS[name].points)
@@ -242,7 +247,8 @@ def test_cost_normalised_and_not():
 
 
 @pytest.mark.parametrize(
-    "arguments", [(0,), (1,), (-0.1,), (math.nan,), (0.5, 0), (0.5, 1, -1), (0.5, math.inf), ("x",), (0.5, "y")]
+    "arguments",
+    [(0,), (1,), (-0.1,), (math.nan,), (0.5, 0), (0.5, 1, -1), (0.5, math.inf), ("x",), (0.5, "y")],
 )
 def test_wrong_operating_points(arguments):
     with pytest.raises(lk.InputError, match="must be"):
@@ -276,7 +282,7 @@ def test_compound_llr_against_mpmath(p_known, size):
             lr = [mpmath.exp(mpmath.mpf(float(v))) for v in row]
             for i in range(4):
                 others = sum(lr[:i] + lr[i + 1 :])
-                wanted = mpmath.log(lr[i] / (p_known / mpmath.mpf(3) * others + 1 - mpmath.mpf(p_known)))
+                wanted = mpmath.log(lr[i] / (p_known / mpmath.mpf(3) * others + (1 - mpmath.mpf(p_known))))
                 assert_allclose(answer[i], float(wanted), rtol=1e-12, atol=1e-12)
 
 
@@ -349,7 +355,7 @@ def test_rule_cost_against_threshold_identity(rule, prior):
     shift = math.log(prior / (1 - prior))
     edges = np.unique([-40.0, *np.arange(-30.0, 31.0, 0.5), 40.0, *(TARGET + shift), *(NONTARGET + shift)])
     total = 0.0
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         z = (low + high) / 2 + (high - low) / 2 * nodes  # log-odds of eta
         eta = 1 / (1 + np.exp(-z))
         rest = 1 / (1 + np.exp(z))
@@ -370,7 +376,7 @@ def test_hter_is_the_dcf_of_equal_priors_at_that_threshold():
 
 
 def test_hter_on_its_own_data_is_near_the_eer():
-    # Pmiss jumps by 1/2 between the two targets, but Pfa passes 1/2 in steps of 1/9: 5/9 or 4/9 is the closest
+    # Pmiss is 1/2 between the two targets, and Pfa passes 1/2 in steps of 1/9: 5/9 or 4/9 is closest
     scores = lk.Scores([0.0, 10.0], np.arange(1.0, 10.0))
     assert lk.eer_roc(scores) == 0.5
     assert lk.hter(scores, scores) == pytest.approx(float(Fraction(1, 2) + Fraction(5, 9)) / 2)

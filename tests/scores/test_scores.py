@@ -33,7 +33,12 @@ every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 
 @pytest.mark.parametrize(
     ("target", "nontarget", "missing"),
-    [([], [1.0], "target"), ([1.0], [], "nontarget"), ([], [], "target"), (np.empty(0), np.ones(3), "target")],
+    [
+        ([], [1.0], "target"),
+        ([1.0], [], "nontarget"),
+        ([], [], "target"),
+        (np.empty(0), np.ones(3), "target"),
+    ],
 )
 def test_empty_class_is_named(target, nontarget, missing):
     with pytest.raises(lk.EmptyClassError, match=f"there are no {missing} trials"):
@@ -284,7 +289,8 @@ def test_nothing_to_summarise():
 @pytest.mark.parametrize(
     ("word", "meaning"),
     [
-        ("target", True), ("TGT", True), (" tar", True), ("Bona-Fide", True), ("client", True), ("same-source", True),
+        ("target", True), ("TGT", True), (" tar", True), ("Bona-Fide", True), ("client", True),
+        ("same-source", True),
         ("non", False), ("imposter", False), ("SPOOF", False), ("nonmated", False), ("diff", False),
         ("maybe", None), ("", None), ("2", None), ("targets", None),
     ],
@@ -325,7 +331,15 @@ def test_ties_in_any_row_order():
     for _ in range(30):
         order = rng.permutation(6)
         scores = lk.Scores.from_labels(values[order], labels[order])
-        found.add((lk.eer(scores), lk.eer_roc(scores), lk.auc(scores), lk.min_cllr(scores), lk.min_dcf(scores, "sre08")))
+        found.add(
+            (
+                lk.eer(scores),
+                lk.eer_roc(scores),
+                lk.auc(scores),
+                lk.min_cllr(scores),
+                lk.min_dcf(scores, "sre08"),
+            )
+        )
     assert len(found) == 1
 
 
@@ -370,4 +384,6 @@ def test_huge_scores_are_scores(size):
 def test_losses_of_float32_are_summed_in_float64():
     values = np.full(100_000, 0.1, dtype=np.float32)
     losses = LossSums.of(lk.Scores(values, values))
-    np.testing.assert_allclose(losses.nontarget_loss, 1e5 * np.log1p(np.exp(float(np.float32(0.1)))), rtol=1e-13)
+    np.testing.assert_allclose(
+        losses.nontarget_loss, 1e5 * np.log1p(np.exp(float(np.float32(0.1)))), rtol=1e-13
+    )

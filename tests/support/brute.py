@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 REJECT_ALL = "reject all"
 
@@ -44,7 +45,7 @@ def _turn(a, b, c):
 
 def diagonal_crossing(points):
     """Where a polyline from (0, top) to (right, 0) meets rising = falling."""
-    for (m0, f0), (m1, f1) in zip(points, points[1:], strict=False):
+    for (m0, f0), (m1, f1) in pairwise(points):
         if m0 == f0:
             return m0
         if m0 < f0 and m1 >= f1:
@@ -152,7 +153,7 @@ def cllr(target, nontarget):
 
 
 def eer_threshold(target, nontarget):
-    """The smallest score at which |Pmiss - Pfa| is smallest; reject-all (inf) only if nothing else is as good."""
+    """The smallest score at which |Pmiss - Pfa| is smallest; inf only if nothing else is as good."""
     best = None
     for t, (m, f) in zip(thresholds(target, nontarget), error_rates(target, nontarget), strict=True):
         if best is None or abs(m - f) < best[0]:

@@ -16,6 +16,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,
+    InputError,
     ReversedScoresWarning,
     SystemCountError,
     TooFewTrialsError,
@@ -41,6 +42,8 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
     require_both_classes(target.count, nontarget.count)
     if target.n_infinite or nontarget.n_infinite:
         raise InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
+    if not (np.isfinite(target.m2).all() and np.isfinite(nontarget.m2).all()):
+        raise InputError("the scores are too large to calibrate: their variance is beyond float64")
     for name, part in (("target", target), ("nontarget", nontarget)):
         if part.n < at_least:
             raise TooFewTrialsError(f"{part.n} {name} trials; this method needs at least {at_least}")

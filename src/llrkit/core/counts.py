@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.special import FloatArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 
 Counts = npt.NDArray[Any]  # int64, or float64 once weighted
@@ -103,7 +103,7 @@ class TrialCounts(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreBins:
+class ScoreBins(ReadOnlyArrays):
     """Counts of both classes in ascending bins; a bin is one score, or a run of scores of one class."""
 
     target: Counts

@@ -9,10 +9,11 @@ from scipy.optimize import isotonic_regression
 
 from llrkit.core.counts import Counts, ScoreBins
 from llrkit.core.special import FloatArray
+from llrkit.core.summary import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False)
-class PavBlocks:
+class PavBlocks(ReadOnlyArrays):
     """Bins pooled until the share of targets increases from block to block.
 
     The LLR of a block is ``log(target / n_target) - log(nontarget / n_nontarget)``: the optimal
@@ -56,7 +57,7 @@ def pav_blocks(bins: ScoreBins) -> PavBlocks:
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorPath:
+class ErrorPath(ReadOnlyArrays):
     """A path of error counts from "accept all" to "reject all": a ROC or its convex hull.
 
     ``n_miss[i]`` and ``n_fa[i]`` are the errors of accepting what scores at least ``threshold[i]``.

@@ -48,21 +48,9 @@ class ClassMoments(SummaryBase):
         n, k = len(columns[0]), len(columns)
         if n == 0:
             return cls._empty(k, n_neg_inf, n_pos_inf)
-        mean = np.array([column.mean() for column in columns])
-        m2, m3, m4 = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-        deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
-        for block in blocks(n):
-            size = block.stop - block.start
-            out = product[:size]
-            # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
-            for i, column in enumerate(columns):
-                d = np.subtract(column[block], mean[i], out=deviations[i, :size])
-                for j in range(i):
-                    m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
-                m2[i, i] += np.multiply(d, d, out=out).sum()
-                m3[i] += np.multiply(out, d, out=out).sum()
-                m4[i] += np.multiply(out, d, out=out).sum()
-        m2 = np.tril(m2) + np.tril(m2, -1).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            # moments of scores beyond 1e75 are inf or nan; all that goes by order is still right
+            mean, m2, m3, m4 = _central(columns)
         low = np.array([column.min() for column in columns])
         high = np.array([column.max() for column in columns])
         return cls(n, mean, m2, m3, m4, low, high, n_neg_inf, n_pos_inf)
@@ -77,6 +65,10 @@ class ClassMoments(SummaryBase):
         infinities = (self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf)
         if n == 0:
             return self._empty(len(self.mean), *infinities)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._merged(other, n, infinities)
+
+    def _merged(self, other: ClassMoments, n: float, infinities: tuple[float, float]) -> ClassMoments:
         a, b = self.n / n, other.n / n
         delta = other.mean - self.mean
         va, vb = np.diag(self.m2), np.diag(other.m2)
@@ -121,13 +113,13 @@ class ClassMoments(SummaryBase):
 
     @property
     def skewness(self) -> FloatArray:
-        """Third standardised moment of each system; 0 for a Gaussian."""
-        return self.m3 / self.n / self.variance**1.5
+        """Third standardised moment of each system; 0 for a Gaussian, nan for equal scores."""
+        return _ratio(self.m3 / self.n, self.variance**1.5)
 
     @property
     def excess_kurtosis(self) -> FloatArray:
-        """Fourth standardised moment of each system, minus 3; 0 for a Gaussian."""
-        return self.m4 / self.n / self.variance**2 - 3.0
+        """Fourth standardised moment of each system, minus 3; 0 for a Gaussian, nan for equal scores."""
+        return _ratio(self.m4 / self.n, self.variance**2) - 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +154,38 @@ class Moments(SummaryBase):
             float(min(self.target.low[0], self.nontarget.low[0])),
             float(max(self.target.high[0], self.nontarget.high[0])),
         )
+
+
+def _central(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Mean and sums of products, third and fourth powers of deviations, by the corrected two-pass way."""
+    n, k = len(columns[0]), len(columns)
+    mean = np.array([column.mean() for column in columns])
+    m1, m2, m3, m4 = np.zeros(k), np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
+    for block in blocks(n):
+        size = block.stop - block.start
+        out = product[:size]
+        # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
+        for i, column in enumerate(columns):
+            d = np.subtract(column[block], mean[i], out=deviations[i, :size])
+            m1[i] += d.sum()
+            for j in range(i):
+                m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
+            m2[i, i] += np.multiply(d, d, out=out).sum()
+            m3[i] += np.multiply(out, d, out=out).sum()
+            m4[i] += np.multiply(out, d, out=out).sum()
+    m2 = np.tril(m2) + np.tril(m2, -1).T
+    # the rounded mean is off by `shift`; move the sums to the true one
+    shift, square = m1 / n, np.diag(m2).copy()
+    m2 = m2 - np.outer(m1, m1) / n
+    m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
+    m3 = m3 - 3 * shift * square + 2 * n * shift**3
+    return mean + shift, m2, m3, m4
+
+
+def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
+    usable = (b > 0) & np.isfinite(b) & np.isfinite(a)
+    return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=usable))
 
 
 def _all_finite(column: FloatArray) -> bool:

@@ -69,9 +69,8 @@ class NewtonSums(SummaryBase):
         """The sums of a chunk at ``z = slopes . (score - centre) / scale + offset + log_odds``."""
         w = np.asarray(parameters, dtype=np.float64)
         k = len(w) - 1
-        line = _Line(
-            w, log_odds, np.broadcast_to(np.float64(centre), (k,)), np.broadcast_to(np.float64(scale), (k,))
-        )
+        shift, unit = (np.broadcast_to(np.asarray(x, dtype=np.float64), (k,)) for x in (centre, scale))
+        line = _Line(w, log_odds, shift, unit)
         if rule == LOGARITHMIC:
             return cls(_logarithmic(scores.target, line, -1.0), _logarithmic(scores.nontarget, line, 1.0))
         return cls(

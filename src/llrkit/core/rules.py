@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.special import beta as beta_function
-from scipy.special import betainc, hyp2f1
+from scipy.special import betainc, betaincc, hyp2f1
 
-from llrkit.core.special import FloatArray, sigmoid, softplus
+from llrkit.core.special import LN2, FloatArray, sigmoid, softplus
 from llrkit.errors import InputError, UnknownNameError
 
 Cost = Callable[[FloatArray], FloatArray]
@@ -152,17 +152,36 @@ class ScoringRule:
 
 def _cost_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     closed = _CLOSED_MISS.get((a, b))
-    if closed is not None:
-        cost = closed(z)
-    elif a > 1:
-        cost = (a + b - 1) / (a - 1) * betainc(b, a - 1, sigmoid(-z))
-    else:
-        p = sigmoid(-z)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # p may be exactly 1
-            cost = p**b / b * hyp2f1(b, 2 - a, b + 1, p) / beta_function(a, b)
+    cost = closed(z) if closed is not None else _any_miss(a, b, z)
     if a <= 1:  # the cost of a target at -inf is infinite for these rules, finite for a > 1
         cost = np.where(z == -np.inf, np.inf, cost)
     return np.where(z == np.inf, 0.0, cost)
+
+
+def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
+    """``int_q^1 Beta(eta | a, b) / eta`` for any a and b, from whichever end of the integral is near."""
+    q, p = sigmoid(z), sigmoid(-z)
+    if a > 1:
+        share = np.where(z < 0, betaincc(a - 1, b, q), betainc(b, a - 1, p))
+        return np.asarray((a + b - 1) / (a - 1) * share)
+    near = np.minimum(p, 0.5)
+    total = near**b / b * hyp2f1(b, 2 - a, b + 1, near) / beta_function(a, b)
+    # left of 0 add int_q^{1/2} eta^(a-2) (1-eta)^(b-1), by the power series of (1-eta)^(b-1)
+    depth = np.minimum(np.maximum(softplus(-z) - LN2, 0.0), 1e300)  # log(1/2 / q)
+    d = 1.0 - a
+    with np.errstate(over="ignore"):  # beyond float64 the cost is inf
+        growth = np.exp(d * depth)
+        series = np.expm1(d * depth) / d if d else depth.copy()
+        coefficient, half, power = 1.0, 1.0, np.ones_like(z)
+        rest = np.minimum(q, 0.5)
+        for k in range(1, 60):
+            coefficient *= (k - b) / k
+            half /= 2.0
+            power = power * rest
+            # q^k e^(d depth) as one exponential: neither factor alone may stay in range
+            tail = np.where(power > 0, power, 0.0) * np.where(power > 0, growth, 0.0)
+            series = series + coefficient / (k - d) * (half - tail)
+    return np.asarray(total + np.where(z < 0, 2.0**d * series / beta_function(a, b), 0.0))
 
 
 def scoring_rule(rule: ScoringRule | str | tuple[float, float]) -> ScoringRule:

@@ -13,7 +13,19 @@ from llrkit.scores import Scores
 from llrkit.scores.source import S
 
 
-class SummaryBase:
+class ReadOnlyArrays:
+    """Shared by frozen dataclasses whose arrays cannot be written to either."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                view = value.view()  # the array itself may be the user's
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+
+
+class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +149,9 @@ def split_by(chunk: Scores, column: str) -> dict[Any, Scores]:
     target, nontarget = chunk.with_columns(column).columns[column]
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
-    parts = {}
+    parts: dict[Any, Scores] = {}
+    if len(values) == 0:
+        return parts
     t_parts, n_parts = _positions(target, values), _positions(nontarget, values)
     for value, t, n in zip(values, t_parts, n_parts, strict=True):
         columns = {name: (both_[0][t], both_[1][n]) for name, both_ in chunk.columns.items()}

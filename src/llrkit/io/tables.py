@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -16,41 +16,62 @@ from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.trials import Trials
 
 
-def read_parquet(file: Path, *, score: str, label: str) -> Trials:
+def read_parquet(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFrame:
     """Read a Parquet table."""
     try:
         table = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileFormatError(f"{file}: cannot be read as Parquet ({_first_line(error)})") from None
-    return Trials(table, score=score, label=label, origin=str(file))
+    _require(table.columns, scores, label, str(file))
+    return table
 
 
-def read_text(file: Path, *, score: str, label: str) -> Trials:
+def read_text(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFrame:
     """Read delimited text with a header; whatever is wrong is named by line and column."""
     header, delimiter = _header(file)
-    for name in (score, label):
-        if name not in header:
-            there = ", ".join(header)
-            raise FileFormatError(f"{file}, line 1: there is no column {name!r}; there are: {there}")
+    _require(header, scores, label, f"{file}, line 1")
     try:
         if delimiter == " ":  # runs of blanks are one delimiter, which polars does not know
-            table = _read_blanks(file, header).with_columns(pl.col(score).cast(pl.Float64))
+            table = _read_blanks(file, header).with_columns(pl.col(scores).cast(pl.Float64))
         else:
             table = pl.read_csv(
                 file,
                 separator=delimiter,
-                schema_overrides={name: pl.Float64 if name == score else pl.String for name in header},
+                schema_overrides={name: pl.Float64 if name in scores else pl.String for name in header},
                 null_values=["", "NA"],
             )
-        trials = Trials(table, score=score, label=label, origin=str(file), first_line=2)
-        # look at every row now: the message can still name the line
-        _ = trials.score_array, trials.is_target
+        if label:
+            # look at every row now: the message can still name the line
+            trials = Trials(table, score=scores, label=label, origin=str(file), first_line=2)
+            _ = trials.score_array, trials.is_target
     except (pl.exceptions.PolarsError, InputError, OSError, ValueError) as error:
-        _find_fault(file, header, delimiter, score, label)
+        _find_fault(file, header, delimiter, scores, label)
         if isinstance(error, InputError):
             raise
         raise FileFormatError(f"{file}: cannot be read as a table ({_first_line(error)})") from None
-    return trials
+    return table
+
+
+def as_trials(table: str | pl.DataFrame, scores: Sequence[str], label: str) -> Trials:
+    """Trials of several systems from a file or a table; a missing score is left to whoever uses them."""
+    if isinstance(table, str):
+        from llrkit.io import read_table
+
+        found = read_table(table, scores=scores)
+        return Trials(found, score=scores, label=label, origin=table)
+    return Trials(table, score=scores, label=label)
+
+
+def delimiter_of(file: Path) -> str:
+    """What stands between the columns of a text table."""
+    return _header(file)[1]
+
+
+def _require(columns: Sequence[str], scores: Sequence[str], label: str | None, where: str) -> None:
+    for name in (*scores, *([label] if label else [])):
+        if name not in columns:
+            there = ", ".join(columns)
+            raise FileFormatError(f"{where}: there is no column {name!r}; there are: {there}")
 
 
 def _first_line(error: Exception) -> str:
@@ -112,22 +133,20 @@ def _read_blanks(file: Path, header: list[str]) -> pl.DataFrame:
     return pl.DataFrame(dict(zip(header, columns, strict=True)))
 
 
-def _find_fault(file: Path, header: list[str], delimiter: str, score: str, label: str) -> None:
+def _find_fault(
+    file: Path, header: list[str], delimiter: str, scores: Sequence[str], label: str | None
+) -> None:
     """Read line by line and raise an error that names the first line at fault, if one is."""
-    at_score, at_label = header.index(score), header.index(label)
+    at_scores = [(name, header.index(name)) for name in scores]
     try:
         for line_number, fields in _rows(file, delimiter):
             where = f"{file}, line {line_number}"
             if len(fields) != len(header):
                 raise _wrong_width(where, fields, header)
-            _check_score(fields[at_score], f"{where}, column {score!r}")
-            if not fields[at_label].strip():
-                raise LabelError(f"{where}, column {label!r}: no label")
-            if classify_words([fields[at_label]]) == [None]:
-                raise LabelError(
-                    f"{where}, column {label!r}: {fields[at_label]!r} is not a label of two classes; "
-                    f"accepted are {ACCEPTED}"
-                )
+            for name, at in at_scores:
+                _check_score(fields[at], f"{where}, column {name!r}")
+            if label:
+                _check_label(fields[header.index(label)], f"{where}, column {label!r}")
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{file}: not UTF-8 text (byte {error.start} of a block)") from None
     except (csv.Error, EOFError, OSError) as error:
@@ -136,6 +155,13 @@ def _find_fault(file: Path, header: list[str], delimiter: str, score: str, label
 
 def _wrong_width(where: str, fields: list[str], header: list[str]) -> FileFormatError:
     return FileFormatError(f"{where}: {len(fields)} fields, but the header names {len(header)} columns")
+
+
+def _check_label(text: str, where: str) -> None:
+    if not text.strip():
+        raise LabelError(f"{where}: no label")
+    if classify_words([text]) == [None]:
+        raise LabelError(f"{where}: {text!r} is not a label of two classes; accepted are {ACCEPTED}")
 
 
 def _check_score(text: str, where: str) -> None:

@@ -13,6 +13,7 @@ from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
+from llrkit.core.summary import ReadOnlyArrays
 from llrkit.metrics.detection import best_errors, block_losses
 from llrkit.metrics.llrs import cross_entropy_from_losses, losses_at
 
@@ -26,16 +27,8 @@ ECE_LOG10_ODDS = np.linspace(-3.0, 3.0, 61)
 """Prior odds of the ECE curve, as powers of ten."""
 
 
-class Curve:
-    """Shared by the curves, which are frozen dataclasses: their arrays cannot be written to."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+class Curve(ReadOnlyArrays):
+    """Shared by the curves, which are frozen dataclasses."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers."""

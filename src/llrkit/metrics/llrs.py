@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from llrkit.core.counts import count_trials
 from llrkit.core.grid import require_both_classes
-from llrkit.core.hull import ErrorPath, error_path
+from llrkit.core.hull import error_path
 from llrkit.core.losses import LossSums
 from llrkit.core.rules import ScoringRule, scoring_rule
-from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability
+from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.metrics.detection import min_cllr
 from llrkit.scores import Scores, ScoreSource
@@ -58,8 +58,7 @@ def cllr_cal(source: ScoreSource) -> float:
 
 def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
     """Prior-weighted cross-entropy in nats at each prior log-odds of the losses."""
-    prior = 1.0 / (1.0 + np.exp(-losses.log_odds))
-    other = 1.0 / (1.0 + np.exp(losses.log_odds))
+    prior, other = sigmoid(losses.log_odds), sigmoid(-losses.log_odds)
     target = losses.target_loss / losses.n_target
     nontarget = losses.nontarget_loss / losses.n_nontarget
     return np.asarray(prior * target + other * nontarget)
@@ -128,12 +127,17 @@ class RuleSums(SummaryBase):
     @classmethod
     def at(cls, rule: ScoringRule, log_odds: float) -> Callable[[Scores], RuleSums]:
         """A summariser for one rule and prior."""
-        return lambda chunk: cls(
-            chunk.n_target,
-            chunk.n_nontarget,
-            float(rule.miss(chunk.target.astype(np.float64, copy=False) + log_odds).sum()),
-            float(rule.fa(chunk.nontarget.astype(np.float64, copy=False) + log_odds).sum()),
-        )
+
+        def make(chunk: Scores) -> RuleSums:
+            target, nontarget = chunk.target_index.values, chunk.nontarget_index.values
+            return cls(
+                chunk.n_target,
+                chunk.n_nontarget,
+                float(rule.miss(target.astype(np.float64, copy=False) + log_odds).sum()),
+                float(rule.fa(nontarget.astype(np.float64, copy=False) + log_odds).sum()),
+            )
+
+        return make
 
     def __add__(self, other: RuleSums) -> RuleSums:
         return RuleSums(
@@ -150,7 +154,7 @@ class RuleSums(SummaryBase):
 
 
 def eer_threshold(source: ScoreSource) -> float:
-    """The score at which the ROC is closest to Pmiss = Pfa; the smallest one when several are.
+    """The score at which Pmiss and Pfa differ least when it is the threshold; the lowest one of several.
 
     Examples
     --------
@@ -158,11 +162,43 @@ def eer_threshold(source: ScoreSource) -> float:
     >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
     1.0
     """
-    return _eer_threshold(error_path(count_trials(source).bins()))
+    bins = count_trials(source).bins()
+    roc = error_path(bins)
+    # whole numbers, so that equal differences are recognised as equal
+    gap = roc.n_miss * roc.n_nontarget - roc.n_fa * roc.n_target
+    after = int(np.argmax(gap >= 0))
+    run = after - 1  # the bin in which the ROC crosses Pmiss = Pfa
+    if after == 0 or bins.low[run] == bins.high[run]:
+        return float(roc.threshold[np.argmin(np.abs(gap))])
+    # a run of one class: its inner thresholds are not in the counts, so look at its scores
+    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run]))).values
+    cuts, below = np.unique(inside, return_index=True)
+    step = roc.n_nontarget if bins.target[run] else roc.n_target
+    gaps = np.append(gap[run] + below * step, gap[after])
+    return float(np.append(cuts, roc.threshold[after])[np.argmin(np.abs(gaps))])
 
 
-def _eer_threshold(roc: ErrorPath) -> float:
-    return float(roc.threshold[np.argmin(np.abs(roc.p_miss - roc.p_fa))])
+@dataclass(frozen=True, eq=False)
+class ScoresBetween(SummaryBase):
+    """The scores of both classes in a closed interval, sorted."""
+
+    values: FloatArray
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
+        """A summariser for an interval."""
+
+        def make(chunk: Scores) -> ScoresBetween:
+            both = np.concatenate([chunk.target, chunk.nontarget]).astype(np.float64, copy=False)
+            return cls(np.sort(both[(both >= low) & (both <= high)]))
+
+        return make
+
+    def __add__(self, other: ScoresBetween) -> ScoresBetween:
+        return ScoresBetween(np.sort(np.concatenate([self.values, other.values]), kind="stable"))
+
+    def __mul__(self, weight: float) -> ScoresBetween:
+        return self
 
 
 def hter(dev: ScoreSource, source: ScoreSource) -> float:

@@ -108,7 +108,8 @@ def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
-    llrs = np.linspace(low, high, curves.LLR_STEPS + 1)
+    share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
+    llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
     bayes = [point.threshold for point in asked.points]
     thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
     return both(count_on(grid), LossSums.at(thresholds=thresholds))
@@ -174,7 +175,8 @@ def _evaluate_groups(
     wide = source.with_columns(by)
     first = wide.reduce(_each(by, lambda _key, part: both(Moments.of, Grid.of)(part))).parts
     usable, skipped = {}, {}
-    for key, (moments, grid) in first.items():
+    # sorted: which value comes first must not depend on how the trials are cut into chunks
+    for key, (moments, grid) in sorted(first.items(), key=lambda item: (item[0] is None, item[0])):
         try:
             require_both_classes(grid.n_target, grid.n_nontarget)
             usable[key] = (moments, grid)

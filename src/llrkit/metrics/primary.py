@@ -127,7 +127,9 @@ def _known_weights(found: Preset, p_known: float | None) -> GroupWeights:
         if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
             missing = "known" if n_known == 0 else "unknown"
             raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
-        return {key: (1.0, share / n_known if _is_true(key) else (1.0 - share) / n_unknown) for key in sizes}
+        known = share / n_known if n_known else 0.0
+        unknown = (1.0 - share) / n_unknown if n_unknown else 0.0
+        return {key: (1.0, known if _is_true(key) else unknown) for key in sizes}
 
     return weights
 
@@ -165,8 +167,8 @@ def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
         raise InputError(
             f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
         )
-    if np.isnan(x).any():
-        raise InputError("compound_llr: an LLR is NaN")
+    if np.isnan(x).any() or (x == np.inf).any():
+        raise InputError("compound_llr: an LLR is NaN or +inf")
     if not 0.0 <= p_known <= 1.0:
         raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
     n = x.shape[-1]

@@ -13,7 +13,7 @@ from llrkit.metrics.curves import Curve
 from llrkit.scores import ScoreSource
 
 RANGE = (0.001, 0.5)
-_LINES = 401
+_LINES = 403
 _BISECTIONS = 60
 
 
@@ -53,7 +53,7 @@ def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
     path = error_path(bins)
     p_miss, p_fa = path.p_miss, path.p_fa
     reach = float(probit(RANGE[1]) - probit(RANGE[0]))
-    wanted = np.linspace(-reach, reach, _LINES)
+    wanted = np.linspace(-reach, reach, _LINES)[1:-1]  # the end lines touch the range in a corner only
     # c rises along the path from -inf to inf, except where both rates are at an end (perfect separation)
     with np.errstate(invalid="ignore"):
         c = probit(p_miss) - probit(p_fa)
@@ -88,7 +88,7 @@ def _total_least_squares(x: FloatArray, y: FloatArray) -> float:
         return float("nan")
     dx, dy = x - x.mean(), y - y.mean()
     xx, yy, xy = float((dx * dx).sum()), float((dy * dy).sum()), float((dx * dy).sum())
-    if xy == 0.0:
+    if abs(xy) <= 1e-12 * max(xx, yy):  # flat or upright: no slope to speak of
         return float("nan")
     gap = yy - xx
     root = float(np.hypot(gap, 2.0 * xy))

@@ -97,10 +97,8 @@ class Scores:
         if len(mask) != len(values):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
         _refuse_nan(values, "scores")
-        split = {
-            name: (np.asarray(column)[mask], np.asarray(column)[~mask])
-            for name, column in (columns or {}).items()
-        }
+        whole = {name: _column(column, values, name) for name, column in (columns or {}).items()}
+        split = {name: (column[mask], column[~mask]) for name, column in whole.items()}
         return cls(values[mask], values[~mask], split, categories=categories)
 
     @classmethod
@@ -166,6 +164,8 @@ class Scores:
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
         if size is not None:
+            if size < 1:
+                raise InputError(f"the size of a chunk must be at least 1, got {size}")
             return self._cut(-(-max(self.n_target, self.n_nontarget) // size))
         if self.n_target + self.n_nontarget <= KEEP_UP_TO:
             return iter(self._kept)
@@ -197,7 +197,10 @@ class Scores:
 
 
 def _score_array(values: Any, what: str) -> Array:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InputError(f"{what} are not an array of numbers ({error})") from None
     if array.dtype == object or array.dtype.kind in "USOcmM":
         array = _from_objects(array, what)
     elif array.dtype not in (np.float32, np.float64):
@@ -213,11 +216,18 @@ def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     converted = np.empty(array.shape, dtype=np.float64)
     for index, value in np.ndenumerate(array):
         try:
-            converted[index] = np.nan if value is None else float(value)
+            converted[index] = np.nan if value is None else _real(value)
         except (TypeError, ValueError):
             place = index[0] if len(index) == 1 else index
-            raise InputError(f"{what}: {value!r} at index {place} is not a number") from None
+            shown = value.item() if isinstance(value, np.generic) else value
+            raise InputError(f"{what}: {shown!r} at index {place} is not a number") from None
     return converted
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (complex, np.complexfloating)):
+        raise TypeError("complex")  # float() would drop the imaginary part
+    return float(value)
 
 
 def _read_only(array: Array) -> Array:
@@ -237,5 +247,6 @@ def _refuse_nan(array: Array, what: str) -> None:
 def _column(values: Any, scores: Array, name: str) -> Array:
     array = np.asarray(values)
     if array.shape[:1] != scores.shape[:1]:
-        raise InputError(f"column {name!r} has {array.shape[0]} values for {scores.shape[0]} trials")
+        n = len(array) if array.ndim else "no"
+        raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
     return _read_only(array)

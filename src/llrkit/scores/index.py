@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import InputError
+from llrkit.errors import SystemCountError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -34,7 +34,9 @@ class ScoreIndex:
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         if values.ndim != 1:
-            raise InputError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
+            raise SystemCountError(
+                f"one system expected, got {values.shape[1]}; fuse them first or choose one"
+            )
         self.values = values
 
     def __len__(self) -> int:

@@ -1,0 +1,214 @@
+"""Rooms import only from rooms below them; each framework is imported in one place (DESIGN.md section 2)."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import llrkit
+
+SOURCE = Path(llrkit.__file__).parent
+
+LEVELS = [
+    {"errors", "_version", "_atomic"},
+    {"scores"},
+    {"core"},
+    {"theory"},
+    {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
+    {"choose", "trust"},
+    {"plot", "sklearn"},
+    {"report"},
+    {"experiments"},
+    {"cli", "__main__"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+STRANGERS = {
+    ("metrics", "calibrate"),
+    ("calibrate", "metrics"),
+    ("metrics", "engine"),
+    ("calibrate", "engine"),
+}
+
+# framework -> modules (or rooms, with all they hold) that may import it
+FRAMEWORKS = {
+    "dask": {"engine.dask"},
+    "distributed": {"engine.dask"},
+    "sklearn": {"sklearn", "recognize.svm"},
+    "matplotlib": {"plot"},
+    "plotly": {"plot"},
+    "click": {"cli"},
+    "polars": {"scores", "io", "engine.files"},
+    "pandas": set(),
+}
+ONE_MODULE_ONLY = {"matplotlib", "plotly"}
+ONLY_THESE = {"core": {"numpy", "scipy"}, "errors": set(), "_version": set(), "_atomic": set()}
+STANDARD = set(sys.stdlib_module_names)
+
+
+def is_type_checking(test):
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def imports_of(text, module, is_package=False):
+    """(line, imported dotted name) of every import, also inside functions; not under TYPE_CHECKING."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    waiting = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and is_type_checking(node.test):
+            waiting.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module or "").split(".")] if node.module else base
+            for alias in node.names:
+                yield node.lineno, ".".join([*base, alias.name])
+        elif (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__")
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield node.lineno, str(node.args[0].value)
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def within(module, places):
+    return any(module == place or module.startswith(place + ".") for place in places)
+
+
+def breaches(files):
+    """What breaks the rules in {dotted module: (text, is_package)}, one line each."""
+    found, users = [], {}
+    for module, (text, is_package) in sorted(files.items()):
+        inside = module.removeprefix("llrkit").removeprefix(".")
+        room = inside.split(".")[0]
+        if room == "":
+            continue  # llrkit/__init__.py: names are imported there when first used
+        if room not in LEVEL:
+            found.append(f"{module}: room {room!r} has no place in the order")
+            continue
+        for line, name in imports_of(text, module, is_package):
+            place = f"{module}:{line} imports {name}"
+            parts = name.split(".")
+            if parts[0] != "llrkit":
+                users.setdefault(parts[0], set()).add(inside)
+                if parts[0] in FRAMEWORKS and not within(inside, FRAMEWORKS[parts[0]]):
+                    found.append(f"{place}: {parts[0]} belongs in {sorted(FRAMEWORKS[parts[0]])}")
+                if room in ONLY_THESE and parts[0] not in STANDARD | ONLY_THESE[room]:
+                    found.append(f"{place}: {room} may use {sorted(ONLY_THESE[room])} only")
+                continue
+            other = parts[1] if len(parts) > 1 else ""
+            if other in llrkit._MODULE_OF:
+                other = llrkit._MODULE_OF[other].split(".")[1]
+            elif other == "__version__":
+                other = "_version"
+            if other not in LEVEL:
+                found.append(f"{place}: not a room")
+            elif LEVEL[other] > LEVEL[room]:
+                found.append(f"{place}: {other} is above {room}")
+            elif (room, other) in STRANGERS:
+                found.append(f"{place}: {room} and {other} do not know each other")
+    for framework in ONE_MODULE_ONLY:
+        if len(users.get(framework, ())) > 1:
+            found.append(f"{framework} is imported in {sorted(users[framework])}: one renderer module only")
+    return found
+
+
+def our_files():
+    files = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = ["llrkit", *path.relative_to(SOURCE).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        files[".".join(parts[:-1] if is_package else parts)] = (path.read_text(encoding="utf-8"), is_package)
+    return files
+
+
+def test_the_order_of_imports_is_kept():
+    files = our_files()
+    assert {"llrkit.errors", "llrkit.core.counts", "llrkit.metrics.measure", "llrkit.scores"} <= set(files)
+    assert breaches(files) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "complaint"),
+    [
+        ("core.counts", "from llrkit.metrics.detection import eer", "metrics is above core"),
+        ("core.counts", "import llrkit.theory.points", "theory is above core"),
+        ("core.counts", "def f():\n    from llrkit.io import read_trials", "io is above core"),
+        ("core.counts", "from ..engine import files", "engine is above core"),
+        (
+            "core.counts",
+            "from importlib import import_module\nimport_module('llrkit.cli')",
+            "cli is above core",
+        ),
+        ("metrics.llrs", "import polars as pl", "polars belongs in"),
+        ("core.counts", "import rich", "core may use ['numpy', 'scipy'] only"),
+        ("errors", "import numpy", "errors may use [] only"),
+        ("scores.arrays", "from llrkit.core.grid import Grid", "core is above scores"),
+        ("scores.arrays", "from llrkit import eer", "metrics is above scores"),
+        ("metrics.llrs", "from llrkit.calibrate import affine", "do not know each other"),
+        ("calibrate.affine", "from llrkit.metrics.llrs import cllr", "do not know each other"),
+        ("metrics.llrs", "from llrkit.engine import files", "do not know each other"),
+        (
+            "metrics.llrs",
+            "try:\n    import matplotlib.pyplot\nexcept ImportError:\n    pass",
+            "matplotlib belongs in",
+        ),
+        ("metrics.llrs", "import llrkit", "not a room"),
+        ("io.tables", "from click import echo", "click belongs in"),
+        ("engine.threads", "import dask.bag", "dask belongs in"),
+        ("engine.dask", "import sklearn.svm", "sklearn belongs in"),
+        ("plot.figures", "from llrkit.report import page", "report is above plot"),
+        ("kitchen.sink", "x = 1", "room 'kitchen' has no place"),
+    ],
+)
+def test_a_breach_is_caught(module, text, complaint):
+    found = breaches({f"llrkit.{module}": (text, False)})
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+def test_two_renderers_are_caught():
+    files = {f"llrkit.plot.{name}": ("import matplotlib", False) for name in ("a", "b")}
+    assert breaches(files) == ["matplotlib is imported in ['plot.a', 'plot.b']: one renderer module only"]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        (
+            "core.counts",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from llrkit.cli import main",
+        ),
+        ("core.counts", "import typing\nif typing.TYPE_CHECKING:\n    import polars"),
+        (
+            "core.counts",
+            "import numpy as np\nfrom scipy.special import expit\nfrom llrkit.scores import Scores",
+        ),
+        ("theory.points", "from llrkit.core.special import logit"),
+        ("metrics.llrs", "from llrkit.theory.points import preset\nfrom llrkit.errors import InputError"),
+        (
+            "cli.main",
+            "import click\nfrom llrkit import __version__, evaluate\nfrom llrkit.metrics import measure",
+        ),
+        ("engine.dask", "import dask"),
+        ("engine.files", "import polars"),
+    ],
+)
+def test_what_is_allowed_is_not_caught(module, text):
+    assert breaches({f"llrkit.{module}": (text, False)}) == []
+
+
+def test_relative_imports_of_packages_and_modules():
+    text = "from . import sibling\nfrom .. import theory\nfrom ..io import tables"
+    module = [name for _, name in imports_of(text, "llrkit.metrics.llrs")]
+    package = [name for _, name in imports_of(text, "llrkit.metrics", is_package=True)]
+    assert sorted(module) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]
+    assert sorted(package) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]
