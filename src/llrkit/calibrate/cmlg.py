@@ -114,9 +114,9 @@ def shape_problems(moments: Moments) -> list[str]:
     found, problems = shape(moments), []
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
     for name, count in n.items():
-        if abs(found[f"skewness_{name}"]) > max(0.5, 4.0 * math.sqrt(6.0 / count)):
+        if abs(found[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):
             problems.append(f"{name} scores are skewed ({found[f'skewness_{name}']:+.2f})")
-        if abs(found[f"kurtosis_{name}"]) > max(1.0, 4.0 * math.sqrt(24.0 / count)):
+        if abs(found[f"kurtosis_{name}"]) > max(1.0, 6.0 * math.sqrt(24.0 / count)):
             problems.append(f"{name} scores have excess kurtosis {found[f'kurtosis_{name}']:+.2f}")
     chance = 4.0 * math.sqrt(0.5 / n["target"] + 0.5 / n["nontarget"])
     ratio = found["sd_ratio"]

@@ -72,7 +72,7 @@ class Map:
         """
         if isinstance(scores, Scores):
             return self._of_chunk(scores)
-        if hasattr(scores, "score_array"):  # Trials
+        if hasattr(scores, "score_array_or_nan"):  # Trials
             values = scores.score_array_or_nan if self.accepts_missing else scores.score_array
             return self(values, {name: scores.column(name) for name in self.needs})
         values = np.asarray(scores, dtype=np.float64)

@@ -31,9 +31,10 @@ def newton(
     max_evaluations: int = 60,
     good_enough: float = -np.inf,
 ) -> Minimum:
-    """Minimise by Newton steps, halved as long as the objective rises.
+    """Minimise by Newton steps, shortened as long as the objective rises.
 
-    ``objective`` gives value, gradient and Hessian. The loop ends when the largest component of the
+    ``objective`` gives value, gradient and Hessian. No step is longer than a radius that grows with every
+    success: where almost all trials are decided the curvature vanishes and a full step is senseless. The loop ends when the largest component of the
     gradient is below ``tolerance``, when rounding leaves nothing to gain, when the value falls below
     ``good_enough``, or after ``max_evaluations``.
 
@@ -45,15 +46,16 @@ def newton(
     """
     x = np.asarray(start, dtype=np.float64)
     value, gradient, hessian = objective(x)
-    evaluations, converged = 1, False
+    evaluations = 1
+    radius = 1.0 + float(np.linalg.norm(x))
     while evaluations < max_evaluations:
         if float(np.abs(gradient).max()) <= tolerance or value <= good_enough:
-            converged = True
             break
         step = _newton_step(gradient, hessian)
         accepted = False
         while evaluations < max_evaluations and not accepted:
-            trial = x + step
+            length = float(np.linalg.norm(step))
+            trial = x + (step if length <= radius else step * (radius / length))
             new_value, new_gradient, new_hessian = objective(trial)
             evaluations += 1
             # at the bottom the value only jitters: there a smaller gradient is progress too
@@ -61,12 +63,13 @@ def newton(
             smaller = float(np.abs(new_gradient).max()) < float(np.abs(gradient).max())
             if new_value < value or (flat and smaller):
                 x, value, gradient, hessian = trial, new_value, new_gradient, new_hessian
-                accepted = True
+                accepted, radius = True, 4.0 * radius
             elif flat:
                 return Minimum(x, value, gradient, evaluations, True)
             else:
-                step = step / 2.0
-    return Minimum(x, value, gradient, evaluations, converged or float(np.abs(gradient).max()) <= tolerance)
+                radius = min(radius, length) / 4.0
+    converged = float(np.abs(gradient).max()) <= tolerance or value <= good_enough
+    return Minimum(x, value, gradient, evaluations, converged)
 
 
 def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:

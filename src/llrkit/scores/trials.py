@@ -197,7 +197,7 @@ class Trials:
         )
         return self._replace(self.table.filter(there))
 
-    @property
+    @cached_property
     def score_array_or_nan(self) -> npt.NDArray[Any]:
         """Scores in row order, NaN where a system has none."""
         columns = [self.table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in self.score]

@@ -1,0 +1,210 @@
+"""Fusion of several systems, and calibration with side information."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+import llrkit as lk
+from llrkit.calibrate.files import map_from_dict
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(12)
+    mix = rng.normal(size=(3, 3))
+    target = rng.normal([1.0, 0.5, 2.0], 1.0, (300, 3)) @ mix
+    return lk.Scores(target, rng.normal([-0.5, 0.0, 0.0], 1.2, (900, 3)) @ mix)
+
+
+def log_loss(scores, weights, offset):
+    zt, zn = scores.target @ weights + offset, scores.nontarget @ weights + offset
+    return 0.5 * np.logaddexp(0, -zt).mean() + 0.5 * np.logaddexp(0, zn).mean()
+
+
+def test_logistic_against_scipy_on_the_written_out_objective(three):
+    best = minimize(
+        lambda x: log_loss(three, x[:3], x[3]), np.zeros(4), method="BFGS", options={"gtol": 1e-9}
+    )
+    fitted = lk.fit_fusion(three)
+    assert_allclose([*fitted.weights, fitted.offset], best.x, rtol=1e-4, atol=1e-5)
+    assert log_loss(three, fitted.weights, fitted.offset) <= best.fun * (1 + 1e-12)
+    assert fitted.details["gradient"] < 1e-12
+
+
+def test_gaussian_against_the_closed_form_by_hand(three):
+    t, n = three.target, three.nontarget
+    pooled = 0.3 * np.cov(t.T, bias=True) + 0.7 * np.cov(n.T, bias=True)
+    weights = np.linalg.solve(pooled, t.mean(axis=0) - n.mean(axis=0))
+    fitted = lk.fit_fusion(three, method="gaussian", alpha=0.3)
+    assert_allclose(fitted.weights, weights, rtol=1e-11)
+    assert_allclose(fitted.offset, -weights @ (t.mean(axis=0) + n.mean(axis=0)) / 2, rtol=1e-10)
+
+
+def test_one_system_is_the_calibration_of_that_system(three):
+    single = lk.Scores(-three.target[:, 0], -three.nontarget[:, 0])
+    affine = lk.fit_logistic(single)
+    fused = lk.fit_fusion(single)
+    assert_allclose([fused.weights[0], fused.offset], [affine.a, affine.b], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "rho", "weights", "eer"),
+    [
+        # F-1 of the theory digest
+        ((4.0, 1.0), 0.5, (1.1667, -1.3333), 0.0187),
+        ((3.0, 2.0), 0.5, (0.8889, 0.3333), 0.0633),
+        ((3.0, 3.0), 0.5, (0.6667, 0.6667), 0.0416),
+        ((3.0, 2.0), 0.0, (1.0, 1.0), None),
+    ],
+)
+def test_precalibrated_weights_against_theory(sigmas, rho, weights, eer):
+    rng = np.random.default_rng(21)
+    s = np.array(sigmas)
+    covariance = np.outer(s, s) * np.array([[1, rho], [rho, 1]])
+    target = rng.multivariate_normal(s**2 / 2, covariance, 150_000)
+    nontarget = rng.multivariate_normal(-(s**2) / 2, covariance, 150_000)
+    fitted = lk.fit_fusion(lk.Scores(target, nontarget), method="precalibrated")
+    assert fitted.offset == 0.0
+    assert_allclose(fitted.weights, weights, atol=0.03)
+    for name in ("correlation_target", "correlation_nontarget"):
+        assert_allclose(fitted.details[name][0, 1], rho, atol=0.01)
+    if eer is not None:
+        assert_allclose(fitted.details["predicted_eer"], eer, atol=0.001)
+        assert_allclose(lk.eer(fitted.on(lk.Scores(target, nontarget))), eer, atol=0.001)
+
+
+def test_a_repeated_system_does_no_harm(three):
+    def double(x):
+        return np.column_stack([x, x[:, 0]])
+
+    twice = lk.Scores(double(three.target), double(three.nontarget))
+    first, second = lk.fit_fusion(three).on(three), lk.fit_fusion(twice).on(twice)
+    assert_allclose(lk.cllr(first), lk.cllr(second), rtol=1e-9)
+
+
+def test_separable_systems_are_reported(three):
+    rng = np.random.default_rng(2)
+    target, nontarget = rng.normal(5, 0.1, (20, 2)), rng.normal(-5, 0.1, (20, 2))
+    with pytest.raises(lk.SeparationError):
+        lk.fit_fusion(lk.Scores(target, nontarget))
+    assert np.isfinite(lk.fit_fusion(lk.Scores(target, nontarget), regularisation=0.01).weights).all()
+
+
+def table(n=600, seed=5):
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 4 == 0
+    first, second = rng.normal(label * 2.0, 1.0), rng.normal(label * 1.5, 1.0)
+    duration = rng.uniform(3, 60, n)
+    return {"a": first, "b": second, "label": label, "d1": duration, "d2": rng.uniform(3, 60, n)}
+
+
+def test_missing_systems_by_each_policy():
+    whole = table()
+    gaps = {**whole, "a": np.where(np.arange(600) % 10 == 3, np.nan, whole["a"])}
+    trials = lk.Trials(gaps, score=["a", "b"])
+    with pytest.raises(lk.NaNScoreError, match="row 3"):
+        lk.fit_fusion(trials)
+    there = ~np.isnan(gaps["a"])
+    kept = lk.Trials({name: values[there] for name, values in gaps.items()}, score=["a", "b"])
+    dropped = lk.fit_fusion(trials, missing="drop")
+    assert_array_equal(dropped.weights, lk.fit_fusion(kept).weights)
+    with pytest.raises(lk.NaNScoreError):
+        dropped(trials)
+    fitted = lk.fit_fusion(trials, missing="subset")
+    llrs = fitted(trials)
+    alone = lk.fit_logistic(lk.Trials({"score": kept.table["b"], "label": kept.table["label"]}))
+    assert_allclose(llrs[~there], alone(gaps["b"][~there]), rtol=1e-9)
+    assert_allclose(llrs[there], dropped(kept), rtol=1e-12)
+    again = map_from_dict(json.loads(json.dumps(fitted.to_dict())))
+    assert_array_equal(again(trials), llrs)
+    with pytest.raises(lk.InputError, match="table"):
+        lk.fit_fusion(lk.Scores([[1.0, 2.0]], [[0.0, 1.0]]), missing="drop")
+
+
+def test_quality_measures_recover_a_known_dependence():
+    rng = np.random.default_rng(9)
+    n = 60_000
+    label = rng.random(n) < 0.5
+    d1, d2 = rng.uniform(2, 60, n), rng.uniform(2, 60, n)
+    # the score is an LLR shifted by a function of the durations
+    llr = rng.normal(np.where(label, 2.0, -2.0), 2.0)
+    shift = 0.8 * np.log(d1) - 0.5 * np.abs(np.log(d1 / d2))
+    trials = lk.Trials({"score": llr + shift, "label": label, "d1": d1, "d2": d2})
+    plain = lk.fit_logistic(trials)
+    fitted = lk.fit_quality(trials, columns=("d1", "d2"), features="durations")
+    model = lk.theory.GaussianLLR.from_mu(2.0)
+    assert_allclose(lk.cllr(fitted.on(trials)), model.cllr, atol=0.01)
+    assert lk.cllr(plain.on(trials)) > model.cllr + 0.02
+    assert_allclose(fitted(trials), llr, atol=0.35)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("features", ["linear", "durations", "bilinear"])
+def test_quality_features_against_the_written_out_objective(features, scaled):
+    trials = lk.Trials(table(), score="a")
+    fitted = lk.fit_quality(
+        trials, columns=("d1", "d2"), features=features, scaled=scaled, regularisation=0.5
+    )
+    s, (d1, d2) = trials.score_array, (trials.column("d1"), trials.column("d2"))
+    if features == "linear":
+        q = [d1, d2]
+    elif features == "durations":
+        l1, l2 = np.log(d1), np.log(d2)
+        q = [l1, l2, l1 * l2, abs(l1 - l2), (l1 - l2) ** 2, 1 / d1 + 1 / d2]
+    else:
+        q = [2 * d1 * d2, d1 + d2]
+    columns = [s, *q, *(s * f for f in q)] if scaled else [s, *q]
+    assert_allclose(fitted(trials), np.column_stack(columns) @ fitted.weights + fitted.offset, rtol=1e-9)
+    again = map_from_dict(json.loads(json.dumps(fitted.to_dict())))
+    assert_array_equal(again(trials), fitted(trials))
+
+
+def test_bilinear_quality_is_symmetric_in_the_two_sides():
+    trials = lk.Trials(table(), score="a")
+    fitted = lk.fit_quality(trials, columns=("d1", "d2"), features="bilinear")
+    swapped = {"d1": trials.column("d2"), "d2": trials.column("d1")}
+    assert_allclose(fitted(trials.score_array, swapped), fitted(trials), rtol=1e-12)
+
+
+def test_fusion_with_quality_measures():
+    trials = lk.Trials(table(), score=["a", "b"])
+    fitted = lk.fit_fusion(trials, quality_columns=["d1"])
+    assert fitted.n_systems == 2
+    assert fitted.needs == ("d1",)
+    assert lk.cllr(fitted.on(trials)) <= lk.cllr(lk.fit_fusion(trials).on(trials)) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"method": "neural"}, lk.UnknownNameError, "logistic, gaussian"),
+        ({"missing": "guess"}, lk.UnknownNameError, "subset"),
+        ({"quality_columns": ["d1"], "features": "cubic"}, lk.UnknownNameError, "durations"),
+        ({"quality_columns": ["d1"], "features": "durations"}, lk.InputError, "two columns"),
+        ({"quality_columns": ["d1"], "features": "bilinear"}, lk.InputError, "as many"),
+        ({"quality_columns": ["d1"], "method": "gaussian"}, lk.InputError, "logistic"),
+        ({"quality_columns": ["nothing"]}, lk.UnknownNameError, "nothing"),
+        ({"systems": ["one"]}, lk.SystemCountError, "1 names for 2"),
+        ({"method": "precalibrated"}, lk.InputError, "not a calibrated LLR"),
+        ({"method": "gaussian", "alpha": 2.0}, lk.InputError, "alpha"),
+    ],
+)
+def test_bad_options(options, error, said):
+    values = table()
+    trials = lk.Trials({**values, "a": 50 + 20 * values["a"]}, score=["a", "b"])
+    with pytest.raises(error, match=said):
+        lk.fit_fusion(trials, **options)
+
+
+def test_the_wrong_number_of_systems_is_refused():
+    fitted = lk.fit_fusion(lk.Trials(table(), score=["a", "b"]))
+    for wrong in ([1.0, 2.0, 3.0], np.zeros((4, 3)), 1.0):
+        with pytest.raises(lk.SystemCountError, match="2 systems"):
+            fitted(wrong)
+    with pytest.raises(lk.SystemCountError):
+        lk.cllr(fitted.on(lk.Scores([1.0], [0.0])))
+    with pytest.raises(lk.NaNScoreError, match="index 1"):
+        fitted([[0.0, 1.0], [np.nan, 1.0]])
