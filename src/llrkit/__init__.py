@@ -15,11 +15,30 @@ from llrkit._version import __version__
 
 if TYPE_CHECKING:
     from llrkit import theory
+    from llrkit.calibrate.bayes import fit_bayes
+    from llrkit.calibrate.bigaussian import fit_bigaussian
+    from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
     from llrkit.calibrate.cmlg import fit_cmlg
+    from llrkit.calibrate.conditional import fit_by
+    from llrkit.calibrate.expectation import fit_expectation
     from llrkit.calibrate.files import load_map
     from llrkit.calibrate.fusion import LinearMap, fit_fusion, fit_quality
+    from llrkit.calibrate.gamma import fit_gamma
+    from llrkit.calibrate.gaussian import fit_gaussian
+    from llrkit.calibrate.kde import fit_kde
+    from llrkit.calibrate.lineup import fit_lineup
     from llrkit.calibrate.logistic import fit_logistic, fit_rule
     from llrkit.calibrate.maps import AffineMap, Map
+    from llrkit.calibrate.mixture import fit_mixture
+    from llrkit.calibrate.nig import fit_nig
+    from llrkit.calibrate.pav import fit_pav
+    from llrkit.calibrate.saturating import fit_saturating
+    from llrkit.calibrate.student import fit_student_t
+    from llrkit.calibrate.tied import fit_tied_nig
+    from llrkit.calibrate.unsupervised import fit_unsupervised
+    from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
+    from llrkit.choose.compare import Comparison, compare
+    from llrkit.choose.diagnose import Diagnosis, diagnose
     from llrkit.errors import (
         ConstantScoreError,
         EmptyClassError,
@@ -54,6 +73,25 @@ if TYPE_CHECKING:
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
+    "llrkit.calibrate.bayes": ("fit_bayes",),
+    "llrkit.calibrate.bigaussian": ("fit_bigaussian",),
+    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources",),
+    "llrkit.calibrate.conditional": ("fit_by",),
+    "llrkit.calibrate.expectation": ("fit_expectation",),
+    "llrkit.calibrate.gamma": ("fit_gamma",),
+    "llrkit.calibrate.gaussian": ("fit_gaussian",),
+    "llrkit.calibrate.kde": ("fit_kde",),
+    "llrkit.calibrate.lineup": ("fit_lineup",),
+    "llrkit.calibrate.mixture": ("fit_mixture",),
+    "llrkit.calibrate.nig": ("fit_nig",),
+    "llrkit.calibrate.pav": ("fit_pav",),
+    "llrkit.calibrate.saturating": ("fit_saturating",),
+    "llrkit.calibrate.student": ("fit_student_t",),
+    "llrkit.calibrate.tied": ("fit_tied_nig",),
+    "llrkit.calibrate.unsupervised": ("fit_unsupervised",),
+    "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best",),
+    "llrkit.choose.compare": ("Comparison", "compare",),
+    "llrkit.choose.diagnose": ("Diagnosis", "diagnose",),
     "llrkit.calibrate.cmlg": ("fit_cmlg",),
     "llrkit.calibrate.files": ("load_map",),
     "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
@@ -83,7 +121,10 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "Comparison",
     "ConstantScoreError",
+    "CrossCalibration",
+    "Diagnosis",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
@@ -111,21 +152,44 @@ __all__ = [
     "__version__",
     "act_dcf",
     "auc",
+    "bound_elub",
+    "bound_fixed",
+    "bound_invariance",
+    "bound_sources",
     "c_primary",
     "cllr",
     "cllr_cal",
+    "compare",
     "compound_llr",
+    "cross_calibrate",
     "cross_entropy",
     "det_slope",
+    "diagnose",
     "eer",
     "eer_roc",
     "eer_threshold",
     "evaluate",
+    "fit_bayes",
+    "fit_best",
+    "fit_bigaussian",
+    "fit_by",
     "fit_cmlg",
+    "fit_expectation",
     "fit_fusion",
+    "fit_gamma",
+    "fit_gaussian",
+    "fit_kde",
+    "fit_lineup",
     "fit_logistic",
+    "fit_mixture",
+    "fit_nig",
+    "fit_pav",
     "fit_quality",
     "fit_rule",
+    "fit_saturating",
+    "fit_student_t",
+    "fit_tied_nig",
+    "fit_unsupervised",
     "hter",
     "load_map",
     "min_cllr",

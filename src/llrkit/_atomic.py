@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_atomically(path: str | Path, text: str) -> None:
-    """Write to a temporary file beside the target, then rename it.
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends without an error.
 
     Examples
     --------
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_atomically(folder / "a.txt", "all of it")
+    >>> with replacing(folder / "a.txt") as temporary:
+    ...     _ = temporary.write_text("all of it")
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']
     """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o666 & ~_umask())  # mkstemp made it private
-        Path(temporary).replace(target)
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())  # mkstemp made it private
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write a text file all at once."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _umask() -> int:

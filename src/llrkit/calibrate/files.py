@@ -6,7 +6,9 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -47,7 +49,7 @@ def map_from_dict(plain: Any, where: str = "calibration") -> Map:
         raise MapFileError(
             f"{where}: format {plain['format']!r} is not known to this version, which reads {FORMAT!r}"
         )
-    kinds = {cls.kind: cls for cls in _subclasses(Map) if cls.kind}
+    kinds = _kinds()
     kind = kinds.get(plain.get("kind", ""))
     if kind is None:
         raise MapFileError(
@@ -99,6 +101,15 @@ def load_map(path: str | Path) -> Map:
     except (json.JSONDecodeError, RecursionError) as error:
         raise MapFileError(f"{file}: not JSON ({error})") from None
     return map_from_dict(plain, str(file))
+
+
+def _kinds() -> dict[str, type[Any]]:
+    """Every kind of map there is; their modules may not have been imported yet."""
+    import llrkit.calibrate
+
+    for module in iter_modules(llrkit.calibrate.__path__):
+        import_module(f"llrkit.calibrate.{module.name}")
+    return {cls.kind: cls for cls in _subclasses(Map) if cls.kind}
 
 
 def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Map:
+class Map(ABC):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
@@ -52,9 +53,9 @@ class Map:
         """Whether NaN stands for the score of a system that has none."""
         return False
 
+    @abstractmethod
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of checked float64 scores, shape (n,) or (n, K)."""
-        raise NotImplementedError
 
     @property
     def inverse(self) -> Map:

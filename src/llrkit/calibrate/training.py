@@ -12,6 +12,7 @@ import numpy as np
 from llrkit._version import __version__
 from llrkit.core.grid import require_both_classes
 from llrkit.core.moments import Moments
+from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import (
     ConstantScoreError,
@@ -64,11 +65,15 @@ def provenance(moments: Moments) -> dict[str, Any]:
         "llrkit": __version__,
         "n_target": int(moments.target.count),
         "n_nontarget": int(moments.nontarget.count),
-        "mean_target": moments.target.mean.tolist(),
-        "mean_nontarget": moments.nontarget.mean.tolist(),
-        "std_target": np.sqrt(moments.target.variance).tolist(),
-        "std_nontarget": np.sqrt(moments.nontarget.variance).tolist(),
+        "mean_target": _one_or_all(moments.target.mean),
+        "mean_nontarget": _one_or_all(moments.nontarget.mean),
+        "std_target": _one_or_all(np.sqrt(moments.target.variance)),
+        "std_nontarget": _one_or_all(np.sqrt(moments.nontarget.variance)),
     }
+
+
+def _one_or_all(values: FloatArray) -> Any:
+    return float(values[0]) if len(values) == 1 else values.tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,11 @@ import sys
 import click
 
 from llrkit._version import __version__
+from llrkit.cli.calibrate import apply_command, calibrate_command
+from llrkit.cli.compare import compare_command, diagnose_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
+from llrkit.cli.fuse import fuse_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
 
@@ -26,13 +29,23 @@ def cli() -> None:
     Examples:
       llrkit demo
       llrkit evaluate scores.csv --point sre08 --point 0.05
+      llrkit calibrate dev.csv --method logistic -o cal.json
+      llrkit apply cal.json eval.csv -o llrs.csv
       llrkit theory --eer 5%
     """
 
 
-cli.add_command(demo_command)
-cli.add_command(evaluate_command)
-cli.add_command(theory_command)
+for command in (
+    demo_command,
+    evaluate_command,
+    calibrate_command,
+    apply_command,
+    compare_command,
+    fuse_command,
+    diagnose_command,
+    theory_command,
+):
+    cli.add_command(command)
 
 
 def main() -> None:

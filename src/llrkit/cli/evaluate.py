@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.output import (
+    columns_options,
     json_option,
     parse_points,
     point_option,
@@ -25,12 +26,7 @@ if TYPE_CHECKING:
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
-@click.option(
-    "--score-column", default="score", show_default=True, metavar="NAME", help="Column of the scores."
-)
-@click.option(
-    "--label-column", default="label", show_default=True, metavar="NAME", help="Column of the labels."
-)
+@columns_options
 @click.option("--log10", is_flag=True, help="The scores are log10 LLRs.")
 @unconfirmed_option
 @json_option

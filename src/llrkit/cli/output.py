@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,58 @@ point_option: Callable[[Any], Any] = click.option(
 unconfirmed_option: Callable[[Any], Any] = click.option(
     "--allow-unconfirmed", is_flag=True, help="Accept presets whose definition could not be confirmed."
 )
+
+
+def columns_options(command: Any) -> Any:
+    """The options that name the columns of a score file."""
+    for name in ("label", "score"):
+        command = click.option(
+            f"--{name}-column",
+            default=name,
+            show_default=True,
+            metavar="NAME",
+            help=f"Column of the {name}s.",
+        )(command)
+    return command
+
+
+def parse_options(settings: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` pairs; values are numbers, true, false or none where they look like it.
+
+    Examples
+    --------
+    >>> parse_options(["alpha=0.3", "laplace=none"])
+    {'alpha': 0.3, 'laplace': 'none'}
+    """
+    from llrkit.errors import InputError
+
+    options: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not (equals and name.isidentifier()):
+            raise InputError(f"--option {setting}: expected NAME=VALUE")
+        try:
+            options[name] = json.loads(text)
+        except json.JSONDecodeError:
+            options[name] = text
+    return options
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Warnings of llrkit as one line each on standard error."""
+    import warnings
+
+    from llrkit.errors import LlrkitWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LlrkitWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, LlrkitWarning):
+            click.echo(f"llrkit: warning: {warning.message}", err=True)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:

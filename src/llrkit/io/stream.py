@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnknownNameError
 from llrkit.io.tables import delimiter_of
 
@@ -72,23 +71,19 @@ def write_scored(
             raise
         rows += batch.height
         kept = [pl.Series(keep, columns[0])] if keep else []
-        return batch.with_columns(*kept, pl.Series("score", found)).select(out_schema)
+        return batch.with_columns(*kept, pl.Series("score", found)).select(list(out_schema))
 
     changed = table.map_batches(change, schema=out_schema, streamable=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
     try:
-        if kind == "parquet":
-            changed.sink_parquet(temporary)
-        else:
-            changed.sink_csv(temporary, separator="," if kind == "csv" else "\t")
-        Path(temporary).replace(target)
+        with replacing(target) as temporary:
+            if kind == "parquet":
+                changed.sink_parquet(temporary)
+            else:
+                changed.sink_csv(temporary, separator="," if kind == "csv" else "\t")
     except pl.exceptions.PolarsError as error:
         if failure:
             raise failure[0] from None
         raise FileFormatError(f"cannot read the scores ({str(error).splitlines()[0]})") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
     return rows
 
 

@@ -1,0 +1,51 @@
+"""A map whose LLRs are clipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.errors import NotInvertibleError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoundedMap(Map):
+    """Another map whose LLRs are clipped to ``low`` (at most 0) and ``high`` (at least 0), in nats.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> BoundedMap(map=AffineMap(a=1.0, b=0.0), low=-2.0, high=3.0)([-9.0, 1.0, 9.0])
+    array([-2.,  1.,  3.])
+    """
+
+    map: Map
+    low: float
+    high: float
+
+    kind: ClassVar[str] = "bounded"
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the map inside takes."""
+        return self.map.n_systems
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns the map inside needs."""
+        return self.map.needs
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The clipped LLRs."""
+        return np.clip(self.map.llr(scores, columns), self.low, self.high)
+
+    @property
+    def inverse(self) -> Map:
+        """None: many scores share a bound."""
+        raise NotInvertibleError("a bounded map has no inverse; take that of the map inside: .map.inverse")
+
+    def __repr__(self) -> str:
+        return f"BoundedMap({self.map!r}, llr from {self.low:.4g} to {self.high:.4g})"

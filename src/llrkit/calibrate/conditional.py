@@ -1,0 +1,176 @@
+"""One calibration for each value of a column: a room, a channel, a language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.values import has_value, places, plain_value
+from llrkit.core.summary import SummaryBase, split_by
+from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import S
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByMap(Map):
+    """A map for each value of a column, and perhaps one for values that have none.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> maps = {"phone": AffineMap(a=2.0, b=0.0), "mic": AffineMap(a=1.0, b=0.0)}
+    >>> channel = ByMap(column="channel", maps=maps)
+    >>> channel([1.0, 1.0], {"channel": ["mic", "phone"]})
+    array([1., 2.])
+    >>> channel(1.0, {"channel": "radio"})
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: no calibration for channel = 'radio'; there are: 'phone', 'mic'
+    """
+
+    column: str
+    maps: Mapping[Any, Map]
+    fallback: Map | None = None
+
+    kind: ClassVar[str] = "by"
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the maps take."""
+        return next(iter(self.maps.values())).n_systems
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The column, and what the maps need."""
+        inner = [name for fitted in self._all for name in fitted.needs]
+        return tuple(dict.fromkeys((self.column, *inner)))
+
+    @property
+    def _all(self) -> tuple[Map, ...]:
+        return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """Each score through the map of its value."""
+        llrs = np.empty(len(scores))
+        for value, where in places(columns[self.column]).items():
+            fitted = self.maps.get(value, self.fallback)
+            if fitted is None:
+                known = ", ".join(repr(known) for known in list(self.maps)[:10])
+                more = ", ..." if len(self.maps) > 10 else ""
+                raise UnknownNameError(
+                    f"no calibration for {self.column} = {value!r}; there are: {known}{more}"
+                )
+            llrs[where] = fitted.llr(scores[where], {name: values[where] for name, values in columns.items()})
+        return llrs
+
+    @property
+    def inverse(self) -> ByMap:
+        """The inverse of each map."""
+        return ByMap(
+            column=self.column,
+            maps={value: fitted.inverse for value, fitted in self.maps.items()},
+            fallback=None if self.fallback is None else self.fallback.inverse,
+            method=f"inverse of {self.method}",
+        )
+
+    def __repr__(self) -> str:
+        return f"ByMap({self.method}: {len(self.maps)} values of {self.column!r})"
+
+
+def fit_by(
+    source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: Any
+) -> ByMap:
+    """One calibration for each value of a column, each fitted by ``method(part, **options)``.
+
+    A trial is calibrated by the map of its own value. A value that was not there in training is an error
+    that names it, or with ``fallback`` goes through a map fitted on all trials. What goes wrong in a
+    group names the group. A missing value is a value of its own.
+
+    Passes: one to find the values, then those of ``method`` for each value (each sees the whole source
+    and keeps its own part), and once more for the fallback.
+
+    Parameters
+    ----------
+    column
+        Name of a column of the source, of words or of numbers.
+    method
+        A fit function, for example ``fit_cmlg``.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.cmlg import fit_cmlg
+    >>> scores = Scores([2.0, 4.0, 20.0, 40.0], [0.0, 2.0, 0.0, 20.0],
+    ...                 {"room": ([1, 1, 2, 2], [1, 1, 2, 2])})
+    >>> fitted = fit_by(scores, "room", fit_cmlg)
+    >>> fitted.maps[2], fitted(30.0, {"room": 2})
+    (AffineMap(cmlg: llr = 0.2 * score -4), 2.0)
+    """
+    if not callable(method):
+        raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
+    values = source.with_columns(column).reduce(lambda chunk: _Values.of(chunk, column))
+    name = getattr(method, "__name__", str(method))
+    maps = {}
+    for value in sorted(values.counts, key=lambda value: (value is None, value)):
+        try:
+            maps[value] = method(PartSource(source, column, value), **options)
+        except LlrkitError as error:
+            raise type(error)(f"{column} = {value!r}: {error}") from error
+    rest = method(source, **options) if fallback else None
+    if len({fitted.n_systems for fitted in maps.values()}) > 1:
+        raise SystemCountError("the maps of the groups take different numbers of systems")
+    return ByMap(
+        column=column, maps=maps, fallback=rest, method=f"{name.removeprefix('fit_')} by {column}",
+        options={"column": column, "method": name, "fallback": fallback, **options},
+        details={"n_target": {key: n[0] for key, n in values.counts.items()},
+                 "n_nontarget": {key: n[1] for key, n in values.counts.items()}},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PartSource:
+    """The trials of a source that have one value in a column."""
+
+    source: ScoreSource
+    column: str
+    value: Any
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Keep the part of every chunk, then summarise it; a chunk may have nothing of it."""
+        wide = self.source.with_columns(*dict.fromkeys((*self.carried, self.column)))
+        return wide.reduce(lambda chunk: summarise(self._part(chunk)))
+
+    def _part(self, chunk: Scores) -> Scores:
+        names = chunk.categories.get(self.column)
+        masks = [has_value(values, self.value, names) for values in chunk.columns[self.column]]
+        columns = {name: (both[0][masks[0]], both[1][masks[1]]) for name, both in chunk.columns.items()}
+        return Scores.part(chunk.target[masks[0]], chunk.nontarget[masks[1]], columns, chunk.categories)
+
+    def with_columns(self, *names: str) -> PartSource:
+        """The same trials carrying these columns."""
+        self.source.with_columns(*names)  # a name that does not exist is refused here already
+        return PartSource(self.source, self.column, self.value, names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values(SummaryBase):
+    counts: dict[Any, tuple[float, float]]
+
+    @classmethod
+    def of(cls, chunk: Scores, column: str) -> _Values:
+        parts = split_by(chunk, column).items()
+        return cls({plain_value(key): (part.n_target, part.n_nontarget) for key, part in parts})
+
+    def __add__(self, other: _Values) -> _Values:
+        merged = dict(self.counts)
+        for key, (t, n) in other.counts.items():
+            have = merged.get(key, (0, 0))
+            merged[key] = (have[0] + t, have[1] + n)
+        return _Values(merged)
+
+    def __mul__(self, weight: float) -> _Values:
+        return _Values({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})

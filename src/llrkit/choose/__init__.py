@@ -1,0 +1,1 @@
+"""Which calibrator: diagnose the scores, compare methods, choose by cross-validation."""

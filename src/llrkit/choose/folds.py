@@ -1,0 +1,179 @@
+"""Folds: which trials may train the map that is applied to which trials.
+
+With groups, no trial is calibrated by a map that has seen a trial with the same speaker. A trial belongs to
+the speakers of both its sides: the map for a trial whose speakers are in folds f and g is trained on the
+trials that have no speaker in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.calibrate.maps import Map
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import S
+
+IntArray = npt.NDArray[np.int64]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A way to give each trial the folds of its two sides (the same fold twice without groups)."""
+
+    n: int
+    columns: tuple[str, ...] = ()
+    fold_of: Mapping[Any, int] | None = None
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All combinations of the folds of two sides that can occur."""
+        if len(self.columns) < 2:
+            return [(f, f) for f in range(self.n)]
+        return [(f, g) for f in range(self.n) for g in range(f, self.n)]
+
+    def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
+        """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
+        if self.fold_of is None:
+            return _by_value(chunk.target, self.n), _by_value(chunk.nontarget, self.n)
+        found = []
+        for side in (0, 1):
+            folds = [self._lookup(chunk, name, side) for name in self.columns]
+            low = np.minimum(folds[0], folds[-1])
+            found.append(low * self.n + np.maximum(folds[0], folds[-1]))
+        return found[0], found[1]
+
+    def _lookup(self, chunk: Scores, name: str, side: int) -> IntArray:
+        assert self.fold_of is not None
+        codes = chunk.columns[name][side]
+        values, inverse = np.unique(codes, return_inverse=True)
+        names = chunk.categories.get(name)
+        keys = [names[value] if names is not None else value.item() for value in values]
+        return np.array([self.fold_of[key] for key in keys], dtype=np.int64)[inverse]
+
+
+def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
+    """Folds by the values of one or two columns, or by trial without groups.
+
+    Groups are shuffled and dealt out; single trials are dealt out by a hash of their score, so that the
+    folds do not depend on the order of the trials.
+    """
+    if n < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {n}")
+    if groups is None:
+        return Folds(n)
+    columns = (groups,) if isinstance(groups, str) else tuple(groups)
+    if len(columns) not in (1, 2):
+        raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
+    found = sorted(source.with_columns(*columns).reduce(_Values.of(columns)).values, key=str)
+    if len(found) < n:
+        raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
+    order = np.random.default_rng(seed).permutation(len(found))
+    return Folds(n, columns, {found[i]: position % n for position, i in enumerate(order)})
+
+
+def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
+    """The trials that share no fold with a pair."""
+    n = folds.n
+
+    def apart(code: IntArray) -> npt.NDArray[np.bool_]:
+        low, high = code // n, code % n
+        return np.asarray((low != pair[0]) & (low != pair[1]) & (high != pair[0]) & (high != pair[1]))
+
+    return _Chosen(source, folds, apart)
+
+
+def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
+    """All trials, each with the LLR of the map that has not seen its groups."""
+    return _Crossed(source, folds, maps)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    inner: ScoreSource
+    folds: Folds
+    wanted: Callable[[IntArray], npt.NDArray[np.bool_]]
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        def chosen(chunk: Scores) -> S:
+            t, n = (self.wanted(code) for code in self.folds.of(chunk))
+            columns = {name: (both[0][t], both[1][n]) for name, both in chunk.columns.items()}
+            return summarise(Scores.part(chunk.target[t], chunk.nontarget[n], columns, chunk.categories))
+
+        names = dict.fromkeys((*self.carried, *self.folds.columns))
+        wide = self.inner.with_columns(*names) if names else self.inner
+        return wide.reduce(chosen)
+
+    def with_columns(self, *names: str) -> _Chosen:
+        return _Chosen(self.inner, self.folds, self.wanted, names)
+
+
+@dataclass(frozen=True)
+class _Crossed:
+    inner: ScoreSource
+    folds: Folds
+    maps: Mapping[Pair, Map]
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        def crossed(chunk: Scores) -> S:
+            codes = self.folds.of(chunk)
+            sides = [np.empty(chunk.n_target), np.empty(chunk.n_nontarget)]
+            for (f, g), fitted in self.maps.items():
+                rows = [np.flatnonzero(code == f * self.folds.n + g) for code in codes]
+                part = Scores.part(chunk.target[rows[0]], chunk.nontarget[rows[1]])
+                llrs = fitted(part)
+                sides[0][rows[0]], sides[1][rows[1]] = llrs.target, llrs.nontarget
+            return summarise(Scores.part(sides[0], sides[1], chunk.columns, chunk.categories))
+
+        names = dict.fromkeys((*self.carried, *self.folds.columns))
+        wide = self.inner.with_columns(*names) if names else self.inner
+        return wide.reduce(crossed)
+
+    def with_columns(self, *names: str) -> _Crossed:
+        return _Crossed(self.inner, self.folds, self.maps, names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values(SummaryBase):
+    """The distinct values of some columns."""
+
+    values: frozenset[Any]
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...]) -> Callable[[Scores], _Values]:
+        def make(chunk: Scores) -> _Values:
+            found: set[Any] = set()
+            for name in columns:
+                names = chunk.categories.get(name)
+                for side in chunk.columns[name]:
+                    found.update(names[v] if names is not None else v.item() for v in np.unique(side))
+            return cls(frozenset(found))
+
+        return make
+
+    def __add__(self, other: _Values) -> _Values:
+        return _Values(self.values | other.values)
+
+    def __mul__(self, weight: float) -> _Values:
+        return self
+
+
+def _by_value(values: npt.NDArray[Any], n: int) -> IntArray:
+    """A fold for each score, by mixing the bits of the score itself."""
+    first = values if values.ndim == 1 else values[:, 0]
+    with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
+        bits = (first.astype(np.float64) + 0.0).view(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    fold = (bits % np.uint64(n)).astype(np.int64)
+    return fold * n + fold

@@ -1,0 +1,75 @@
+"""The calibrators of one score by name, as users type them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llrkit.calibrate.bayes import fit_bayes
+from llrkit.calibrate.bigaussian import fit_bigaussian
+from llrkit.calibrate.cmlg import fit_cmlg
+from llrkit.calibrate.expectation import fit_expectation
+from llrkit.calibrate.gamma import fit_gamma
+from llrkit.calibrate.gaussian import fit_gaussian
+from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.maps import Map
+from llrkit.calibrate.mixture import fit_mixture
+from llrkit.calibrate.nig import fit_nig
+from llrkit.calibrate.pav import fit_pav
+from llrkit.calibrate.saturating import fit_saturating
+from llrkit.calibrate.student import fit_student_t
+from llrkit.calibrate.tied import fit_tied_nig
+from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.errors import UnknownNameError
+from llrkit.scores import ScoreSource
+
+Fit = Callable[..., Map]
+
+METHODS: dict[str, Fit] = {
+    "cmlg": fit_cmlg,
+    "logistic": fit_logistic,
+    "rule": fit_rule,
+    "saturating": fit_saturating,
+    "tied-nig": fit_tied_nig,
+    "gaussian": fit_gaussian,
+    "bayes": fit_bayes,
+    "student-t": fit_student_t,
+    "nig": fit_nig,
+    "mixture": fit_mixture,
+    "gamma": fit_gamma,
+    "kde": fit_kde,
+    "bigaussian": fit_bigaussian,
+    "pav": fit_pav,
+    "expectation": fit_expectation,
+    "unsupervised": fit_unsupervised,
+}
+
+CANDIDATES = ("cmlg", "logistic", "saturating", "tied-nig", "gaussian", "nig", "kde", "bigaussian", "pav")
+"""What :func:`llrkit.fit_best` tries unless told otherwise."""
+
+
+def fit_named(name: str, source: ScoreSource, **options: Any) -> Map:
+    """Fit a calibrator by name.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> fit_named("cmlg", lk.Scores([2.0, 4.0], [0.0, 2.0])).method
+    'cmlg'
+    """
+    return METHODS[method_name(name)](source, **options)
+
+
+def method_name(name: str) -> str:
+    """The name of a known method, underscores and case aside."""
+    found = name.strip().lower().replace("_", "-")
+    if found not in METHODS:
+        raise UnknownNameError(f"unknown calibration method {name!r}; known are {', '.join(METHODS)}")
+    return found
+
+
+def method_names(names: str | Sequence[str]) -> list[str]:
+    """Names of known methods, given as a list or separated by commas."""
+    parts = names.split(",") if isinstance(names, str) else names
+    return [method_name(name) for name in parts if name.strip()]

@@ -1,0 +1,83 @@
+"""``llrkit fuse``: one LLR from several systems."""
+
+from __future__ import annotations
+
+import click
+
+from llrkit.cli.output import json_option, shown_warnings, write_json
+from llrkit.errors import InputError
+
+
+@click.command("fuse")
+@click.argument("scores", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="The fusion file (JSON).")
+@click.option("--method", default="logistic", show_default=True, help="logistic, gaussian or precalibrated.")
+@click.option("--prior", default=0.5, show_default=True, help="Prior of a target that the fit is made for.")
+@click.option("--ids", metavar="COL[,COL]", help="Columns that identify a trial; by default all shared ones.")
+@click.option("--score-columns", metavar="COL,COL", help="For one file: the columns of the systems.")
+@click.option(
+    "--label-column", default="label", show_default=True, metavar="NAME", help="Column of the labels."
+)
+@click.option("--quality", metavar="COL[,COL]", help="Columns with side information of each trial.")
+@click.option("--features", default="linear", show_default=True, help="linear, durations or bilinear.")
+@click.option("--missing", default="error", show_default=True, help="error, drop or subset.")
+@click.option(
+    "--regularisation", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
+)
+@json_option
+def fuse_command(
+    scores: tuple[str, ...],
+    output: str,
+    method: str,
+    prior: float,
+    ids: str | None,
+    score_columns: str | None,
+    label_column: str,
+    quality: str | None,
+    features: str,
+    missing: str,
+    regularisation: float,
+    json_path: str | None,
+) -> None:
+    """Train the fusion of several systems: one file each, joined on the ids of the trials.
+
+    \b
+    Examples:
+      llrkit fuse a.csv b.csv c.csv -o fusion.json
+      llrkit fuse dev.tsv --score-columns plda,ecapa --quality duration -o fusion.json
+    """
+    from llrkit.calibrate.fusion import fit_fusion
+    from llrkit.io.join import join_systems
+    from llrkit.io.tables import as_trials
+    from llrkit.metrics.measure import evaluate
+
+    if len(scores) == 1:
+        if not score_columns:
+            raise InputError("one file: name the columns of the systems with --score-columns a,b,c")
+        trials = as_trials(scores[0], score_columns.split(","), label_column)
+    else:
+        table, names = join_systems(scores, ids=ids.split(",") if ids else (), missing=missing)
+        trials = as_trials(table, names, label_column)
+    with shown_warnings():
+        fitted = fit_fusion(
+            trials,
+            method=method,
+            prior=prior,
+            quality_columns=quality.split(",") if quality else (),
+            features=features,
+            missing=missing,
+            regularisation=regularisation,
+        )
+    fused = evaluate(fitted.on(trials if missing == "error" else trials.complete()))
+    fitted = fitted.with_provenance(
+        training_files=list(scores), training_cllr=fused.cllr, training_eer=fused.eer
+    )
+    fitted.save(output)
+    to_stderr = json_path == "-"
+    click.echo(repr(fitted), err=to_stderr)
+    click.echo(
+        f"On the training trials the fusion has EER {100 * fused.eer:.2f} % and Cllr {fused.cllr:.4f} bits. "
+        f"Saved in {output}",
+        err=to_stderr,
+    )
+    write_json(fitted.to_dict(), "fuse", json_path)

@@ -1,0 +1,316 @@
+"""What every generative calibrator must hold, whatever its model."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from llrkit.calibrate.bayes import NormalGamma, fit_bayes
+from llrkit.calibrate.bigaussian import fit_bigaussian
+from llrkit.calibrate.files import map_from_dict
+from llrkit.calibrate.gamma import fit_gamma
+from llrkit.calibrate.gaussian import fit_gaussian
+from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.knots import KnotMap, thin
+from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.mixture import fit_mixture
+from llrkit.calibrate.nig import fit_nig
+from llrkit.calibrate.student import fit_student_t
+from llrkit.calibrate.tied import fit_tied_nig
+from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.errors import (
+    ConstantScoreError,
+    InfiniteScoreError,
+    InputError,
+    NotInvertibleError,
+    SeparationError,
+    SystemCountError,
+    TooFewTrialsError,
+    UnknownNameError,
+)
+from llrkit.scores import Scores, Trials
+
+METHODS = {
+    "gaussian": (fit_gaussian, {}),
+    "gaussian raw": (fit_gaussian, {"monotone": False}),
+    "student_t": (fit_student_t, {}),
+    "student_t raw": (fit_student_t, {"monotone": False}),
+    "nig": (fit_nig, {}),
+    "nig raw": (fit_nig, {"monotone": False}),
+    "tied_nig": (fit_tied_nig, {}),
+    "tied_nig 0.3": (fit_tied_nig, {"alpha": 0.3}),
+    "mixture": (fit_mixture, {}),
+    "mixture 1": (fit_mixture, {"components": 1, "alpha": 0.7}),
+    "mixture grid": (fit_mixture, {"components": [0.5, 2.0, 8.0]}),
+    "gamma": (fit_gamma, {}),
+    "gamma plain": (fit_gamma, {"mirror": False}),
+    "gamma mirror": (fit_gamma, {"mirror": True, "alpha": 0.4}),
+    "kde": (fit_kde, {}),
+    "kde raw": (fit_kde, {"monotone": False}),
+    "bayes": (fit_bayes, {}),
+    "bayes separate": (fit_bayes, {"shared_variance": False}),
+    "bayes monotone": (fit_bayes, {"monotone": True}),
+    "bigaussian": (fit_bigaussian, {}),
+    "bigaussian eer": (fit_bigaussian, {"sigma_from": "eer"}),
+    "bigaussian min_cllr": (fit_bigaussian, {"sigma_from": "min_cllr"}),
+    "unsupervised": (fit_unsupervised, {}),
+    "unsupervised 0.3": (fit_unsupervised, {"prior": 0.25}),
+}
+CLOSED_FORM = {"gaussian", "gaussian raw", "bayes", "bayes separate", "bayes monotone"}
+every = pytest.mark.parametrize("name", METHODS)
+supervised = pytest.mark.parametrize("name", [name for name in METHODS if "unsupervised" not in name])
+
+
+def fit(name, source):
+    method, options = METHODS[name]
+    return method(source, **options)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Skewed, heavy-tailed, unequal classes that overlap: no model is exactly right."""
+    rng = np.random.default_rng(20)
+    target = 3.0 + 1.2 * rng.standard_t(6.0, 1500) + 0.4 * rng.exponential(1.0, 1500)
+    return Scores(target, rng.normal(0.0, 1.0, 4500) + 0.1 * rng.standard_t(5.0, 4500))
+
+
+@pytest.fixture(scope="module")
+def inside(scores):
+    """Scores over the central 99.9 %, and a few beyond."""
+    pooled = np.append(scores.target, scores.nontarget)
+    return np.append(np.quantile(pooled, np.linspace(0.0005, 0.9995, 201)), [-15.0, 25.0])
+
+
+class Cut:
+    """The same trials in small pieces, the order kept; counts the passes and hands out nothing else."""
+
+    def __init__(self, scores, size):
+        self.scores, self.size, self.passes, self.longest = scores, size, 0, 0
+
+    def reduce(self, summarise):
+        self.passes += 1
+        total = None
+        for chunk in self.scores.chunks(self.size):
+            self.longest = max(self.longest, chunk.n_target, chunk.n_nontarget)
+            part = summarise(Scores.part(chunk.target, chunk.nontarget, chunk.columns))
+            total = part if total is None else total + part
+        return total
+
+    def with_columns(self, *names):
+        raise UnknownNameError("no columns here")
+
+
+@every
+def test_scores_may_be_shifted_and_scaled(name, scores, inside):
+    moved = Scores(2.5 * scores.target - 7.0, 2.5 * scores.nontarget - 7.0)
+    tolerance = 1e-10 if name in CLOSED_FORM else 1e-6
+    assert_allclose(fit(name, moved)(2.5 * inside - 7.0), fit(name, scores)(inside), atol=tolerance)
+
+
+SWAPPED = {
+    "tied_nig 0.3": (fit_tied_nig, {"alpha": 0.7}),
+    "mixture 1": (fit_mixture, {"components": 1, "alpha": 0.3}),
+    "gamma plain": (fit_gamma, {"mirror": True}),
+    "gamma mirror": (fit_gamma, {"mirror": False, "alpha": 0.6}),
+    "unsupervised 0.3": (fit_unsupervised, {"prior": 0.75}),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if "bigaussian" not in name])
+def test_classes_and_sign_may_be_exchanged(name, scores, inside):
+    # bi-Gaussianized calibration counts "up to and including", which is not symmetric
+    method, options = SWAPPED.get(name, METHODS[name])
+    swapped = method(Scores(-scores.nontarget, -scores.target), **options)
+    assert_allclose(-swapped(-inside), fit(name, scores)(inside), atol=1e-6)
+
+
+PASSES = {"gaussian": 1, "bayes": 1}
+
+
+@every
+def test_small_pieces_give_the_same_map(name, scores, inside):
+    source = Cut(scores, 97)
+    assert_allclose(fit(name, source)(inside), fit(name, scores)(inside), atol=1e-8)
+    assert source.longest <= 97
+    assert source.passes == PASSES.get(name.split()[0], 2)
+
+
+@every
+def test_a_saved_map_gives_the_same_llrs_to_the_last_bit(name, scores, inside):
+    fitted = fit(name, scores)
+    again = map_from_dict(json.loads(json.dumps(fitted.to_dict(), allow_nan=False)))
+    assert type(again) is type(fitted)
+    probe = np.append(inside, [-np.inf, np.inf, 0.0, -1e9, 1e9])
+    assert_array_equal(again(probe), fitted(probe))
+    assert again.method == fitted.method
+    assert dict(again.details) == dict(fitted.details)
+
+
+@every
+def test_infinite_scores_get_an_answer_and_nan_never_appears(name, scores):
+    llr = fit(name, scores)(np.array([-np.inf, -1e300, 0.0, 1e300, np.inf]))
+    assert not np.isnan(llr).any()
+
+
+@every
+def test_the_inverse_comes_back(name, scores):
+    fitted = fit(name, scores)
+    x = np.quantile(scores.nontarget, np.linspace(0.1, 0.99, 50))
+    if "raw" in name or name in ("bayes separate",):
+        with pytest.raises(NotInvertibleError):
+            _ = fitted.inverse
+        return
+    llr = fitted(x)
+    assert_allclose(fitted(fitted.inverse(llr)), llr, atol=1e-9)
+    if not isinstance(fitted, KnotMap):  # those may have level parts
+        assert_allclose(fitted.inverse(llr), x, atol=1e-6)
+
+
+@every
+def test_more_target_like_scores_get_larger_llrs(name, scores):
+    llr = fit(name, scores)(np.linspace(-1.0, 4.0, 40))
+    steps = np.diff(llr)
+    assert np.all(steps >= 0.0) if "raw" not in name else steps.sum() > 0.0
+    chained = fit(name, scores).then(AffineMap(a=2.0, b=1.0))
+    assert_allclose(chained(np.linspace(-1.0, 4.0, 40)), 2.0 * llr + 1.0)
+
+
+@every
+def test_constant_scores_are_refused(name):
+    with pytest.raises(ConstantScoreError):
+        fit(name, Scores([1.0] * 9, [1.0] * 9))
+
+
+@every
+def test_infinite_scores_are_refused(name):
+    with pytest.raises(InfiniteScoreError, match="nontarget score at index 1"):
+        fit(name, Scores([1.0, 2.0, 3.0, 4.0, 2.5], [0.0, -np.inf, 1.0, 2.0, 0.5]))
+
+
+@every
+def test_two_trials_are_too_few(name):
+    with pytest.raises(TooFewTrialsError):
+        fit(name, Scores([1.0], [0.0]))
+
+
+@every
+def test_several_systems_are_refused(name):
+    with pytest.raises(SystemCountError):
+        fit(name, Scores(np.ones((9, 2)), np.zeros((9, 2))))
+
+
+@supervised
+def test_classes_each_constant_are_refused_or_separated(name):
+    with pytest.raises((ConstantScoreError, SeparationError)):
+        fit(name, Scores([2.0] * 9, [1.0] * 9))
+
+
+@every
+def test_tied_and_rounded_scores_fit(name, scores):
+    rounded = Scores(np.round(scores.target * 2.0) / 2.0, np.round(scores.nontarget * 2.0) / 2.0)
+    fitted = fit(name, rounded)
+    assert np.isfinite(fitted([0.0, 1.0, 2.0])).all()
+    assert np.abs(fitted(1.5) - fit(name, scores)(1.5)) < 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian", "student_t", "nig", "tied_nig", "mixture", "gamma", "kde", "bayes"]
+)
+def test_reversed_scores_are_fitted_downwards(name, scores, inside):
+    mirrored = Scores(-scores.target, -scores.nontarget)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = fit(name, mirrored)
+    assert_allclose(fitted(-inside), fit(name, scores)(inside), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (fit_tied_nig, {"alpha": 0.0}),
+        (fit_mixture, {"alpha": 1.0}),
+        (fit_mixture, {"components": 0}),
+        (fit_mixture, {"components": [0.0, 1.0]}),
+        (fit_mixture, {"components": "many"}),
+        (fit_mixture, {"point_mass": np.inf}),
+        (fit_gamma, {"mirror": "yes"}),
+        (fit_gamma, {"alpha": 2.0}),
+        (fit_kde, {"bandwidth": 0.0}),
+        (fit_kde, {"bandwidth": "scott"}),
+        (fit_bigaussian, {"sigma_from": "auc"}),
+        (fit_bayes, {"prior": (1.0, 2.0)}),
+        (fit_unsupervised, {"prior": 1.0}),
+        (fit_unsupervised, {"supervised": "no such column"}),
+    ],
+)
+def test_wrong_options_are_refused(method, options, scores):
+    with pytest.raises((InputError, UnknownNameError)):
+        method(scores, **options)
+
+
+def test_priors_are_checked():
+    with pytest.raises(InputError):
+        NormalGamma(0.0, -1.0, 1.0, 1.0)
+    with pytest.raises(InputError):
+        NormalGamma(0.0, 1.0, np.inf, 1.0)
+    different = (NormalGamma(1.0, 1.0, 2.0, 1.0), NormalGamma(0.0, 1.0, 1.0, 1.0))
+    with pytest.raises(InputError, match="same shape and rate"):
+        fit_bayes(Scores([1.0, 2.0], [0.0, 1.0]), prior=different)
+
+
+def test_separated_classes_have_no_kernel_overlap_and_no_eer():
+    rng = np.random.default_rng(2)
+    apart = Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 50))
+    with pytest.raises(SeparationError):
+        fit_kde(apart)
+    for sigma_from in ("eer", "min_cllr"):
+        with pytest.raises(SeparationError):
+            fit_bigaussian(apart, sigma_from=sigma_from)
+    assert fit_bigaussian(apart)(50.0) != 0.0  # the regularised regression has an answer
+
+
+def test_scores_without_information_have_no_sigma():
+    same = Scores([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    for sigma_from in ("cllr", "eer", "min_cllr"):
+        with pytest.raises(InputError, match="no information"):
+            fit_bigaussian(same, sigma_from=sigma_from)
+
+
+def test_labels_that_may_be_used_come_from_a_column():
+    import polars as pl
+
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.0, 900)
+    known = (np.arange(300) % 3 == 0, np.arange(900) % 3 == 0)
+    arrays = Scores(target, nontarget, {"known": known})
+    with_some = fit_unsupervised(arrays, supervised="known")
+    assert with_some.details["n_labelled"] == 400
+    assert with_some.a != fit_unsupervised(arrays).a
+    table = pl.DataFrame(
+        {
+            "score": np.append(target, nontarget),
+            "label": np.repeat([1, 0], [300, 900]),
+            "known": np.append(*known),
+        }
+    )
+    of_table = fit_unsupervised(Trials(table, score="score", label="label"), supervised="known")
+    assert_allclose([of_table.a, of_table.b], [with_some.a, with_some.b], rtol=1e-9)
+    with pytest.raises(InputError, match="true and false"):
+        fit_unsupervised(Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known")
+
+
+def test_fitted_arrays_cannot_be_changed(scores):
+    for fitted in (fit_nig(scores).target, fit_kde(scores).score):
+        with pytest.raises(ValueError, match="read-only"):
+            fitted[0] = 1.0
+
+
+def test_thinning_states_its_error():
+    x = np.linspace(0.0, 10.0, 5000)
+    y = np.sin(x)
+    few_x, few_y, error = thin(x, y, 50)
+    assert len(few_x) == 50
+    assert_allclose(np.abs(np.interp(x, few_x, few_y) - y).max(), error, rtol=1e-9)
+    assert error < 0.01

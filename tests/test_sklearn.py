@@ -1,0 +1,105 @@
+"""The scikit-learn estimators: the whole contract, and agreement with the library."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+
+NAMES = [
+    "BayesCalibrator", "BiGaussianCalibrator", "CMLGCalibrator", "ExpectationCalibrator", "GammaCalibrator",
+    "GaussianCalibrator", "KDECalibrator", "LogisticCalibrator", "MixtureCalibrator", "NIGCalibrator",
+    "PAVCalibrator", "RuleCalibrator", "SaturatingCalibrator", "StudentTCalibrator", "TiedNIGCalibrator",
+    "UnsupervisedCalibrator",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def estimators(need):
+    need("sklearn")
+    import llrkit.sklearn
+
+    return llrkit.sklearn
+
+
+def test_every_estimator_is_in_this_test(estimators):
+    found = {name for name in vars(estimators) if name.endswith("Calibrator") and not name.startswith("_")}
+    assert found == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_passes_every_check_of_scikit_learn(estimators, name):
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks feed nonsense on purpose
+        results = check_estimator(getattr(estimators, name)(), on_skip=None, on_fail=None)
+    failed = [f"{row['check_name']}: {row['exception']!r}" for row in results if row["status"] == "failed"]
+    assert failed == []
+    assert [row for row in results if row["status"] == "xfail"] == []
+    assert sum(row["status"] == "passed" for row in results) >= 55
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(4)
+    y = rng.random(800) < 0.4
+    return rng.normal(np.where(y, 2.0, -1.0), 1.5)[:, None], np.where(y, "same", "different")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_posteriors_and_decisions(estimators, data, name):
+    X, y = data
+    made = getattr(estimators, name)(prior=0.2).fit(X, y)
+    llr = made.decision_function(X)
+    assert llr.shape == (800,)
+    assert_array_equal(made.transform(X), llr[:, None])
+    proba = made.predict_proba(X)
+    assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(np.log(proba[:, 1] / proba[:, 0]) - np.log(0.2 / 0.8), llr, atol=1e-6)
+    assert_array_equal(made.predict(X), np.where(llr >= np.log(4.0), "same", "different"))
+    assert list(made.get_feature_names_out()) == ["llr"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [("CMLGCalibrator", "fit_cmlg"), ("LogisticCalibrator", "fit_logistic"), ("PAVCalibrator", None)],
+)
+def test_agrees_with_the_library(estimators, data, name, fit):
+    X, y = data
+    made = getattr(estimators, name)().fit(X, y)
+    scores = lk.Scores(X[y == "same", 0], X[y == "different", 0])
+    fitted = lk.fit_pav(scores, laplace=made.laplace) if fit is None else getattr(lk, fit)(scores)
+    assert_allclose(made.decision_function(X), fitted(X[:, 0]), rtol=1e-12)
+
+
+def test_several_columns_are_fused(estimators, data):
+    X, y = data
+    two = np.column_stack([X[:, 0], np.random.default_rng(1).normal(np.where(y == "same", 1.0, 0.0), 1.0)])
+    scores = lk.Scores(two[y == "same"], two[y == "different"])
+    for name, method in (("CMLGCalibrator", "gaussian"), ("LogisticCalibrator", "logistic")):
+        made = getattr(estimators, name)().fit(two, y)
+        assert_allclose(made.decision_function(two), lk.fit_fusion(scores, method=method)(two), rtol=1e-12)
+    made = estimators.PAVCalibrator().fit(two, y)
+    first = lk.fit_fusion(scores)
+    assert_allclose(
+        made.decision_function(two), lk.fit_pav(first(scores), laplace=made.laplace)(first(two)), rtol=1e-12
+    )
+
+
+def test_reversed_scores_warn_and_do_not_raise(estimators, data):
+    X, y = data
+    with pytest.warns(lk.ReversedScoresWarning):
+        estimators.CMLGCalibrator().fit(-X, y)
+
+
+def test_inside_a_pipeline_with_cross_validation(estimators, data):
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = data
+    scores = cross_val_score(make_pipeline(StandardScaler(), estimators.LogisticCalibrator()), X, y, cv=4)
+    assert scores.mean() > 0.8
