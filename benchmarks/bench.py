@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -152,6 +154,70 @@ def bench_set(name: str, n: int, n_target: int, repeat: int, peers: bool) -> dic
     }
 
 
+def sklearn_logistic(scores: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """scikit-learn's logistic regression with the same class weights, run to the same optimum."""
+    from sklearn.linear_model import LogisticRegression
+
+    share = labels.mean()
+    weights = np.where(labels == 1, 0.5 / share, 0.5 / (1 - share))
+    model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
+    model.fit(scores[:, None], labels, sample_weight=weights)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+R_SCRIPT = """
+data <- readBin("{path}", "double", n = {values})
+n <- length(data) / 2
+score <- data[1:n]; label <- data[(n + 1):(2 * n)]
+weight <- ifelse(label == 1, 0.5 / sum(label), 0.5 / sum(1 - label)) * n
+time <- system.time(fit <- suppressWarnings(glm(label ~ score, family = binomial, weights = weight,
+                                               control = glm.control(epsilon = 1e-14))))
+cat(time[["elapsed"]], coef(fit), "\\n")
+"""
+
+
+def r_glm(scores: np.ndarray, labels: np.ndarray) -> float | None:
+    """Seconds that R's glm takes, or None where R is not installed."""
+    if shutil.which("Rscript") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trials.bin"
+        np.concatenate([scores, labels.astype(float)]).tofile(path)
+        script = R_SCRIPT.format(path=path, values=2 * len(scores))
+        done = subprocess.run(["Rscript", "-e", script], check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[0])
+
+
+def bench_fits(name: str, n: int, n_target: int, repeat: int, peers: bool) -> dict[str, Any]:
+    """Calibrators beside np.sort, scikit-learn and R."""
+    target, nontarget = (3.0 * part + 5.0 for part in trial_set(n, n_target))
+    scores = np.concatenate([target, nontarget])
+    labels = np.repeat([1, 0], [n_target, n - n_target])
+    rows = {
+        "np.sort": timed(lambda: np.sort(scores), repeat),
+        "llrkit CMLG": timed(lambda: lk.fit_cmlg(lk.Scores(target, nontarget)), repeat),
+        "llrkit logistic": timed(lambda: lk.fit_logistic(lk.Scores(target, nontarget)), repeat),
+    }
+    fitted = lk.fit_logistic(lk.Scores(target, nontarget))
+    print(f"\n{name}: {n:,} trials, {n_target:,} targets; {fitted}, {fitted.details['passes']} passes")
+    if peers:
+        theirs = sklearn_logistic(scores, labels)
+        print(f"scikit-learn finds {theirs[0]:.6g} and {theirs[1]:.6g}")
+        rows["sklearn LogisticRegression"] = timed(lambda: sklearn_logistic(scores, labels), 1)
+        seconds = r_glm(scores, labels) if n < 1_000_000 else None
+        if seconds is not None:
+            rows["R glm"] = {"wall": seconds, "cpu": seconds}
+    sort = rows["np.sort"]
+    print(f"{'':30}{'wall s':>9}{'wall / sort':>13}{'x llrkit logistic':>19}")
+    for label, row in rows.items():
+        row["wall_ratio"] = row["wall"] / sort["wall"]
+        row["times_logistic"] = row["wall"] / rows["llrkit logistic"]["wall"]
+        print(f"{label:30}{row['wall']:9.4f}{row['wall_ratio']:13.2f}{row['times_logistic']:19.1f}")
+    if peers and "R glm" not in rows:
+        print("R is not installed (or the set too large for it): no comparison with glm")
+    return {"n": n, "n_target": n_target, "rows": rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", default="out/bench.json", help="where the figures go")
@@ -171,6 +237,11 @@ def main() -> None:
     results = {
         name: bench_set(name, n, n_target, options.repeat, not options.no_peers) for name, n, n_target in sets
     }
+    for name, n, n_target in (
+        ("fits, the paper's size", 427_375, 20_000),
+        ("fits, 10 million", 10_000_000, 7_169),
+    ):
+        results[name] = bench_fits(name, n, n_target, options.repeat, not options.no_peers)
     path = Path(options.json)
     path.parent.mkdir(parents=True, exist_ok=True)
     versions = {"llrkit": lk.__version__, "numpy": np.__version__, "python": platform.python_version()}

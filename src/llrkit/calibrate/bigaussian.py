@@ -12,20 +12,18 @@ from llrkit.calibrate.distinct import Distinct, distinct_up_to
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, Training, nodes_of_grid
+from llrkit.calibrate.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.counts import count_on
 from llrkit.core.density import CELLS, DensityGrid
 from llrkit.core.grid import Grid, collect_again
-from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
+from llrkit.core.hull import pav_blocks
 from llrkit.core.moments import Moments
-from llrkit.core.special import LN2, probit, sigmoid, softplus
 from llrkit.core.summary import both
-from llrkit.errors import InputError, SeparationError, SystemCountError, UnknownNameError
+from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.scores import ScoreSource
-from llrkit.theory import sigma_from_cllr
 
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
-_KAPPA = 0.01
 
 
 def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
@@ -76,11 +74,11 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     second = [DensityGrid.between(low, high)]
     if ranks:
         grid, counts = source.reduce(both(*second, count_on(collect_again(source, found[0]))))
-        sigma = _sigma_of_blocks(pav_blocks(counts.bins()), sigma_from)
+        sigma = sigma_of_blocks(pav_blocks(counts.bins()), sigma_from)
         training = nodes_of_grid(grid, moments)
     else:
         training = nodes_of_grid(source.reduce(second[0]), moments)
-        sigma = _sigma_of_logistic(training)
+        sigma = sigma_of_logistic(training)
     return bigaussian_from_training(training, distinct, sigma, sigma_from)
 
 
@@ -152,61 +150,3 @@ def _inverse_pair_cdf(below: FloatArray, above: FloatArray, sigma: float) -> Flo
         a, b = np.where(low, middle, a), np.where(low, b, middle)
     x = 0.5 * (a + b) * sigma
     return np.asarray(np.where(below <= above, x, -x))
-
-
-def _sigma_of_blocks(blocks: PavBlocks, sigma_from: str) -> float:
-    if sigma_from == "eer":
-        path = error_path(blocks)
-        eer = crossing(path.p_miss, path.p_fa)
-        if eer == 0.0:
-            raise SeparationError("the classes do not overlap: an EER of 0 gives an infinite sigma")
-        if eer >= 0.5:
-            raise InputError("the EER is 50 %: the scores carry no information to calibrate")
-        return -2.0 * float(probit(eer))
-    llr = blocks.llr
-    t, n = blocks.target > 0, blocks.nontarget > 0
-    loss = float((blocks.target[t] * softplus(-llr[t])).sum()) / float(blocks.target.sum())
-    loss += float((blocks.nontarget[n] * softplus(llr[n])).sum()) / float(blocks.nontarget.sum())
-    return _sigma(0.5 * loss / LN2)
-
-
-def _sigma(cllr: float) -> float:
-    if cllr <= 0.0:
-        raise SeparationError("the classes do not overlap: a Cllr of 0 gives an infinite sigma")
-    if cllr >= 1.0:
-        raise InputError("the Cllr is 1 bit: the scores carry no information to calibrate")
-    return float(sigma_from_cllr(cllr))
-
-
-def _sigma_of_logistic(training: Training) -> float:
-    """Sigma from the Cllr after regularised logistic regression.
-
-    Every trial counts once with its label, and ``kappa / (2 N_e)`` times with either label.
-    """
-    target, nontarget = training.standardised()
-    t = np.concatenate([target.points, nontarget.points])
-    w = 0.5 * np.concatenate([target.weights / target.total, nontarget.weights / nontarget.total])
-    is_target = np.repeat([1.0, 0.0], [len(target.points), len(nontarget.points)])
-    share = 0.5 * _KAPPA / target.total
-    w_e, w_d = w * (is_target + share), w * (1.0 - is_target + share)
-
-    def loss(x: FloatArray) -> float:
-        z = x[0] * t + x[1]
-        return float((w_e * softplus(-z) + w_d * softplus(z)).sum())
-
-    x = np.zeros(2)
-    for _ in range(200):
-        p = sigmoid(x[0] * t + x[1])
-        slope = w_d * p - w_e * (1.0 - p)
-        curve = (w_e + w_d) * p * (1.0 - p)
-        gradient = np.array([(slope * t).sum(), slope.sum()])
-        cross = (curve * t).sum()
-        step = np.linalg.solve(np.array([[(curve * t * t).sum(), cross], [cross, curve.sum()]]), -gradient)
-        size, here = 1.0, loss(x)
-        while loss(x + size * step) > here and size > 1e-9:
-            size *= 0.5
-        x = x + size * step
-        if np.abs(step).max() < 1e-10 * (1.0 + np.abs(x).max()):
-            break
-    z = x[0] * t + x[1]
-    return _sigma(float((w * (is_target * softplus(-z) + (1.0 - is_target) * softplus(z))).sum()) / LN2)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, psi, softmax
 
 from llrkit.calibrate.maps import AffineMap, FloatArray
-from llrkit.calibrate.nodes import Nodes, Optimum, Training, check_share, maximise, training_nodes
+from llrkit.calibrate.nodes import Nodes, Training, check_share, training_nodes
+from llrkit.calibrate.optimum import Optimum, maximise
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource

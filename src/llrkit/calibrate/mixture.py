@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 
 from llrkit.calibrate.cmlg import cmlg_from_moments
 from llrkit.calibrate.maps import AffineMap, FloatArray
-from llrkit.calibrate.nodes import Objective, Training, check_share, maximise, nodes_of_grid
+from llrkit.calibrate.nodes import Training, check_share, nodes_of_grid
+from llrkit.calibrate.optimum import Objective, maximise
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.density import DensityGrid
 from llrkit.core.moments import Moments

@@ -15,6 +15,8 @@ from llrkit.errors import NotInvertibleError
 
 Curve = Callable[[FloatArray], FloatArray]
 
+_FAR = 1e140  # as good as infinite: the square of anything further might overflow
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RatioMap(Map):
@@ -52,12 +54,13 @@ class RatioMap(Map):
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The ratio of the densities at the scores, or at the end of the interval."""
         held = np.clip(scores, self.low, self.high)
-        infinite = np.isinf(held)
-        if not infinite.any():
+        centre, scale = self.anchor()
+        far = np.abs(held - centre) > _FAR * scale
+        if not far.any():
             return self.log_ratio(held)
-        out = self.log_ratio(np.where(infinite, 0.0, held))
+        out = self.log_ratio(np.where(far, centre, held))
         for sign in (-1.0, 1.0):
-            here = held == sign * np.inf
+            here = far & (sign * held > 0.0)
             if here.any():
                 out[here] = self.limit(sign)
         return out

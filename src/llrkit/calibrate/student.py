@@ -9,7 +9,8 @@ import numpy as np
 
 from llrkit.calibrate.densities import log_student, student_gradient, student_slope
 from llrkit.calibrate.maps import FloatArray
-from llrkit.calibrate.nodes import Nodes, Training, maximise, require_spread, spread_of, training_nodes
+from llrkit.calibrate.nodes import Nodes, Training, require_spread, spread_of, training_nodes
+from llrkit.calibrate.optimum import maximise
 from llrkit.calibrate.ratio import RatioMap, held_between, interval_details, monotone_interval
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.moments import ClassMoments

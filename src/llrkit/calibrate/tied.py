@@ -11,7 +11,8 @@ from llrkit.calibrate.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities import standard_nig
 from llrkit.calibrate.maps import AffineMap, FloatArray
 from llrkit.calibrate.nig import BEND, TAIL, natural, shape_of
-from llrkit.calibrate.nodes import Training, check_share, maximise, training_nodes
+from llrkit.calibrate.nodes import Training, check_share, training_nodes
+from llrkit.calibrate.optimum import maximise
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.scores import ScoreSource
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import AffineMap, FloatArray
-from llrkit.calibrate.nodes import Nodes, Objective, maximise
+from llrkit.calibrate.nodes import Nodes
+from llrkit.calibrate.optimum import Objective, maximise
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.density import DensityGrid
 from llrkit.core.moments import Moments
@@ -123,7 +124,7 @@ def unsupervised_from_nodes(
     pooled = moments.target + moments.nontarget
     centre, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
     t = tuple(part.standardised(centre, scale) if len(part.points) else part for part in parts)
-    everything = _merged([part for part in t if len(part.points)])
+    everything = Nodes.joined(*t)
     starts = []
     for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
         m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
@@ -160,12 +161,6 @@ def unsupervised_from_nodes(
     return AffineMap(
         a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=made
     )
-
-
-def _merged(parts: list[Nodes]) -> Nodes:
-    points = np.concatenate([part.points for part in parts])
-    order = np.argsort(points, kind="stable")
-    return Nodes(points[order], np.concatenate([part.weights for part in parts])[order])
 
 
 def _objective(parts: tuple[Nodes, ...], free_prior: bool) -> Objective:

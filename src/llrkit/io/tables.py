@@ -95,8 +95,8 @@ def _header(file: Path) -> tuple[list[str], str]:
     if not line.strip() or "\x00" in line:
         raise FileFormatError(f"{file}, line 1: expected a header line with the names of the columns")
     delimiter = max("\t,;", key=line.count)
-    if delimiter not in line:
-        delimiter = " "
+    if delimiter not in line:  # blanks, unless there is only one column
+        delimiter = " " if len(line.split()) > 1 else ","
     return _split(line.rstrip("\r\n"), delimiter), delimiter
 
 

@@ -1,0 +1,82 @@
+"""The table of bad input in docs/calibrators.md: each row is a test, each test a row."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import llrkit as lk
+
+DOCS = Path(__file__).parents[2] / "docs" / "calibrators.md"
+
+
+def broken_file(tmp_path):
+    (tmp_path / "broken.json").write_text('{"format": "llrkit.map/1", "kind": "affine"}')
+    lk.load_map(tmp_path / "broken.json")
+
+
+def other_version(tmp_path):
+    (tmp_path / "new.json").write_text('{"format": "llrkit.map/2"}')
+    lk.load_map(tmp_path / "new.json")
+
+
+def two_systems():
+    rng = np.random.default_rng(1)
+    return lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (50, 2)))
+
+
+ROWS = {
+    "reversed scores": (
+        lk.ReversedScoresWarning,
+        lambda _: lk.fit_logistic(lk.Scores([0.0, 1.0, 2.5], [2.0, 3.0, 0.5])),
+    ),
+    "scores unlike the method's model": (
+        lk.ShapeWarning,
+        lambda _: lk.fit_cmlg(lk.Scores(np.arange(2000.0) / 100, np.arange(4000.0) / 4000)),
+    ),
+    "constant scores": (lk.ConstantScoreError, lambda _: lk.fit_cmlg(lk.Scores([1.0, 1.0], [1.0]))),
+    "complete separation": (lk.SeparationError, lambda _: lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))),
+    "a class with one trial, where a spread is needed": (
+        lk.TooFewTrialsError,
+        lambda _: lk.fit_gaussian(lk.Scores([2.0], [0.0, 1.0])),
+    ),
+    "an empty class": (lk.EmptyClassError, lambda _: lk.fit_cmlg(lk.Scores([], [0.0, 1.0]))),
+    "infinite scores in a fit": (
+        lk.InfiniteScoreError,
+        lambda _: lk.fit_cmlg(lk.Scores([2.0, np.inf], [0.0])),
+    ),
+    "a map applied to NaN": (lk.NaNScoreError, lambda _: lk.AffineMap(a=1.0, b=0.0)([0.0, np.nan])),
+    "several systems where one is expected": (lk.SystemCountError, lambda _: lk.fit_cmlg(two_systems())),
+    "a fusion applied to the wrong number of systems": (
+        lk.SystemCountError,
+        lambda _: lk.fit_fusion(two_systems())([1.0, 2.0, 3.0]),
+    ),
+    "the inverse of a map that has none": (
+        lk.NotInvertibleError,
+        lambda _: lk.AffineMap(a=0.0, b=0.0).inverse,
+    ),
+    "an unknown method, rule or column": (
+        lk.UnknownNameError,
+        lambda _: lk.compare(lk.Scores([1.0], [0.0]), lk.Scores([1.0], [0.0]), "magic"),
+    ),
+    "a broken calibration file": (lk.MapFileError, broken_file),
+    "a calibration file of another version": (lk.MapFileError, other_version),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_each_kind_of_bad_input_has_its_exception(kind, tmp_path):
+    expected, do = ROWS[kind]
+    if issubclass(expected, Warning):
+        with pytest.warns(expected):
+            do(tmp_path)
+    else:
+        with pytest.raises(expected) as caught:
+            do(tmp_path)
+        assert caught.type is expected
+
+
+def test_the_documentation_has_the_same_table():
+    rows = dict(re.findall(r"^\| ([a-z][^|]+?) \| `(\w+)` \|", DOCS.read_text(), flags=re.MULTILINE))
+    assert rows == {kind: expected.__name__ for kind, (expected, _) in ROWS.items()}

@@ -1,0 +1,184 @@
+"""What holds for every calibrator there is, whatever it does: the list comes from ``__all__``."""
+
+import functools
+import inspect
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pieces import Pieces, reloaded
+
+import llrkit as lk
+from llrkit.scores import Scores
+
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
+
+FITS = sorted(name for name in lk.__all__ if name.startswith("fit_"))
+# What a calibrator needs besides a source; everything not named here takes a source and nothing else.
+NEEDS = {
+    "fit_by": {"column": "room", "method": lk.fit_cmlg},
+    "fit_quality": {"columns": ["seconds"]},
+    "fit_lineup": {"by": "test"},
+    "fit_best": {"methods": "cmlg,logistic", "folds": 2},
+}
+# Documented in docs/calibrators.md: the most passes over ordinary data.
+PASSES = {
+    "fit_bayes": 1, "fit_best": 30, "fit_bigaussian": 8, "fit_by": 4, "fit_cmlg": 1, "fit_expectation": 6,
+    "fit_fusion": 7, "fit_gamma": 2, "fit_gaussian": 1, "fit_kde": 2, "fit_lineup": 3, "fit_logistic": 7,
+    "fit_mixture": 2, "fit_nig": 2, "fit_pav": 3, "fit_quality": 8, "fit_rule": 8, "fit_saturating": 8,
+    "fit_student_t": 2, "fit_tied_nig": 2, "fit_unsupervised": 2,
+}  # fmt: skip
+
+
+def call(name, source):
+    return getattr(lk, name)(source, **NEEDS.get(name, {}))
+
+
+@functools.cache
+def scores(systems=1, n_target=3_000, n_nontarget=9_000, factor=1.0, shift=0.0):
+    rng = np.random.default_rng(17)
+    size = (n_target,) if systems == 1 else (n_target, systems)
+    other = (n_nontarget,) if systems == 1 else (n_nontarget, systems)
+    columns = {
+        "room": (np.arange(n_target) % 2, np.arange(n_nontarget) % 2),
+        "seconds": (rng.uniform(3, 60, n_target), rng.uniform(3, 60, n_nontarget)),
+        "test": (np.arange(n_target) % 300, np.arange(n_nontarget) % 300),
+    }
+    target, nontarget = rng.normal(2.0, 1.7, size), rng.normal(-2.0, 2.0, other)
+    return lk.Scores(factor * target + shift, factor * nontarget + shift, columns)
+
+
+def trials_of(name, **options):
+    return scores(2 if name == "fit_fusion" else 1, **options)
+
+
+def llrs_of(fitted, source):
+    """LLRs on trials, as two arrays."""
+    found = fitted.on(source).reduce(_Collected.of)
+    return np.concatenate([found.target, found.nontarget])
+
+
+class _Collected:
+    def __init__(self, target, nontarget):
+        self.target, self.nontarget = target, nontarget
+
+    @classmethod
+    def of(cls, chunk):
+        return cls(np.asarray(chunk.target), np.asarray(chunk.nontarget))
+
+    def __add__(self, other):
+        return _Collected(
+            np.concatenate([self.target, other.target]), np.concatenate([self.nontarget, other.nontarget])
+        )
+
+
+def test_the_table_of_passes_names_every_fit():
+    assert set(PASSES) == set(FITS)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_sees_its_data_through_summaries_only_in_few_passes(name):
+    whole = trials_of(name)
+    source = Pieces(whole, pieces=5, seed=3)
+    fitted = call(name, source)
+    assert 1 <= len(source.passes) <= PASSES[name]
+    assert_allclose(llrs_of(fitted, whole), llrs_of(call(name, whole), whole), rtol=1e-6, atol=1e-6)
+
+
+class Made:
+    """Trials that are made chunk by chunk, always the same, and exist one chunk at a time."""
+
+    chunks, n_target, n_nontarget = 24, 400, 60_000
+
+    def __init__(self, systems, names=()):
+        self.systems, self.names = systems, names
+
+    def reduce(self, summarise):
+        total = None
+        for i in range(self.chunks):
+            rng = np.random.default_rng(1000 + i)
+            shape = () if self.systems == 1 else (self.systems,)
+            target = rng.normal(2.0, 1.7, (self.n_target, *shape))
+            nontarget = rng.normal(-2.0, 2.0, (self.n_nontarget, *shape))
+            columns = {
+                "room": (np.arange(self.n_target) % 2, np.arange(self.n_nontarget) % 2),
+                "seconds": (rng.uniform(3, 60, self.n_target), rng.uniform(3, 60, self.n_nontarget)),
+                "test": (np.arange(self.n_target) + 400 * i, np.arange(self.n_nontarget) % 400 + 400 * i),
+            }
+            chunk = Scores.part(target, nontarget, {name: columns[name] for name in self.names})
+            part = summarise(chunk)
+            total = part if total is None else total + part
+        return total
+
+    def with_columns(self, *names):
+        for name in names:
+            if name not in ("room", "seconds", "test"):
+                raise lk.UnknownNameError(name)
+        return Made(self.systems, names)
+
+
+@pytest.mark.parametrize("name", [name for name in FITS if name != "fit_best"])
+def test_memory_does_not_grow_with_the_trials(name):
+    systems = 2 if name == "fit_fusion" else 1
+    source = Made(systems)
+    of_all = 8 * systems * source.chunks * (source.n_target + source.n_nontarget)
+    call(name, scores(systems))  # imports and caches are not the method's memory
+    tracemalloc.start()
+    try:
+        call(name, source)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # every chunk needs some megabytes while it is worked on; all trials together are more than the limit
+    assert peak < 0.75 * of_all + 4e6
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_affine_change_of_the_scores_changes_nothing(name):
+    plain, moved = trials_of(name), trials_of(name, factor=3.7, shift=-41.0)
+    first, second = llrs_of(call(name, plain), plain), llrs_of(call(name, moved), moved)
+    # iterative fits stop within 1e-6 of the optimum; their LLRs agree to about as much
+    assert_allclose(first, second, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_round_trip_through_a_file_to_the_last_bit(name, tmp_path):
+    whole = trials_of(name)
+    fitted = call(name, whole)
+    fitted.save(tmp_path / "map.json")
+    again = lk.load_map(tmp_path / "map.json")
+    assert_array_equal(llrs_of(again, whole), llrs_of(fitted, whole))
+    assert again.method == fitted.method
+    assert json.loads((tmp_path / "map.json").read_text())["provenance"]["llrkit"] == lk.__version__
+    assert_array_equal(llrs_of(reloaded(again), whole), llrs_of(fitted, whole))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_nothing_is_modified_and_options_are_keywords(name):
+    whole = trials_of(name)
+    before = whole.target.copy(), whole.nontarget.copy()
+    call(name, whole)
+    assert_array_equal(whole.target, before[0])
+    assert_array_equal(whole.nontarget, before[1])
+    parameters = list(inspect.signature(getattr(lk, name)).parameters.values())[1:]
+    if name != "fit_by":
+        assert all(parameter.kind is not parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_infinite_scores_are_refused_by_row(name):
+    whole = trials_of(name)
+    target = whole.target.copy()
+    target[7] = np.inf
+    with pytest.raises(lk.LlrkitError, match=r"7|infinite"):
+        call(name, lk.Scores(target, whole.nontarget, whole.columns))
+
+
+# line-ups go by ranks, and a quality measure may vary where the score does not
+@pytest.mark.parametrize("name", [n for n in FITS if n not in ("fit_lineup", "fit_best", "fit_quality")])
+def test_constant_scores_are_refused(name):
+    whole = trials_of(name)
+    with pytest.raises(lk.ConstantScoreError):
+        call(name, lk.Scores(0 * whole.target, 0 * whole.nontarget, whole.columns))

@@ -1,0 +1,696 @@
+"""Values of the generative calibrators that were found another way: theory, quadrature, SciPy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_less
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+
+from llrkit.calibrate.bayes import NormalGamma, fit_bayes
+from llrkit.calibrate.bigaussian import fit_bigaussian
+from llrkit.calibrate.cmlg import fit_cmlg
+from llrkit.calibrate.densities import log_nig, log_student, nig_slope, standard_nig, student_slope
+from llrkit.calibrate.gamma import fit_gamma, gamma_from_training
+from llrkit.calibrate.gaussian import fit_gaussian
+from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.mixture import fit_mixture, mixture_from_training
+from llrkit.calibrate.nig import fit_nig, natural, nig_from_training
+from llrkit.calibrate.nodes import Nodes, Training, training_nodes
+from llrkit.calibrate.student import fit_student_t, student_from_training
+from llrkit.calibrate.tied import fit_tied_nig, tied_from_training
+from llrkit.calibrate.unsupervised import fit_unsupervised, unsupervised_from_nodes
+from llrkit.core.moments import Moments
+from llrkit.errors import ConstantScoreError, ShapeWarning
+from llrkit.scores import Scores
+from llrkit.theory import GammaLLR, GaussianLLR, HyperbolicLLR, MirrorLLR, MixtureLLR, cllr_from_sigma
+
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")
+
+
+def drawn(pair, n_target, n_nontarget, seed):
+    rng = np.random.default_rng(seed)
+    return Scores(pair.target.rvs(n_target, rng), pair.nontarget.rvs(n_nontarget, rng))
+
+
+def central(scores, share=0.999):
+    pooled = np.append(scores.target, scores.nontarget)
+    return np.quantile(pooled, np.linspace(0.5 - share / 2, 0.5 + share / 2, 201))
+
+
+@pytest.fixture(scope="module")
+def gaussian_scores():
+    return drawn(GaussianLLR.from_eer(0.1), 40_000, 60_000, 1)
+
+
+# --- own model in, identity out ---------------------------------------------------------------------------
+
+
+def error_scale(a, b):
+    """How far an affine map is from the identity where LLRs matter."""
+    return max(abs(a - 1.0), abs(b) / 2.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "pair"),
+    [
+        (fit_tied_nig, HyperbolicLLR.from_nig(alpha=1.2, beta=-0.4, delta=3.0)),
+        (fit_tied_nig, HyperbolicLLR.from_nig(alpha=1.0, beta=-0.2, delta=2.0)),
+        (fit_mixture, MixtureLLR((0.3, 0.7), (1.0, 6.0))),
+        (fit_gamma, GammaLLR(0.3)),
+        (fit_gamma, MirrorLLR(GammaLLR(1.0))),
+    ],
+)
+def test_scores_from_the_model_itself_are_left_alone(method, pair):
+    fitted = method(drawn(pair, 100_000, 100_000, 3))
+    # maximum likelihood on 200,000 trials: a is known to about 2/sqrt(N) at these error rates
+    assert error_scale(fitted.a, fitted.b) < 0.03
+    assert_allclose(fitted.details.get("eer", pair.eer), pair.eer, atol=0.005)
+
+
+def test_variance_gamma_pairs_are_close_to_tied_nig():
+    fitted = fit_tied_nig(drawn(HyperbolicLLR.from_variance_gamma(shape=4.0, scale=1.0), 100_000, 100_000, 4))
+    assert error_scale(fitted.a, fitted.b) < 0.03
+
+
+@pytest.mark.parametrize("monotone", [True, False])
+def test_nig_recovers_its_llr_over_the_central_99_percent(monotone):
+    target = stats.norminvgauss(2.0, 0.8, 0.5, 1.0)
+    nontarget = stats.norminvgauss(1.5, -0.3, 0.0, 1.0)
+    rng = np.random.default_rng(5)
+    scores = Scores(target.rvs(1_000_000, random_state=rng), nontarget.rvs(1_000_000, random_state=rng))
+    fitted = fit_nig(scores, monotone=monotone)
+    x = central(scores, 0.99)
+    if monotone:
+        x = x[(x > fitted.low) & (x < fitted.high)]
+    assert len(x) > 150
+    assert_allclose(fitted(x), target.logpdf(x) - nontarget.logpdf(x), atol=0.05)
+
+
+def test_student_t_recovers_its_llr():
+    target, nontarget = stats.t(6.0, 3.0, 1.5), stats.t(4.0, 0.0, 1.0)
+    rng = np.random.default_rng(6)
+    scores = Scores(target.rvs(200_000, random_state=rng), nontarget.rvs(200_000, random_state=rng))
+    fitted = fit_student_t(scores, monotone=False)
+    x = central(scores, 0.99)
+    assert_allclose(fitted(x), target.logpdf(x) - nontarget.logpdf(x), atol=0.05)
+
+
+def test_gaussian_recovers_the_quadratic():
+    rng = np.random.default_rng(7)
+    scores = Scores(rng.normal(3.0, 1.5, 200_000), rng.normal(0.0, 1.0, 200_000))
+    x = central(scores, 0.99)  # up to 6.8 standard deviations of the non-targets
+    truth = stats.norm(3.0, 1.5).logpdf(x) - stats.norm(0.0, 1.0).logpdf(x)
+    assert_allclose(fit_gaussian(scores, monotone=False)(x), truth, atol=4.0 * 6.8**2 / 2 * np.sqrt(2 / 2e5))
+
+
+def test_equal_variance_gaussians_are_cmlg_to_all_of_them(gaussian_scores):
+    line = fit_cmlg(gaussian_scores)
+    x = central(gaussian_scores, 0.9)
+    for method in (fit_gaussian, fit_tied_nig, fit_mixture, fit_bayes, fit_bigaussian):
+        assert_allclose(method(gaussian_scores)(x), line(x), atol=0.15, err_msg=method.__name__)
+    # up to 3.7 standard deviations from a mean, where chance skewness and kurtosis (sqrt(6/n), sqrt(24/n))
+    # change the log density by He_3/6 and He_4/24 times as much
+    chance = np.hypot(np.sqrt(6 / 4e4) / 6 * 39.6, np.sqrt(24 / 4e4) / 24 * 108.0)
+    for method in (fit_student_t, fit_nig):
+        assert_allclose(method(gaussian_scores)(x), line(x), atol=4.0 * chance, err_msg=method.__name__)
+    middle = central(gaussian_scores, 0.6)
+    # 3 standard deviations out: about n f 2 sqrt(pi) h trials are in a kernel, and a bias of h^2 (z^2 - 1)/2
+    h = 0.9 * 4e4**-0.2
+    few = 4e4 * stats.norm.pdf(3.0) * 2.0 * np.sqrt(np.pi) * h
+    assert_allclose(fit_kde(gaussian_scores)(middle), line(middle), atol=4.0 / np.sqrt(few) + 4.0 * h**2)
+
+
+# --- gridded and ungridded --------------------------------------------------------------------------------
+
+
+def ungridded(scores):
+    """Every score as a point of its own."""
+    points = [Nodes(np.sort(values), np.ones(len(values))) for values in (scores.target, scores.nontarget)]
+    return Training(Moments.of(scores), *points)
+
+
+def unsupervised_ungridded(training):
+    none = Nodes(np.empty(0), np.empty(0))
+    pooled = np.sort(np.append(training.target.points, training.nontarget.points))
+    return unsupervised_from_nodes(
+        (Nodes(pooled, np.ones(len(pooled))), none, none), training.moments, None, {}
+    )
+
+
+GRID = [0.5, 2.0, 8.0]
+PLAIN = {
+    "student_t": (fit_student_t, lambda t: student_from_training(t, True)),
+    "nig": (fit_nig, lambda t: nig_from_training(t, True)),
+    "tied_nig": (fit_tied_nig, lambda t: tied_from_training(t, 0.5)),
+    "mixture": (fit_mixture, lambda t: mixture_from_training(t, 2, None, 0.5, None)),
+    "mixture grid": (
+        lambda s: fit_mixture(s, components=GRID),
+        lambda t: mixture_from_training(t, GRID, np.array(GRID), 0.5, None),
+    ),
+    "gamma": (fit_gamma, lambda t: gamma_from_training(t, 0.5, None)),
+    "unsupervised": (fit_unsupervised, unsupervised_ungridded),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("heavy", [False, True])
+def test_cells_change_no_llr_by_more_than_a_millionth(name, heavy):
+    rng = np.random.default_rng(8)
+    draw = (
+        (lambda n: rng.standard_t(3.0, n))
+        if heavy
+        else (lambda n: rng.normal(size=n) + 0.2 * rng.exponential(size=n))
+    )
+    scores = Scores(2.5 + draw(30_000), draw(60_000))
+    on_cells, plain = PLAIN[name]
+    x = central(scores)
+    assert_allclose(on_cells(scores)(x), plain(ungridded(scores))(x), atol=1e-6)
+
+
+def test_a_cell_with_two_scores_gives_back_both():
+    target, nontarget = np.array([0.0, 1e-6, 3.0]), np.array([1.0, 2.0, 10.0])
+    training = training_nodes(Scores(target, nontarget), Moments.of(Scores(target, nontarget)))
+    assert_allclose(training.target.points, target, atol=1e-12)
+    assert_allclose(training.nontarget.points, nontarget, atol=1e-12)
+
+
+# --- likelihoods against SciPy ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    rng = np.random.default_rng(9)
+    return Scores(2.0 + rng.gamma(4.0, 0.7, 800), rng.standard_t(5.0, 1200) - 0.5)
+
+
+def test_student_t_is_the_maximum_against_scipy(skewed):
+    fitted = fit_student_t(skewed)
+    for values, found in ((skewed.target, fitted.target), (skewed.nontarget, fitted.nontarget)):
+        if np.isinf(found[0]):
+            found = np.array([1e6, *found[1:]])
+        best = stats.t.nnlf(found, values)
+        search = minimize(
+            stats.t.nnlf, stats.t.fit(values), (values,), method="Nelder-Mead", options={"maxiter": 2000}
+        )
+        assert best <= search.fun + 1e-6
+
+
+def test_nig_is_the_maximum_against_scipy(skewed):
+    values = np.asarray(skewed.nontarget)
+    alpha, beta, delta, loc = fit_nig(skewed).nontarget
+    best = -stats.norminvgauss(alpha * delta, beta * delta, loc, delta).logpdf(values).sum()
+
+    def minus(x):
+        tail, bend = np.exp(x[0]), np.tanh(x[1])
+        return -stats.norminvgauss(tail, tail * bend, x[2], np.exp(x[3])).logpdf(values).sum()
+
+    search = minimize(
+        minus,
+        [0.5, 0.0, 0.0, 0.5],
+        method="Nelder-Mead",
+        options={"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-10},
+    )
+    assert_allclose(best, search.fun, atol=1e-6)
+    assert fit_nig(skewed).details["log_likelihood"] >= fit_gaussian(skewed).details["log_likelihood"] - 1e-9
+
+
+def test_tied_nig_is_the_maximum_against_scipy(skewed):
+    fitted = fit_tied_nig(skewed, alpha=0.4)
+
+    def minus(x):
+        shape, delta, loc = np.exp(x[0]), np.exp(x[1]), x[2]
+        classes = zip((0.4, 0.6), (skewed.target, skewed.nontarget), np.tanh(x[3:]), strict=True)
+        return -sum(
+            share * stats.norminvgauss(shape * delta, bend * shape * delta, loc, delta).logpdf(values).mean()
+            for share, values, bend in classes
+        )
+
+    options = {"maxiter": 8000, "maxfev": 8000, "xatol": 1e-9, "fatol": 1e-13, "adaptive": True}
+    search = minimize(minus, [0.5, 0.5, 0.0, 0.3, -0.3], method="Nelder-Mead", options=options)
+    assert_allclose(fitted.details["log_likelihood"], -search.fun, atol=1e-8)
+    shape, bends = np.exp(search.x[0]), np.tanh(search.x[3:])
+    assert_allclose(fitted.a, shape * (bends[0] - bends[1]), rtol=1e-4)
+    # the LLR is the log-ratio of the two densities in details
+    d = fitted.details
+    x = np.array([-1.0, 0.5, 4.0])
+    e, n = (
+        stats.norminvgauss(d["shape"] * d["delta"], d[key] * d["delta"], d["location"], d["delta"]).logpdf(x)
+        for key in ("beta_target", "beta_nontarget")
+    )
+    assert_allclose(fitted(x), e - n, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tied_nig_is_at_least_as_likely_as_cmlg(seed):
+    rng = np.random.default_rng(seed)
+    for scores in (
+        Scores(rng.normal(2.0, 1.0, 300), rng.normal(0.0, 1.0, 500)),
+        Scores(rng.uniform(0.0, 2.0, 300), rng.uniform(-1.0, 1.0, 500)),
+        Scores(rng.standard_t(3.0, 300) + 2.0, rng.gamma(2.0, 1.0, 500) - 2.0),
+    ):
+        assert fit_tied_nig(scores).details["log_likelihood"] >= fit_cmlg(scores).details["log_likelihood"]
+
+
+def test_light_tails_give_cmlg_itself():
+    rng = np.random.default_rng(11)
+    half = rng.uniform(-1.0, 1.0, 500)
+    scores = Scores(1.0 + np.append(half, -half), np.append(half, -half))  # no skewness at all
+    fitted, line = fit_tied_nig(scores), fit_cmlg(scores)
+    assert fitted.details["gaussian_limit"]
+    assert (fitted.a, fitted.b) == (line.a, line.b)
+
+
+def test_mixture_is_the_maximum_against_scipy():
+    scores = drawn(MixtureLLR((0.5, 0.5), (0.8, 7.0)), 600, 900, 12)
+    fitted = fit_mixture(scores, alpha=0.6)
+
+    def minus(x):
+        a, b, mu, w = np.exp(x[0]), x[1], np.exp(x[2:4]), 1.0 / (1.0 + np.exp(-x[4]))
+        total = 0.0
+        for share, sign, values in ((0.6, 1.0, scores.target), (0.4, -1.0, scores.nontarget)):
+            spots = [stats.norm(sign * m, np.sqrt(2.0 * m)).pdf(a * values + b) for m in mu]
+            total += share * np.log(a * (w * spots[0] + (1.0 - w) * spots[1])).mean()
+        return -total
+
+    options = {"maxiter": 8000, "maxfev": 8000, "xatol": 1e-9, "fatol": 1e-13, "adaptive": True}
+    search = minimize(minus, [0.0, 0.0, 0.0, 2.0, 0.0], method="Nelder-Mead", options=options)
+    assert_allclose(fitted.details["log_likelihood"], -search.fun, atol=1e-8)
+    assert_allclose([fitted.a, fitted.b], [np.exp(search.x[0]), search.x[1]], atol=1e-4)
+    assert_allclose(fitted.details["mu"], np.sort(np.exp(search.x[2:4])), rtol=1e-3)
+
+
+def test_one_component_is_cmlg(gaussian_scores):
+    fitted, line = fit_mixture(gaussian_scores, components=1, alpha=0.3), fit_cmlg(gaussian_scores, alpha=0.3)
+    assert_allclose([fitted.a, fitted.b], [line.a, line.b], atol=1e-9)
+    assert_allclose(fitted.details["log_likelihood"], line.details["log_likelihood"], atol=1e-10)
+
+
+def test_more_components_are_never_less_likely():
+    scores = drawn(MixtureLLR((0.2, 0.5, 0.3), (0.5, 3.0, 9.0)), 5_000, 5_000, 13)
+    values = [fit_mixture(scores, components=k).details["log_likelihood"] for k in (1, 2, 3)]
+    assert_array_less(np.array(values[:-1]) - 1e-9, values[1:])
+    assert_allclose(fit_mixture(scores, components=3).details["eer"], 0.12195957625386, atol=0.01)
+
+
+def test_uninformative_trials_pile_up_at_llr_0():
+    rng = np.random.default_rng(14)
+    pair = GaussianLLR.from_eer(0.05)
+    target, nontarget = pair.target.rvs(30_000, rng), pair.nontarget.rvs(30_000, rng)
+    target[:3000], nontarget[:3000] = 0.0, 0.0
+    scores = Scores(2.0 * target + 5.0, 2.0 * nontarget + 5.0)
+    fitted = fit_mixture(scores, components=1, point_mass=5.0)
+    assert_allclose(fitted(5.0), 0.0, atol=1e-12)
+    assert_allclose(fitted.a, 0.5, atol=0.01)
+    assert_allclose(fitted.details["weights"], [0.1, 0.9], atol=1e-12)
+    assert fitted.details["mu"][0] == 0.0
+    assert_allclose(fitted.details["eer"], 0.1 * 0.5 + 0.9 * 0.05, atol=0.003)
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_gamma_is_the_maximum_against_scipy(mirror):
+    rng = np.random.default_rng(15)
+    pair = GammaLLR(0.5)
+    target, nontarget = pair.target.rvs(500, rng), pair.nontarget.rvs(700, rng)
+    scores = Scores(-nontarget, -target) if mirror else Scores(target, nontarget)
+    fitted = fit_gamma(scores, alpha=0.6 if not mirror else 0.4)
+    assert fitted.details["mirror"] is mirror
+
+    def minus(x):
+        a, b, k = np.exp(x[0]), x[1], np.exp(x[2])
+        e = stats.loggamma(k + 1.0, -np.log(k)).logpdf(a * target + b)
+        d = stats.loggamma(k, -np.log(k)).logpdf(a * nontarget + b)
+        return -x[0] - 0.6 * e.mean() - 0.4 * d.mean()
+
+    options = {"maxiter": 4000, "xatol": 1e-10, "fatol": 1e-14}
+    search = minimize(minus, [0.0, 0.0, -0.7], method="Nelder-Mead", options=options)
+    assert_allclose(fitted.details["log_likelihood"], -search.fun, atol=1e-9)
+    level = -search.x[1] if mirror else search.x[1]
+    assert_allclose([fitted.a, fitted.b], [np.exp(search.x[0]), level], atol=1e-4)
+    plain, other = (fit_gamma(scores, mirror=m).details["log_likelihood"] for m in (mirror, not mirror))
+    assert plain > other
+
+
+# --- densities --------------------------------------------------------------------------------------------
+
+
+def test_densities_agree_with_scipy():
+    x = np.array([-30.0, -2.0, 0.0, 0.7, 40.0])
+    for df in (1.0, 3.3, 39.0, 41.0, 1e5):
+        assert_allclose(log_student(x, df, 0.3, 1.7), stats.t(df, 0.3, 1.7).logpdf(x), rtol=1e-10)
+    assert_allclose(log_student(x, np.inf, 0.3, 1.7), stats.norm(0.3, 1.7).logpdf(x), rtol=1e-13)
+    for alpha, beta, delta in ((1.0, 0.0, 1.0), (3.0, 2.9, 0.2), (0.1, -0.05, 5.0), (20.0, -3.0, 15.0)):
+        reference = stats.norminvgauss(alpha * delta, beta * delta, 0.5, delta)
+        assert_allclose(log_nig(x, alpha, beta, delta, 0.5), reference.logpdf(x), rtol=1e-10)
+
+
+def test_slopes_and_gradients_are_derivatives():
+    x, h = np.array([-3.0, -0.2, 1.0, 6.0]), 1e-5
+    for df in (2.0, 50.0, np.inf):
+        rise = (log_student(x + h, df, 0.3, 1.7) - log_student(x - h, df, 0.3, 1.7)) / (2.0 * h)
+        assert_allclose(student_slope(x, df, 0.3, 1.7), rise, atol=1e-8)
+    rise = (log_nig(x + h, 2.0, 1.0, 1.5, 0.1) - log_nig(x - h, 2.0, 1.0, 1.5, 0.1)) / (2.0 * h)
+    assert_allclose(nig_slope(x, 2.0, 1.0, 1.5, 0.1), rise, atol=1e-8)
+    for p, e in ((0.3, 0.5), (-1.0, 0.4), (0.0, 0.03), (0.01, 3.0)):
+        value, gradient = standard_nig(x, p, e)
+        assert_allclose(value, log_nig(x, *natural(0.0, 1.0, p, e)), atol=1e-11)
+        for row, (dx, dp, de) in enumerate(np.eye(3) * h):
+            up, down = standard_nig(x + dx, p + dp, e + de)[0], standard_nig(x - dx, p - dp, e - de)[0]
+            assert_allclose(gradient[row], (up - down) / (2.0 * h), atol=1e-6)
+
+
+@pytest.mark.parametrize(("p", "e"), [(0.3, 0.5), (-0.5, 0.2), (0.0, 1.0)])
+def test_standard_nig_has_mean_0_and_variance_1(p, e):
+    for k, moment in enumerate((1.0, 0.0, 1.0)):
+
+        def integrand(t, k=k):
+            return t**k * np.exp(standard_nig(np.array([t]), p, e)[0][0])
+
+        assert_allclose(quad(integrand, -60.0, 60.0, limit=400)[0], moment, atol=1e-6)
+
+
+# --- Bayes ------------------------------------------------------------------------------------------------
+
+
+def five_and_twenty():
+    """Five targets and twenty non-targets with pooled variance 1 and means two standard deviations apart."""
+    rng = np.random.default_rng(0)
+    e, d = rng.normal(size=5), rng.normal(size=20)
+    e, d = e - e.mean(), d - d.mean()
+    size = np.sqrt(((e**2).sum() + (d**2).sum()) / 23.0)
+    return e / size, d / size
+
+
+def test_bayes_is_the_numerically_marginalised_predictive():
+    target, nontarget = np.array([1.2, 2.5, 0.7]), np.array([-1.0, 0.3, -0.4, 0.2])
+    fitted = fit_bayes(Scores(target, nontarget))
+
+    def log_evidence(t, n):
+        """log of the integral over both means (closed form) and the precision (quadrature)."""
+
+        def integrand(log_lam):
+            lam = np.exp(log_lam)  # prior 1/lam times the Jacobian lam: flat in log lam
+            total = 0.0
+            for values in (t, n):
+                squares = ((values - values.mean()) ** 2).sum()
+                total += 0.5 * (len(values) - 1) * np.log(lam) - 0.5 * lam * squares
+                total -= 0.5 * np.log(len(values)) + 0.5 * (len(values) - 1) * np.log(2.0 * np.pi)
+            return np.exp(total)
+
+        return np.log(quad(integrand, -12.0, 12.0, epsabs=0.0, epsrel=1e-12, limit=200)[0])
+
+    for s in (-3.0, 0.4, 1.0, 5.0):
+        ratio = log_evidence(np.append(target, s), nontarget) - log_evidence(target, np.append(nontarget, s))
+        assert_allclose(fitted(s), ratio, atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_bayes_with_a_prior_is_the_ratio_of_marginal_likelihoods(shared):
+    prior = (NormalGamma(1.0, 2.0, 3.0, 2.0), NormalGamma(-1.0, 0.5, 3.0, 2.0))
+    target, nontarget = np.array([1.2, 2.5, 0.7]), np.array([-1.0])
+    fitted = fit_bayes(Scores(target, nontarget), shared_variance=shared, prior=prior)
+
+    def given(lam, values, belief):
+        """log p(values | precision), the mean integrated out: a multivariate normal."""
+        cover = (np.eye(len(values)) + 1.0 / belief.kappa) / lam
+        return stats.multivariate_normal(np.full(len(values), belief.mean), cover).logpdf(values)
+
+    def evidence(parts):
+        def integrand(lam):
+            likelihood = sum(given(lam, values, belief) for values, belief in parts)
+            return np.exp(likelihood + stats.gamma(3.0, scale=0.5).logpdf(lam))
+
+        return np.log(quad(integrand, 1e-9, 40.0, epsrel=1e-10, limit=200)[0])
+
+    for s in (-2.0, 0.5, 3.0):
+        if shared:
+            as_target = evidence([(np.append(target, s), prior[0]), (nontarget, prior[1])])
+            as_other = evidence([(target, prior[0]), (np.append(nontarget, s), prior[1])])
+            ratio = as_target - as_other
+        else:
+            ratio = evidence([(np.append(target, s), prior[0])]) - evidence([(target, prior[0])])
+            ratio -= evidence([(np.append(nontarget, s), prior[1])]) - evidence([(nontarget, prior[1])])
+        assert_allclose(fitted(s), ratio, atol=1e-7)
+
+
+@pytest.mark.parametrize("distance", [2.0, 3.0])
+def test_bayes_turns_back_to_its_limit(distance):
+    e, d = five_and_twenty()
+    fitted = fit_bayes(Scores(e + distance, d))
+    limit = 23.0 * 0.5 * np.log((1.0 + 1.0 / 5.0) / (1.0 + 1.0 / 20.0))
+    assert_allclose(limit, 1.5356, atol=1e-4)
+    assert_allclose(fitted(np.array([-np.inf, np.inf, 1e9, -1e9])), limit, atol=1e-6)
+    peak = minimize_scalar(lambda s: -fitted(s), bounds=(0.0, 30.0), method="bounded")
+    assert -peak.fun > limit + 0.5
+    assert_allclose(fitted.details["monotone_high"], peak.x, rtol=1e-4)
+    held = fit_bayes(Scores(e + distance, d), monotone=True)
+    assert_allclose(held([peak.x, 50.0, np.inf]), -peak.fun, atol=1e-8)
+
+
+def test_bayes_peak_of_the_digest():
+    # the distance of the means at which the LLR peaks at 4.15; the limit does not depend on it
+    e, d = five_and_twenty()
+    peaks = []
+    for distance in np.linspace(1.0, 4.0, 31):
+        fitted = fit_bayes(Scores(e + distance, d), monotone=True)
+        peaks.append(fitted(np.inf))
+    assert np.all(np.diff(peaks) > 0.0)
+    assert peaks[0] < 4.15 < peaks[-1]
+
+
+def test_bayes_of_many_trials_is_cmlg():
+    scores = drawn(GaussianLLR.from_eer(0.1), 200_000, 600_000, 21)
+    x = np.linspace(-6.0, 6.0, 25)
+    assert_allclose(fit_bayes(scores)(x), fit_cmlg(scores, alpha=0.25)(x), atol=2e-4)
+    quadratic = fit_gaussian(scores, monotone=False)
+    assert_allclose(fit_bayes(scores, shared_variance=False)(x), quadratic(x), atol=2e-3)
+
+
+def test_bayes_shrinks_when_trials_are_few():
+    e, d = five_and_twenty()
+    few = Scores(e + 3.0, d)
+    many = Scores(np.tile(e, 50) + 3.0, np.tile(d, 50))
+    assert abs(fit_bayes(few)(3.0)) < abs(fit_bayes(many)(3.0))
+
+
+# --- bi-Gaussianized --------------------------------------------------------------------------------------
+
+
+def test_bigaussian_leaves_calibrated_gaussian_llrs_alone():
+    scores = drawn(GaussianLLR.from_eer(0.05), 22_000, 22_000, 22)
+    x = central(scores, 0.99)
+    # at the 1 % quantile of a class: its standard error, and that of sigma by way of the EER's
+    of_quantile = np.sqrt(0.01 * 0.99 / 22_000) / (stats.norm.pdf(2.33) / 3.29)
+    of_sigma = (3.29 + 2.33) * 2.0 / stats.norm.pdf(1.645) * np.sqrt(0.05 * 0.95 * (2.0 / 22_000) / 4.0)
+    for sigma_from in ("cllr", "eer", "min_cllr"):
+        fitted = fit_bigaussian(scores, sigma_from=sigma_from)
+        assert_allclose(fitted(x), x, atol=4.0 * np.hypot(of_quantile, of_sigma))
+        assert fitted.details["discretisation_error"] < 0.15
+        assert fitted.details["thinning_error"] < 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bigaussian_identity_of_the_digest(seed):
+    # 0.11 holds for 12 of 12 seeds at this EER and class size; at 2 % EER half of them are above it
+    scores = drawn(GaussianLLR.from_eer(0.1), 44_000, 44_000, seed)
+    x = central(scores, 0.9)
+    assert np.abs(fit_bigaussian(scores)(x) - x).max() <= 0.11
+
+
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_bigaussian_is_the_algorithm_step_by_step(decimals):
+    rng = np.random.default_rng(23)
+    target, nontarget = rng.normal(1.5, 1.2, 150).round(decimals), rng.normal(-1.0, 1.0, 400).round(decimals)
+    fitted = fit_bigaussian(Scores(target, nontarget))
+    # sigma from the Cllr of regularised logistic regression, minimised by SciPy
+    rate = 0.01 / len(target)
+
+    def loss(x):
+        z_e, z_d = x[0] * target + x[1], x[0] * nontarget + x[1]
+        plain = 0.5 * np.logaddexp(0, -z_e).mean() + 0.5 * np.logaddexp(0, z_d).mean()
+        both = [0.5 * (np.logaddexp(0, -z) + np.logaddexp(0, z)).mean() for z in (z_e, z_d)]
+        return plain + rate * 0.5 * sum(both)
+
+    a, b = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-15}).x
+    cllr = (
+        0.5
+        * (np.logaddexp(0, -a * target - b).mean() + np.logaddexp(0, a * nontarget + b).mean())
+        / np.log(2)
+    )
+    sigma = fitted.details["sigma"]
+    assert_allclose(cllr_from_sigma(sigma), cllr, atol=1e-9)
+    for s in np.append(target[:20], nontarget[:20]):
+        cdf = 0.5 * (target <= s).sum() / 151.0 + 0.5 * (nontarget <= s).sum() / 401.0
+        x = fitted(s)
+        pair = stats.norm.cdf(x, -(sigma**2) / 2, sigma) + stats.norm.cdf(x, sigma**2 / 2, sigma)
+        assert_allclose(0.5 * pair, cdf, atol=1e-12)
+    assert_allclose(fitted(-99.0), fitted(min(nontarget.min(), target.min())))
+
+
+def test_bigaussian_on_cells_stays_within_its_stated_error():
+    rng = np.random.default_rng(24)
+    target, nontarget = rng.normal(1.5, 1.2, 60_000), rng.normal(-1.0, 1.0, 90_000)
+    fitted = fit_bigaussian(Scores(target, nontarget))
+    sigma = fitted.details["sigma"]
+    s = np.append(target[:500], np.sort(nontarget)[[0, 5, 500, -50, -1]])
+    cdf = 0.5 * np.searchsorted(np.sort(target), s, "right") / 60_001.0
+    cdf += 0.5 * np.searchsorted(np.sort(nontarget), s, "right") / 90_001.0
+    grid = np.linspace(-60.0, 60.0, 2_000_001)
+    pair = 0.5 * stats.norm.cdf(grid, -(sigma**2) / 2, sigma) + 0.5 * stats.norm.cdf(
+        grid, sigma**2 / 2, sigma
+    )
+    allowed = fitted.details["discretisation_error"] + fitted.details["thinning_error"] + 1e-3
+    assert_array_less(np.abs(fitted(s) - np.interp(cdf, pair, grid)), allowed)
+    assert allowed < 0.1
+
+
+# --- kernels ----------------------------------------------------------------------------------------------
+
+
+def test_kde_is_the_sum_of_kernels():
+    rng = np.random.default_rng(25)
+    target, nontarget = rng.normal(1.0, 1.0, 400), rng.gamma(3.0, 0.5, 600) - 2.0
+    fitted = fit_kde(Scores(target, nontarget), bandwidth=0.25, monotone=False)
+    assert (fitted.details["bandwidth_target"], fitted.details["bandwidth_nontarget"]) == (0.25, 0.25)
+    x = np.linspace(fitted.details["low"], fitted.details["high"], 101)
+    x = x[(x > -1.2) & (x < 1.2)]
+    logs = [np.log(stats.norm(values[:, None], 0.25).pdf(x).mean(axis=0)) for values in (target, nontarget)]
+    assert_allclose(fitted(x), logs[0] - logs[1], atol=2e-4)
+
+
+def test_silverman_bandwidth_and_the_range():
+    rng = np.random.default_rng(26)
+    target, nontarget = rng.normal(1.0, 1.0, 1000), rng.normal(-1.0, 2.0, 3000)
+    fitted = fit_kde(Scores(target, nontarget))
+    for values, name in ((target, "target"), (nontarget, "nontarget")):
+        iqr = np.subtract(*np.quantile(values, [0.75, 0.25])) / 1.349
+        rule = 0.9 * min(values.std(), iqr) * len(values) ** -0.2
+        assert_allclose(fitted.details[f"bandwidth_{name}"], rule, rtol=1e-3)
+    h = fitted.details["bandwidth_target"]
+    below = stats.norm.cdf(fitted.details["low"], target, h).mean()
+    assert_allclose(below, 1.0 / 1001.0, rtol=0.02)
+    assert fitted(-99.0) == fitted(fitted.details["low"])
+    assert np.all(np.diff(fitted.llr_at) >= 0.0)
+    raw = fit_kde(Scores(target, nontarget), monotone=False)
+    assert_allclose(
+        np.abs(raw(fitted.score) - fitted.llr_at).max(), fitted.details["isotonic_change"], atol=0.01
+    )
+    assert len(raw.score) <= 4096
+    assert raw.details["thinning_error"] < 1e-4
+
+
+# --- quadratic --------------------------------------------------------------------------------------------
+
+
+def test_the_quadratic_turns_at_its_vertex():
+    scores = Scores([1.0, 5.0, 3.0], [-1.0, 1.0, 0.0])
+    raw, held = fit_gaussian(scores, monotone=False), fit_gaussian(scores)
+    sd_e, sd_d = np.std(scores.target), np.std(scores.nontarget)
+    x = np.linspace(-8.0, 8.0, 33)
+    truth = stats.norm(3.0, sd_e).logpdf(x) - stats.norm(0.0, sd_d).logpdf(x)
+    assert_allclose(raw(x), truth, atol=1e-12)
+    # variances 4 to 1: d/ds = 0 where (s - 3)/4 = s
+    assert_allclose(raw.vertex, -1.0, atol=1e-12)
+    assert_allclose(held(x), np.where(x < -1.0, raw(-1.0), truth), atol=1e-12)
+    assert_allclose(held.details["share_nontarget_outside"], stats.norm(0.0, sd_d).cdf(-1.0))
+    assert held(np.inf) == np.inf
+    assert held(-np.inf) == held(-1.0)
+
+
+def test_equal_variances_give_a_straight_line():
+    scores = Scores([2.0, 4.0], [0.0, 2.0])
+    fitted, line = fit_gaussian(scores), fit_cmlg(scores)
+    x = np.array([-np.inf, -1e6, 0.0, 3.0, 1e6, np.inf])
+    assert_allclose(fitted(x), line(x), rtol=1e-13)
+    assert_allclose(fitted.inverse(line(x)), x, rtol=1e-13, atol=1e-12)
+
+
+# --- unsupervised -----------------------------------------------------------------------------------------
+
+
+def em(pooled, prior, labelled=None, rounds=20_000):
+    """Plain EM on all scores, labels clamped where known (1 and 0; -1 is unknown)."""
+    known = np.full(len(pooled), -1) if labelled is None else labelled
+    m0, m1, v = np.quantile(pooled, 0.3), np.quantile(pooled, 0.97), pooled.var()
+    p = 0.1 if prior is None else prior
+    for _ in range(rounds):
+        z = (m1 - m0) / v * (pooled - 0.5 * (m1 + m0)) + np.log(p / (1.0 - p))
+        share = np.where(known < 0, 1.0 / (1.0 + np.exp(-z)), known)
+        new = (share @ pooled / share.sum(), (1.0 - share) @ pooled / (1.0 - share).sum())
+        v = (share @ (pooled - new[0]) ** 2 + (1.0 - share) @ (pooled - new[1]) ** 2) / len(pooled)
+        done = abs(new[0] - m1) + abs(new[1] - m0) < 1e-13
+        m1, m0 = new
+        p = share.mean() if prior is None else prior
+        if done:
+            break
+    return m0, m1, v, p
+
+
+@pytest.mark.parametrize("prior", [None, 0.2])
+def test_unsupervised_is_where_em_ends(prior):
+    rng = np.random.default_rng(27)
+    target, nontarget = rng.normal(4.0, 1.0, 300), rng.normal(0.0, 1.0, 1200)
+    m0, m1, v, p = em(np.append(target, nontarget), prior)
+    d = fit_unsupervised(Scores(target, nontarget), prior=prior).details
+    found = [d["mean_nontarget"], d["mean_target"], d["variance"], d["prior"]]
+    assert_allclose(found, [m0, m1, v, p], rtol=1e-6)
+
+
+@pytest.mark.parametrize("prior", [None, 0.2])
+def test_semi_supervised_is_where_clamped_em_ends(prior):
+    rng = np.random.default_rng(28)
+    target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.0, 1200)
+    known = (np.arange(300) < 50, np.arange(1200) < 100)
+    labels = np.where(np.append(*known), np.repeat([1, 0], [300, 1200]), -1)
+    m0, m1, v, p = em(np.append(target, nontarget), prior, labels)
+    fitted = fit_unsupervised(Scores(target, nontarget, {"known": known}), prior=prior, supervised="known")
+    d = fitted.details
+    found = [d["mean_nontarget"], d["mean_target"], d["variance"], d["prior"]]
+    assert_allclose(found, [m0, m1, v, p], rtol=1e-6)
+    assert_allclose(fitted.a, (m1 - m0) / v, rtol=1e-6)
+
+
+def test_all_labels_used_is_pooled_cmlg():
+    rng = np.random.default_rng(29)
+    target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.3, 1200)
+    scores = Scores(target, nontarget, {"known": (np.ones(300, bool), np.ones(1200, bool))})
+    fitted, line = fit_unsupervised(scores, supervised="known"), fit_cmlg(scores, alpha=0.2)
+    assert_allclose([fitted.a, fitted.b], [line.a, line.b], rtol=1e-8)
+    assert_allclose(fitted.details["prior"], 0.2, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("eer", "prior", "a_sd", "b_sd"), [(0.02, 0.5, 0.009, 0.02), (0.02, 0.01, 0.011, 0.1)]
+)
+def test_unsupervised_spread_of_the_digest(eer, prior, a_sd, b_sd):
+    pair, n = GaussianLLR.from_eer(eer), 50_000
+    fits = []
+    for seed in range(6):
+        scores = drawn(pair, int(n * prior), n - int(n * prior), 100 + seed)
+        fits.append(fit_unsupervised(scores, prior=prior))
+    a, b = np.array([[fit.a, fit.b] for fit in fits]).T
+    assert_allclose(a.mean(), 1.0, atol=4.0 * a_sd / np.sqrt(6.0))
+    assert_allclose(b.mean(), 0.0, atol=4.0 * b_sd / np.sqrt(6.0))
+    # six draws: the sample standard deviation is within a factor 3 of its own
+    assert_array_less([a.std(), b.std()], [3.0 * a_sd, 3.0 * b_sd])
+
+
+def test_labels_are_not_looked_at():
+    rng = np.random.default_rng(30)
+    pooled = np.append(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
+    one, other = Scores(pooled[500:], pooled[:500]), Scores(pooled[:10], pooled[10:])
+    fits = [fit_unsupervised(scores) for scores in (one, other)]
+    assert_allclose([fits[0].a, fits[0].b], [fits[1].a, fits[1].b], rtol=1e-9)
+
+
+def test_one_gaussian_has_no_two():
+    half = stats.laplace.ppf((np.arange(500) + 0.5) / 500)
+    with pytest.warns(ShapeWarning, match="one Gaussian"):
+        fitted = fit_unsupervised(Scores(half[::2], half[1::2]), prior=0.5)
+    assert (fitted.a, fitted.b) == (0.0, 0.0)
+    assert fitted(3.0) == 0.0
+
+
+def test_two_values_have_no_slope():
+    with pytest.raises(ConstantScoreError):
+        fit_unsupervised(Scores([1.0] * 5, [0.0] * 5))

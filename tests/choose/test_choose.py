@@ -1,0 +1,183 @@
+"""Folds, cross-validation, comparison and diagnosis."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.choose.folds import make_folds, training_part
+from llrkit.choose.methods import METHODS, method_names
+from llrkit.core.summary import split_by
+from llrkit.scores import Scores
+
+
+class Kept:
+    """Everything a source holds, for looking at."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    @classmethod
+    def of(cls, chunk):
+        return cls([chunk])
+
+    def __add__(self, other):
+        return Kept(self.parts + other.parts)
+
+
+def speaker_trials(speakers=12, seed=0):
+    """All pairs of two recordings of each speaker."""
+    rng = np.random.default_rng(seed)
+    names = np.repeat([f"spk{i:02}" for i in range(speakers)], 2)
+    i, j = np.triu_indices(len(names), 1)
+    same = names[i] == names[j]
+    return lk.Trials(
+        {"score": rng.normal(np.where(same, 3.0, -1.0), 2.0), "label": same, "one": names[i], "two": names[j]}
+    )
+
+
+def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
+    trials = speaker_trials()
+    folds = make_folds(trials, ("one", "two"), 4)
+    assert len(folds.pairs) == 10
+    wide = trials.with_columns("one", "two").scores()
+    codes = np.concatenate(folds.of(wide))
+    names = [
+        np.array(wide.categories[name], dtype=object)[np.concatenate(wide.columns[name])]
+        for name in ("one", "two")
+    ]
+    for f, g in folds.pairs:
+        used_for = codes == f * 4 + g
+        speakers = {*names[0][used_for], *names[1][used_for]}
+        seen = training_part(trials, folds, (f, g)).with_columns("one", "two").reduce(Kept.of)
+        trained = {
+            wide.categories[name][code]
+            for chunk in seen.parts
+            for name in ("one", "two")
+            for side in chunk.columns[name]
+            for code in side
+        }
+        assert speakers
+        assert trained
+        assert not speakers & trained
+
+
+def test_every_trial_is_calibrated_by_the_map_that_has_not_seen_it():
+    trials = speaker_trials()
+    crossed = lk.cross_calibrate(trials, "cmlg", groups=("one", "two"), folds=3)
+    chunks = crossed.source.reduce(Kept.of).parts
+    raw = trials.with_columns("one", "two").scores()
+    codes = crossed.folds.of(raw)
+    for side, scores in enumerate((raw.target, raw.nontarget)):
+        llrs = np.concatenate([(chunk.target, chunk.nontarget)[side] for chunk in chunks])
+        for (f, g), fitted in crossed.maps.items():
+            rows = codes[side] == f * 3 + g
+            assert_allclose(llrs[rows], fitted(scores[rows]), rtol=1e-12)
+
+
+def test_folds_of_single_trials_do_not_depend_on_order_or_chunks():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=10_000)
+    folds = make_folds(lk.Scores(values, [0.0]), None, 5)
+    whole = folds.of(Scores.part(values, values[:0]))[0]
+    order = rng.permutation(10_000)
+    assert_array_equal(folds.of(Scores.part(values[order], values[:0]))[0], whole[order])
+    counts = np.bincount(whole % 5)
+    assert counts.min() > 1_850
+
+
+def test_one_column_of_groups():
+    trials = speaker_trials()
+    folds = make_folds(trials, "one", 3)
+    assert folds.pairs == [(0, 0), (1, 1), (2, 2)]
+    wide = trials.with_columns("one").scores()
+    for part in split_by(wide, "one").values():
+        assert len(set(np.concatenate(folds.of(part)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"folds": 1}, "at least 2"),
+        ({"groups": ("one", "two", "label")}, "one or two"),
+        ({"groups": "one", "folds": 50}, "too few"),
+        ({"groups": "nothing"}, "no column"),
+        ({"methods": "cmlg,magic"}, "unknown calibration method 'magic'"),
+    ],
+)
+def test_bad_options(options, said):
+    with pytest.raises(lk.LlrkitError, match=said):
+        lk.fit_best(speaker_trials(), **options)
+
+
+def test_fit_best_takes_the_lowest_cross_validated_cllr_and_fits_it_on_everything():
+    rng = np.random.default_rng(8)
+    # skewed classes of different spread: CMLG is the wrong choice
+    target, nontarget = (
+        3 + rng.gamma(2.0, 2.0, 4_000),
+        -rng.gamma(1.0, 1.0, 8_000) + rng.normal(2, 0.5, 8_000),
+    )
+    scores = lk.Scores(target, nontarget)
+    best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"])
+    table = best.details["cross_validation"]
+    assert [row["cllr"] for row in table] == sorted(row["cllr"] for row in table)
+    assert {row["method"] for row in table} == {"cmlg", "logistic", "kde"}
+    name = table[0]["method"]
+    assert name != "cmlg"
+    crossed = lk.cross_calibrate(scores, name)
+    assert_allclose(table[0]["cllr"], lk.cllr(crossed.source), rtol=1e-12)
+    x = np.linspace(-2, 8, 9)
+    assert_allclose(best(x), METHODS[name](scores)(x), rtol=1e-12)
+
+
+def test_fit_best_lists_what_failed_and_says_when_everything_did():
+    separable = lk.Scores([5.0, 6.0, 7.0, 8.0], [0.0, 1.0, 2.0, 3.0])
+    best = lk.fit_best(separable, methods="cmlg,logistic", folds=2)
+    assert best.method == "cmlg"
+    assert "infinite" in best.details["cross_validation"][1]["reason"]
+    with pytest.raises(lk.InputError, match="logistic"):
+        lk.fit_best(separable, methods="logistic", folds=2)
+
+
+def test_compare_has_the_raw_scores_first_and_equals_the_parts():
+    rng = np.random.default_rng(1)
+    train = lk.Scores(rng.normal(5, 2, 300), rng.normal(0, 2, 900))
+    test = lk.Scores(rng.normal(5, 2, 300), rng.normal(0, 2, 900))
+    found = lk.compare(train, test, "cmlg, logistic", points=["sre08"])
+    assert list(found.evaluations) == ["raw", "cmlg", "logistic"]
+    assert found.evaluations["raw"].cllr == lk.cllr(test)
+    assert_allclose(found.evaluations["logistic"].cllr, lk.cllr(lk.fit_logistic(train).on(test)), rtol=1e-14)
+    rows = found.to_dict()["rows"]
+    assert set(rows[0]) >= {"method", "cllr", "min_cllr", "cllr_cal", "points"}
+    assert found.best in ("cmlg", "logistic")
+    lines = repr(found).splitlines()
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_names_of_methods_are_forgiving_about_spelling():
+    assert method_names("CMLG, student_t,tied-nig") == ["cmlg", "student-t", "tied-nig"]
+
+
+@pytest.mark.parametrize("name", ["evalita09_ru", "voxceleb1_o.ivector_plda"])
+def test_diagnose_advises_against_cmlg_where_the_paper_would(reference_set, name):
+    found = lk.diagnose(reference_set(name))
+    assert not found.advised("cmlg")
+    assert found.problems
+    assert "avoid cmlg" in repr(found)
+    assert found.to_dict()["advice"][0]["method"] == "cmlg"
+
+
+def test_diagnose_finds_nothing_wrong_with_gaussian_scores():
+    model = lk.theory.GaussianLLR.from_eer(0.08)
+    found = lk.diagnose(lk.Scores(*(10 * x - 3 for x in model.rvs(20_000, 50_000, np.random.default_rng(5)))))
+    assert found.problems == ()
+    assert found.advised("cmlg")
+    assert_allclose(found.cllr_from_eer, model.cllr, atol=0.01)
+    assert_allclose(found.evaluation.det_slope.slope, -1.0, atol=0.05)
+
+
+def test_diagnose_of_separable_and_of_few_scores():
+    found = lk.diagnose(lk.Scores([5.0, 6.0], [0.0, 1.0]))
+    assert not found.advised("logistic")
+    assert found.advised("bayes")
+    assert found.cllr_from_eer == 0.0

@@ -1,0 +1,228 @@
+"""calibrate, apply, compare, fuse and diagnose, as a person uses them."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.errors import LlrkitError
+
+
+def run(*arguments):
+    """The command in this process: exit code as the program gives it, standard output, standard error."""
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    if isinstance(result.exception, LlrkitError):
+        return 2, result.stdout, f"llrkit: error: {result.exception}"
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def table(seed, n=900):
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 3 == 0
+    return pl.DataFrame(
+        {
+            "enroll": [f"m{i // 30}" for i in range(n)],
+            "test": [f"t{i}" for i in range(n)],
+            "score": rng.normal(np.where(label, 4.0, -3.0), 3.0),
+            "label": np.where(label, "target", "nontarget"),
+            "room": np.where(np.arange(n) % 2 == 0, "quiet", "noisy"),
+        }
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    made = {}
+    for i, name in enumerate(("dev", "eval", "other")):
+        made[name] = tmp_path / f"{name}.csv"
+        table(i).write_csv(made[name])
+    return tmp_path, made
+
+
+def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
+    folder, made = files
+    code, out, _ = run("calibrate", made["dev"], "--method", "cmlg", "-o", folder / "cal.json")
+    assert code == 0
+    assert "Saved in" in out
+    for ending in ("parquet", "csv", "tsv"):
+        code, out, _ = run("apply", folder / "cal.json", made["eval"], "-o", folder / f"llrs.{ending}")
+        assert (code, "900 LLRs" in out) == (0, True)
+        found = lk.read_trials(folder / f"llrs.{ending}")
+        expected = lk.fit_cmlg(lk.read_trials(made["dev"]))(lk.read_trials(made["eval"]))
+        assert_array_equal(found.score_array, expected)
+        assert_array_equal(found.table["raw_score"].cast(pl.Float64), table(1)["score"])
+        assert found.table["enroll"].to_list() == table(1)["enroll"].to_list()
+    kept = json.loads((folder / "cal.json").read_text())
+    assert kept["provenance"]["training_file"] == "dev.csv"
+    assert len(kept["provenance"]["training_sha256"]) == 64
+    assert kept["provenance"]["training_cllr"] < kept["provenance"]["training_cllr_before"]
+
+
+def test_options_of_a_method_and_conditions(files):
+    folder, made = files
+    run("calibrate", made["dev"], "--method", "logistic", "--option", "prior=0.01", "-o", folder / "c.json")
+    assert lk.load_map(folder / "c.json").options["prior"] == 0.01
+    code, _, _ = run("calibrate", made["dev"], "--method", "cmlg", "--by", "room", "-o", folder / "by.json")
+    assert code == 0
+    run("apply", folder / "by.json", made["eval"], "-o", folder / "by.csv")
+    quiet = lk.read_trials(made["dev"]).by("room")["quiet"]
+    found = lk.read_trials(folder / "by.csv").by("room")["quiet"]
+    raw = lk.read_trials(made["eval"]).by("room")["quiet"]
+    assert_allclose(found.score_array, lk.fit_cmlg(quiet)(raw), rtol=1e-12)
+
+
+def test_best_shows_its_table(files):
+    folder, made = files
+    arguments = ("--method", "best", "--option", "methods=cmlg,logistic", "--option", "folds=3")
+    code, out, _ = run("calibrate", made["dev"], *arguments, "--groups", "enroll", "-o", folder / "c.json")
+    assert code == 0
+    assert "logistic" in out
+    assert lk.load_map(folder / "c.json").details["groups"] == ["enroll"]
+
+
+def test_fuse_joins_files_on_ids_whatever_their_order(files):
+    folder, made = files
+    table(2).with_columns(label=table(0)["label"]).sample(fraction=1.0, shuffle=True, seed=1).write_csv(
+        made["other"]
+    )
+    code, out, _ = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    assert code == 0
+    assert "dev" in out
+    fitted = lk.load_map(folder / "f.json")
+    assert fitted.systems == ["dev", "other"]
+    both = np.column_stack([table(0)["score"], table(2)["score"]])
+    label = table(0)["label"] == "target"
+    expected = lk.fit_fusion(lk.Scores.from_labels(both, label.to_numpy()))
+    assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
+    code, _, _ = run("apply", folder / "f.json", made["dev"], made["other"], "-o", folder / "llrs.csv")
+    assert code == 0
+    found = lk.read_trials(folder / "llrs.csv")
+    assert_allclose(found.score_array, expected(both), rtol=1e-9)
+    code, _, err = run("apply", folder / "f.json", made["other"], made["dev"], "-o", folder / "x.csv")
+    assert (code, "another order" in err) == (2, True)
+    code, _, err = run(
+        "apply", folder / "f.json", made["dev"], made["eval"], made["other"], "-o", folder / "x.csv"
+    )
+    assert (code, "2 systems" in err) == (2, True)
+    assert not (folder / "x.csv").exists()
+
+
+def test_fuse_one_table_with_quality_and_missing_scores(files):
+    folder, _ = files
+    wide = (
+        table(0)
+        .rename({"score": "a"})
+        .with_columns(b=table(2)["score"] + 0.5, seconds=np.linspace(3, 60, 900))
+    )
+    wide.write_parquet(folder / "wide.parquet")
+    code, _, _ = run(
+        "fuse",
+        folder / "wide.parquet",
+        "--score-columns",
+        "a,b",
+        "--quality",
+        "seconds",
+        "-o",
+        folder / "q.json",
+    )
+    assert code == 0
+    assert run("apply", folder / "q.json", folder / "wide.parquet", "-o", folder / "q.parquet")[0] == 0
+    gaps = wide.with_columns(b=pl.when(pl.int_range(900) % 7 == 0).then(None).otherwise(pl.col("b")))
+    gaps.write_parquet(folder / "gaps.parquet")
+    code, _, err = run("fuse", folder / "gaps.parquet", "--score-columns", "a,b", "-o", folder / "g.json")
+    assert (code, "missing" in err) == (2, True)
+    options = ("--score-columns", "a,b", "--missing", "subset", "-o", folder / "g.json")
+    assert run("fuse", folder / "gaps.parquet", *options)[0] == 0
+    assert run("apply", folder / "g.json", folder / "gaps.parquet", "-o", folder / "g.csv")[0] == 0
+    assert np.isfinite(lk.read_trials(folder / "g.csv").score_array).all()
+
+
+def test_fuse_names_what_does_not_fit_together(files):
+    folder, made = files
+    table(2).head(800).with_columns(label=table(0)["label"].head(800)).write_csv(made["other"])
+    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    assert code == 2
+    assert "no score for 100 trials" in err
+    assert "t800" in err
+    code, _, _ = run("fuse", made["dev"], made["other"], "--missing", "drop", "-o", folder / "f.json")
+    assert code == 0
+    pl.concat([table(2), table(2).head(1)]).write_csv(made["other"])
+    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    assert (code, "more than once" in err) == (2, True)
+    swapped = pl.when(pl.col("label") == "target").then(pl.lit("nontarget")).otherwise(pl.lit("target"))
+    table(2).with_columns(label=swapped).write_csv(made["other"])
+    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    assert (code, "another label" in err) == (2, True)
+
+
+def test_compare_prints_the_table_and_json(files):
+    _, made = files
+    code, out, err = run(
+        "compare", made["dev"], made["eval"], "--methods", "cmlg,logistic,pav", "--json", "-"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert found["schema"] == "llrkit.compare/1"
+    assert [row["method"] for row in found["rows"]] == ["raw", "cmlg", "logistic", "pav"]
+    assert "Best is" in err
+
+
+def test_diagnose_prints_words_and_json(files):
+    _, made = files
+    code, out, _ = run("diagnose", made["dev"])
+    assert code == 0
+    assert "cmlg" in out
+    found = json.loads(run("diagnose", made["dev"], "--json", "-")[1])
+    assert found["schema"] == "llrkit.diagnose/1"
+
+
+def test_warnings_are_one_line_on_standard_error(tmp_path):
+    rng = np.random.default_rng(0)
+    label = np.arange(4000) % 2 == 0
+    scores = np.where(label, 3 + rng.gamma(1.0, 2.0, 4000), rng.normal(0, 1, 4000))
+    pl.DataFrame({"score": scores, "label": label}).write_csv(tmp_path / "s.csv")
+    code, _, err = run("calibrate", tmp_path / "s.csv", "--method", "cmlg", "-o", tmp_path / "c.json")
+    assert code == 0
+    assert err.startswith("llrkit: warning: CMLG assumes")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["calibrate", "DEV", "--method", "magic", "-o", "OUT"], "unknown calibration method"),
+        (["calibrate", "DEV", "--method", "cmlg", "--option", "alpha", "-o", "OUT"], "NAME=VALUE"),
+        (["calibrate", "DEV", "--method", "cmlg", "--option", "beta=1", "-o", "OUT"], "beta"),
+        (["calibrate", "DEV", "--method", "cmlg", "--option", "alpha=7", "-o", "OUT"], "between 0 and 1"),
+        (["calibrate", "DEV", "--method", "best", "--by", "room", "-o", "OUT"], "do not go together"),
+        (["apply", "DEV", "DEV", "-o", "OUT.csv"], "not JSON"),
+        (["apply", "CAL", "DEV", "-o", "OUT.xyz"], "ending"),
+        (["apply", "CAL", "DEV", "--score-column", "x", "-o", "OUT.csv"], "no column 'x'"),
+        (["apply", "CAL", "BAD", "-o", "OUT.csv"], "row 1"),
+        (["apply", "CAL", "EMPTY", "-o", "OUT.csv"], "row 1"),
+        (["fuse", "DEV", "-o", "OUT"], "--score-columns"),
+        (["fuse", "DEV", "DEV2", "--ids", "nobody", "-o", "OUT"], "nobody"),
+    ],
+)
+def test_wrong_use_is_one_clear_line_and_leaves_nothing(files, arguments, said):
+    folder, made = files
+    lk.fit_cmlg(lk.read_trials(made["dev"])).save(folder / "cal.json")
+    (folder / "bad.csv").write_text("score\n1.0\nabc\n")
+    (folder / "empty.csv").write_text("score,x\n1.0,1\n,2\n")
+    places = {
+        "DEV": made["dev"], "DEV2": made["other"], "CAL": folder / "cal.json", "BAD": folder / "bad.csv",
+        "EMPTY": folder / "empty.csv", "OUT": folder / "out.json", "OUT.csv": folder / "out.csv",
+        "OUT.xyz": folder / "out.xyz",
+    }  # fmt: skip
+    before = sorted(path.name for path in folder.iterdir())
+    code, _, err = run(*(places.get(argument, argument) for argument in arguments))
+    assert code == 2
+    assert said in err
+    assert sorted(path.name for path in folder.iterdir()) == before
