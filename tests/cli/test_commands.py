@@ -61,6 +61,31 @@ def test_evaluate_json_alone_on_standard_output_equals_the_library(score_file):
     assert set(found["points"][0]) >= {"name", "p_target", "c_miss", "c_fa", "min_dcf", "act_dcf"}
 
 
+def test_labels_from_a_key_in_another_file_and_another_order(tmp_path):
+    (tmp_path / "s.csv").write_text("model,test,score\na,1,2.5\na,2,-1\nb,1,0.5\n")
+    (tmp_path / "k.tsv").write_text("test\tmodel\tlabel\n1\tb\tnontarget\n2\ta\tnontarget\n1\ta\ttarget\n")
+    found = json.loads(run("evaluate", "s.csv", "--key", "k.tsv", "--json", "-", cwd=tmp_path).stdout)
+    assert_allclose(found["cllr"], lk.cllr(lk.Scores([2.5], [-1.0, 0.5])), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("scores", "key", "said"),
+    [
+        ("a,1,2\na,2,1", "1,a,target", "k.csv: no label for 1 trials: a 2"),
+        ("a,1,2", "1,a,target\n2,a,nontarget\n3,c,nontarget", "s.csv: no score for 2 trials: a 2; c 3"),
+        ("a,1,2\na,1,3", "1,a,target", "s.csv: trial a 1 occurs more than once"),
+        ("a,1,2\na,2,3", "1,a,target\n1,a,target\n2,a,nontarget", "k.csv: trial a 1 occurs more than once"),
+        ("a,1,2\na,2,3", "1,a,target\n2,a,perhaps", "perhaps"),
+    ],
+)
+def test_scores_and_key_that_do_not_match_are_named(tmp_path, scores, key, said):
+    (tmp_path / "s.csv").write_text(f"model,test,score\n{scores}\n")
+    (tmp_path / "k.csv").write_text(f"test,model,label\n{key}\n")
+    done = run("evaluate", "s.csv", "--key", "k.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 def test_infinities_are_spelled_in_json(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("score,label\n-inf,target\n1,target\n0,nontarget\n")

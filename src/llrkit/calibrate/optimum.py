@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from llrkit.core.special import FloatArray
 
@@ -31,31 +30,71 @@ def maximise(
 ) -> Optimum:
     """Largest value of a smooth function within bounds, from the best of several starts.
 
-    L-BFGS-B finds the hill; Newton steps (Hessian from differences of the gradient) climb its last bit,
-    so that the answer does not depend on where the search began.
+    BFGS finds the hill; Newton steps (Hessian from differences of the gradient) climb its last bit, so that
+    the answer does not depend on where the search began.
+
+    Examples
+    --------
+    >>> def hill(x):
+    ...     return -float(((x - 1.0) ** 2).sum()), -2.0 * (x - 1.0)
+    >>> top = maximise(hill, [[5.0, 5.0]], [(0.0, 9.0), (2.0, 9.0)])
+    >>> top.x, top.value, top.at_bound
+    (array([1., 2.]), -1.0, (False, True))
     """
     low, high = np.array(bounds, dtype=np.float64).T
-    best: tuple[float, FloatArray] | None = None
+    tops = [
+        _climb(objective, np.clip(np.array(start, dtype=float), low, high), low, high) for start in starts
+    ]
+    _, best = max(tops, key=lambda top: top[0])
+    return _newton(objective, best, low, high)
 
-    def downhill(x: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = objective(x)
-        return -value, -gradient
 
-    for start in starts:
-        found = minimize(
-            downhill, np.clip(np.array(start, dtype=np.float64), low, high), jac=True, method="L-BFGS-B",
-            bounds=list(bounds), options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-8},
-        )  # fmt: skip
-        if best is None or -found.fun > best[0]:
-            best = (-float(found.fun), np.asarray(found.x, dtype=np.float64))
-    if best is None:
-        raise ValueError("at least one start is needed")
-    return _newton(objective, best[1], low, high)
+def _climb(
+    objective: Objective, x: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[float, FloatArray]:
+    """BFGS held within bounds. SciPy's calls LAPACK, whose threads cost more than all of a small fit."""
+    value, gradient = objective(x)
+    inverse, free = np.eye(len(x)), _free(x, gradient, low, high)
+    for _ in range(500):
+        if not free.any() or np.abs(gradient[free]).max() < 1e-7:
+            break
+        step = (inverse * np.where(free, gradient, 0.0)).sum(axis=1) * free
+        if (step * gradient).sum() <= 0.0:
+            inverse, step = np.eye(len(x)), np.where(free, gradient, 0.0)
+        step *= min(1.0, 1.0 / float(np.sqrt((step * step).sum())))
+        for _ in range(40):
+            moved = np.clip(x + step, low, high)
+            new_value, new_gradient = objective(moved)
+            if new_value >= value + 1e-4 * float(((moved - x) * gradient).sum()):
+                break
+            step *= 0.5
+        else:
+            break
+        s, y = moved - x, gradient - new_gradient
+        gain, x, value, gradient = new_value - value, moved, new_value, new_gradient
+        now = _free(x, gradient, low, high)
+        inverse = _updated(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
+        if gain <= 1e-15 * (1.0 + abs(value)) and np.array_equal(now, free):
+            break
+        free = now
+    return value, x
+
+
+def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
+    """The BFGS formula for the inverse of minus the Hessian."""
+    curve = float((s * y).sum())
+    if curve <= 1e-10 * float((s * s).sum()):
+        return inverse
+    pulled = (inverse * y).sum(axis=1)
+    both = np.outer(s, pulled)
+    return np.asarray(
+        inverse + np.outer(s, s) * (1.0 + float((y * pulled).sum()) / curve) / curve - (both + both.T) / curve
+    )
 
 
 def _newton(objective: Objective, x: FloatArray, low: FloatArray, high: FloatArray) -> Optimum:
     value, gradient = objective(x)
-    for _ in range(12):
+    for _ in range(25):
         free = _free(x, gradient, low, high)
         if not free.any() or np.abs(gradient[free]).max() < 1e-13:
             break

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @click.argument("scores")
+@click.option("--key", metavar="KEY", help="A file with the labels, joined on the columns both files share.")
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @json_option
 def evaluate_command(
     scores: str,
+    key: str | None,
     points: tuple[str, ...],
     by: str | None,
     threshold_from: str | None,
@@ -50,12 +52,13 @@ def evaluate_command(
     Examples:
       llrkit evaluate scores.csv
       llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
+      llrkit evaluate scores.tsv --key key.tsv
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
     """
     from llrkit.metrics.measure import evaluate
 
-    trials = _read(scores, score_column, label_column, log10)
-    dev = _read(threshold_from, score_column, label_column, log10) if threshold_from else None
+    trials = _read(scores, key, score_column, label_column, log10)
+    dev = _read(threshold_from, None, score_column, label_column, log10) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),
@@ -67,10 +70,10 @@ def evaluate_command(
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
 
 
-def _read(path: str, score: str, label: str, log10: bool) -> Trials:
+def _read(path: str, key: str | None, score: str, label: str, log10: bool) -> Trials:
     from llrkit.io import read_trials
 
-    trials = read_trials(path, score=score, label=label)
+    trials = read_trials(path, key, score=score, label=label)
     return trials.rescaled(2.302585092994046) if log10 else trials
 
 

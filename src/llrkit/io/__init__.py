@@ -17,13 +17,18 @@ _READ_AS = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
 
 
 def read_trials(
-    path: str | PathLike[str], *, score: str | Sequence[str] = "score", label: str = "label"
+    path: str | PathLike[str],
+    key: str | PathLike[str] | None = None,
+    *,
+    score: str | Sequence[str] = "score",
+    label: str = "label",
 ) -> Trials:
     """Read trials from a table with a score and a label column: CSV, TSV, Parquet or NPZ.
 
     Text tables have a header line; the delimiter (comma, tab, semicolon or blanks) is taken from it, and
     gzip is recognised. An NPZ holds one array per column, or two arrays ``target`` and ``nontarget``.
-    Several score columns are several systems.
+    Several score columns are several systems. With ``key`` the labels come from another file; the two are
+    joined on the columns they share, whatever the order of their rows.
 
     Examples
     --------
@@ -35,6 +40,12 @@ def read_trials(
     """
     names = [score] if isinstance(score, str) else list(score)
     file, kind = _existing(path)
+    if key is not None:
+        from llrkit.io.join import join_key
+
+        labels = read_table(key, scores=[], label=label)
+        joined = join_key(read_table(file, scores=names), labels, label, (str(file), str(key)))
+        return Trials(joined, score=names, label=label, origin=str(file))
     table = read_table(file, scores=names, label=label)
     first_line = 2 if kind == "text" else None
     return Trials(table, score=names, label=label, origin=str(file), first_line=first_line)

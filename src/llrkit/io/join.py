@@ -13,6 +13,26 @@ from llrkit.io import read_table
 SCORE, LABEL = "score", "label"
 
 
+def join_key(
+    scores: pl.DataFrame, key: pl.DataFrame, label: str, names: tuple[str, str], ids: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Scores with the labels of a key that is in another file, joined on the ids of the trials.
+
+    ``names`` are the two files, for messages. A trial that occurs twice, or in only one of the files, is
+    an error. Rows keep the order of the scores.
+    """
+    scores = scores.drop(label, strict=False)  # the key is what counts
+    shared = [name for name in scores.columns if name in key.columns]
+    keys = list(ids) or shared
+    if not keys:
+        raise InputError(f"{names[1]}: shares no column with {names[0]} that would identify the trials")
+    for path, table in zip(names, (scores, key), strict=True):
+        _refuse_repeated(table, keys, path)
+    _refuse_missing(scores, key.select(keys), keys, names[0], names[1], "error", "no label", "no score")
+    wanted = [*keys, *(name for name in key.columns if name not in scores.columns)]
+    return scores.join(key.select(wanted), on=keys, how="left", maintain_order="left", nulls_equal=True)
+
+
 def join_systems(
     paths: Sequence[str], *, ids: Sequence[str] = (), missing: str = "error", labelled: bool = True
 ) -> tuple[pl.DataFrame, list[str]]:
@@ -32,15 +52,7 @@ def join_systems(
     if not keys:
         raise InputError(f"{paths[0]}: no columns that identify the trials; name them with --ids")
     for path, table in zip(paths, tables, strict=True):
-        for name in (*keys, SCORE):
-            if name not in table.columns:
-                raise UnknownNameError(
-                    f"{path}: there is no column {name!r}; there are: {', '.join(table.columns)}"
-                )
-        repeated = table.select(keys).is_duplicated()
-        if repeated.any():
-            row = table.select(keys).row(int(repeated.arg_max() or 0))
-            raise FileFormatError(f"{path}: trial {' '.join(map(str, row))} occurs more than once")
+        _refuse_repeated(table, keys, path)
     joined = tables[0].rename({SCORE: names[0]})
     for path, name, table in zip(paths[1:], names[1:], tables[1:], strict=True):
         wanted = [*keys, SCORE, *([LABEL] if labelled and LABEL in table.columns else [])]
@@ -65,18 +77,37 @@ def _names(paths: Sequence[str]) -> list[str]:
     return names
 
 
+def _refuse_repeated(table: pl.DataFrame, keys: list[str], path: str) -> None:
+    for name in keys:
+        if name not in table.columns:
+            there = ", ".join(table.columns)
+            raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {there}")
+    repeated = table.select(keys).is_duplicated()
+    if repeated.any():
+        row = table.select(keys).row(int(repeated.arg_max() or 0))
+        raise FileFormatError(f"{path}: trial {' '.join(map(str, row))} occurs more than once")
+
+
 def _refuse_missing(
-    left: pl.DataFrame, right: pl.DataFrame, keys: list[str], first: str, path: str, missing: str
+    left: pl.DataFrame,
+    right: pl.DataFrame,
+    keys: list[str],
+    first: str,
+    second: str,
+    missing: str,
+    lacks_second: str = "no score",
+    lacks_first: str = "no score",
 ) -> None:
     if missing != "error":
         return
-    for here, there, lacking in ((left, right, path), (right, left, first)):
+    for here, there, lacking, what in (
+        (left, right, second, lacks_second),
+        (right, left, first, lacks_first),
+    ):
         gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
         if gone.height:
             shown = "; ".join(" ".join(map(str, row)) for row in gone.head(5).rows())
-            raise FileFormatError(
-                f"{lacking}: no score for {gone.height:,} trials: {shown}; use --missing drop or subset"
-            )
+            raise FileFormatError(f"{lacking}: {what} for {gone.height:,} trials: {shown}")
 
 
 def _refuse_other_label(joined: pl.DataFrame, keys: list[str], path: str) -> None:

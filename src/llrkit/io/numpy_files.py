@@ -23,7 +23,7 @@ def read_npz(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFra
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
     except AttributeError:
         raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
-    if label and scores[0] not in arrays and {"target", "nontarget"} <= arrays.keys():
+    if label and scores and scores[0] not in arrays and {"target", "nontarget"} <= arrays.keys():
         both = [arrays["target"].ravel(), arrays["nontarget"].ravel()]
         is_target = np.repeat([True, False], [len(part) for part in both])
         return pl.DataFrame({scores[0]: np.concatenate(both), label: is_target})
@@ -34,7 +34,7 @@ def read_npz(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFra
             raise FileFormatError(f"{file}: no array {name!r}; there are: {there}")
         if arrays[name].ndim != 1:
             raise FileFormatError(f"{file}: array {name!r} has shape {arrays[name].shape}, expected (n,)")
-    n = len(arrays[scores[0]])
+    n = len(arrays[wanted[0]])
     for name in wanted[1:]:
         if len(arrays[name]) != n:
             what = "labels" if name == label else f"values in {name!r}"

@@ -32,7 +32,7 @@ def read_text(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFr
     _require(header, scores, label, f"{file}, line 1")
     try:
         if delimiter == " ":  # runs of blanks are one delimiter, which polars does not know
-            table = _read_blanks(file, header).with_columns(pl.col(scores).cast(pl.Float64))
+            table = _read_blanks(file, header).with_columns(pl.col(name).cast(pl.Float64) for name in scores)
         else:
             table = pl.read_csv(
                 file,
@@ -40,7 +40,7 @@ def read_text(file: Path, scores: Sequence[str], label: str | None) -> pl.DataFr
                 schema_overrides={name: pl.Float64 if name in scores else pl.String for name in header},
                 null_values=["", "NA"],
             )
-        if label:
+        if label and scores:
             # look at every row now: the message can still name the line
             trials = Trials(table, score=scores, label=label, origin=str(file), first_line=2)
             _ = trials.score_array, trials.is_target
