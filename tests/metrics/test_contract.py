@@ -339,7 +339,7 @@ def test_large_sets_are_divided_and_the_threads_do_not_matter():
     rng = np.random.default_rng(2)
     # float32 on a coarse grid: many ties across the two halves
     scores = lk.Scores(
-        np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 300_000), 2).astype("f4")
+        np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 600_000), 2).astype("f4")
     )
     assert len(list(scores.chunks())) > 1
     summarise = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))

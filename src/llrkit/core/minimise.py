@@ -34,9 +34,9 @@ def newton(
     """Minimise by Newton steps, shortened as long as the objective rises.
 
     ``objective`` gives value, gradient and Hessian. No step is longer than a radius that grows with every
-    success: where almost all trials are decided the curvature vanishes and a full step is senseless. The loop ends when the largest component of the
-    gradient is below ``tolerance``, when rounding leaves nothing to gain, when the value falls below
-    ``good_enough``, or after ``max_evaluations``.
+    success: where almost all trials are decided the curvature vanishes and a full step is senseless. The
+    loop ends when the largest component of the gradient is below ``tolerance``, when rounding leaves
+    nothing to gain, when the value falls below ``good_enough``, or after ``max_evaluations``.
 
     Examples
     --------

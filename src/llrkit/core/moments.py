@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,26 +34,25 @@ class ClassMoments(SummaryBase):
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
-        columns = [values] if values.ndim == 1 else [values[:, k] for k in range(values.shape[1])]
-        columns = [column.astype(np.float64, copy=False) for column in columns]
-        n_neg_inf = n_pos_inf = 0
-        if not all(_all_finite(column) for column in columns):
-            neg, pos = values == -np.inf, values == np.inf
-            if values.ndim == 2:
-                neg, pos = neg.any(axis=1), pos.any(axis=1)
-            n_pos_inf = int(pos.sum())
-            n_neg_inf = int((neg & ~pos).sum())
-            keep = ~(neg | pos)
-            columns = [column[keep] for column in columns]
-        n, k = len(columns[0]), len(columns)
-        if n == 0:
-            return cls._empty(k, n_neg_inf, n_pos_inf)
+        made = cls._of_columns([values] if values.ndim == 1 else list(values.T))
+        if not len(values) or (np.isfinite(made.low).all() and np.isfinite(made.high).all()):
+            return made
+        neg, pos = values == -np.inf, values == np.inf
+        if values.ndim == 2:
+            neg, pos = neg.any(axis=1), pos.any(axis=1)
+        finite = values[~(neg | pos)]
+        made = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
+        return replace(made, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
+
+    @classmethod
+    def _of_columns(cls, columns: list[npt.NDArray[Any]]) -> ClassMoments:
+        if len(columns[0]) == 0:
+            return cls._empty(len(columns))
         with np.errstate(over="ignore", invalid="ignore"):
             # moments of scores beyond 1e75 are inf or nan; all that goes by order is still right
-            mean, m2, m3, m4 = _central(columns)
-        low = np.array([column.min() for column in columns])
-        high = np.array([column.max() for column in columns])
-        return cls(n, mean, m2, m3, m4, low, high, n_neg_inf, n_pos_inf)
+            guess = [float(column[:BLOCK].mean()) for column in columns]
+            mean, m2, m3, m4, low, high = _central(columns, guess)
+        return cls(len(columns[0]), mean, m2, m3, m4, low, high)
 
     @classmethod
     def _empty(cls, k: int, n_neg_inf: float = 0, n_pos_inf: float = 0) -> ClassMoments:
@@ -156,37 +155,41 @@ class Moments(SummaryBase):
         )
 
 
-def _central(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Mean and sums of products, third and fourth powers of deviations, by the corrected two-pass way."""
+def _central(columns: list[npt.NDArray[Any]], centre: list[float]) -> tuple[FloatArray, ...]:
+    """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
+
+    Deviations are taken from a guess of the mean and moved to the mean afterwards, which costs no digits
+    as long as the guess is not far off; otherwise it is done again with a better one.
+    """
     n, k = len(columns[0]), len(columns)
-    mean = np.array([column.mean() for column in columns])
     m1, m2, m3, m4 = np.zeros(k), np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    low, high = np.full(k, np.inf), np.full(k, -np.inf)
     deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
     for block in blocks(n):
         size = block.stop - block.start
         out = product[:size]
         # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
         for i, column in enumerate(columns):
-            d = np.subtract(column[block], mean[i], out=deviations[i, :size])
+            part = column[block]
+            low[i], high[i] = min(low[i], part.min()), max(high[i], part.max())
+            d = np.subtract(part, centre[i], out=deviations[i, :size], dtype=np.float64)
             m1[i] += d.sum()
             for j in range(i):
                 m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
             m2[i, i] += np.multiply(d, d, out=out).sum()
             m3[i] += np.multiply(out, d, out=out).sum()
             m4[i] += np.multiply(out, d, out=out).sum()
-    m2 = np.tril(m2) + np.tril(m2, -1).T
-    # the rounded mean is off by `shift`; move the sums to the true one
     shift, square = m1 / n, np.diag(m2).copy()
-    m2 = m2 - np.outer(m1, m1) / n
+    if np.any(n * shift**2 > 0.5 * square) and np.any(shift != 0.0) and np.isfinite(shift).all():
+        better = [float(c + s) for c, s in zip(centre, shift, strict=True)]
+        if better != centre:
+            return _central(columns, better)
+    m2 = np.tril(m2) + np.tril(m2, -1).T - np.outer(m1, m1) / n
     m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
     m3 = m3 - 3 * shift * square + 2 * n * shift**3
-    return mean + shift, m2, m3, m4
+    return centre + shift, m2, m3, m4, low, high
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     usable = (b > 0) & np.isfinite(b) & np.isfinite(a)
     return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=usable))
-
-
-def _all_finite(column: FloatArray) -> bool:
-    return len(column) == 0 or bool(np.isfinite(column.min()) and np.isfinite(column.max()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,11 @@ from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
 LOGARITHMIC = ScoringRule(1, 1)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Blocks that stay in the cache, unless two threads would then wait for each other all the time."""
+    return blocks(n, 1 << 15 if n < 1 << 19 else 1 << 17)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,36 +111,36 @@ class _Line:
     centre: FloatArray
     scale: FloatArray
 
-    def of(self, values: npt.NDArray[Any], block: slice) -> tuple[list[FloatArray], FloatArray]:
-        """Standardised columns of a block, and the line."""
+    def of(
+        self, values: npt.NDArray[Any], block: slice, sign: float = 1.0
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Standardised columns of a block, and the line (negated for sign -1)."""
         columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
         columns = [
-            (column - centre) / scale
+            (column - centre) * (1.0 / scale)
             if (centre, scale) != (0.0, 1.0)
             else column.astype(np.float64, copy=False)
             for column, centre, scale in zip(columns, self.centre, self.scale, strict=True)
         ]
-        z = np.full(len(columns[0]), self.w[-1] + self.log_odds)
-        for column, slope in zip(columns, self.w[:-1], strict=True):
-            z += slope * column
+        z = columns[0] * (sign * self.w[0])
+        for column, slope in zip(columns[1:], self.w[1:-1], strict=True):
+            z += (sign * slope) * column
+        z += sign * (self.w[-1] + self.log_odds)
         return columns, z
 
 
 def _logarithmic(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNewton:
-    """Sums of softplus(sign * z) and its derivatives: one exponential for all three."""
+    """Sums of softplus(sign * z) and its derivatives: one exponential for all of them."""
     total = _nothing(len(line.w))
-    for block in blocks(len(values)):
-        columns, z = line.of(values, block)
-        if sign < 0:
-            np.negative(z, out=z)
-        largest = float(z.max())
-        loss = float(np.logaddexp(0.0, z).sum()) if largest > LINEAR_ABOVE else None
-        np.minimum(z, 700.0, out=z)
-        odds = np.exp(z, out=z)
+    for block in _blocks(len(values)):
+        columns, z = line.of(values, block, sign)
+        loss = float(np.logaddexp(0.0, z).sum()) if z.max() > LINEAR_ABOVE else None
+        odds = np.exp(np.minimum(z, 700.0, out=z), out=z)
         if loss is None:
             loss = log_of_products(odds, 1.0)
-        p = odds / (1.0 + odds)
-        total += _products(columns, sign * p, p * (1.0 - p), loss)
+        below = 1.0 + odds
+        p = np.divide(odds, below, out=odds)
+        total += _products(columns, p, np.divide(p, below, out=below), loss, sign)
     return total
 
 
@@ -146,7 +151,7 @@ def _any_rule(
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
 ) -> ClassNewton:
     total = _nothing(len(line.w))
-    for block in blocks(len(values)):
+    for block in _blocks(len(values)):
         columns, z = line.of(values, block)
         total += _products(columns, *derivatives(z), float(loss(z).sum()))
     return total
@@ -156,15 +161,17 @@ def _nothing(size: int) -> ClassNewton:
     return ClassNewton(0, 0.0, np.zeros(size), np.zeros((size, size)))
 
 
-def _products(columns: list[FloatArray], first: FloatArray, second: FloatArray, loss: float) -> ClassNewton:
-    # sums of products one column at a time: BLAS would start threads of its own inside our pool
+def _products(
+    columns: list[FloatArray], first: FloatArray, second: FloatArray, loss: float, sign: float = 1.0
+) -> ClassNewton:
+    # einsum, not dot: BLAS would start threads of its own inside our pool
     size = len(columns) + 1
     gradient, hessian = np.empty(size), np.empty((size, size))
     for i, column in enumerate(columns):
-        gradient[i] = (first * column).sum()
+        gradient[i] = sign * np.einsum("i,i->", first, column)
         weighted = second * column
         for j in range(i + 1):
-            hessian[i, j] = hessian[j, i] = (weighted * columns[j]).sum()
+            hessian[i, j] = hessian[j, i] = np.einsum("i,i->", weighted, columns[j])
         hessian[i, -1] = hessian[-1, i] = weighted.sum()
-    gradient[-1], hessian[-1, -1] = first.sum(), second.sum()
+    gradient[-1], hessian[-1, -1] = sign * first.sum(), second.sum()
     return ClassNewton(len(first), loss, gradient, hessian)

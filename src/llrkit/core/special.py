@@ -16,19 +16,19 @@ FloatArray = npt.NDArray[np.float64]
 LN2 = float(np.log(2.0))
 
 
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Scores worked on at a time where temporary arrays are needed: they stay in the cache and are reused."""
 
 
-def blocks(n: int) -> Iterator[slice]:
+def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
     """Consecutive slices that cover ``n`` items in blocks.
 
     Examples
     --------
-    >>> list(blocks(40000))
-    [slice(0, 32768, None), slice(32768, 40000, None)]
+    >>> list(blocks(10, 4))
+    [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)]
     """
-    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def probability(value: Any, name: str = "probability") -> float:

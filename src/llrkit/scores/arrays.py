@@ -17,7 +17,7 @@ from llrkit.scores.source import S, reduce_chunks
 Array = npt.NDArray[Any]
 
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
-DIVIDE_ABOVE = 1 << 17  # fewer scores are not worth a second thread
+DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 KEEP_UP_TO = 1 << 21
 
 
@@ -177,7 +177,7 @@ class Scores:
         # A chunk much shorter than the grid of thresholds would make the grid the cost of each chunk.
         size = min(max(CHUNK, smaller), LARGEST_CHUNK)
         # The cut depends on the data alone, never on the number of threads, and so does every last bit.
-        return max(-(-larger // size), 2 if larger > DIVIDE_ABOVE else 1)
+        return max(-(-larger // size), 2 if larger + 4 * smaller > DIVIDE_ABOVE else 1)
 
     @cached_property
     def _kept(self) -> tuple[Scores, ...]:

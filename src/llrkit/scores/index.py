@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.intp]
 
 _SORT_BELOW = 1 << 14  # sorting so few is faster than anything else
 _SCORES_PER_BUCKET = 4
-_BLOCK = 1 << 15  # temporary arrays of this length stay in the cache
+_BLOCK = 1 << 16  # temporary arrays of this length stay in the cache
 
 
 class ScoreIndex:

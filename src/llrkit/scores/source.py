@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import reduce
+from itertools import chain, islice
+from operator import add
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from llrkit.errors import InputError
@@ -70,22 +73,28 @@ def reduce_chunks(
     of threads. Only a few summaries are alive at a time.
     """
     workers = thread_count(threads)
-    total: S | None = None
-    if workers == 1:
-        for chunk in chunks:
-            part = summarise(chunk)
-            total = part if total is None else total + part
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[Future[S]] = deque()
-            for chunk in chunks:
-                waiting.append(pool.submit(summarise, chunk))
-                if len(waiting) > 2 * workers:
-                    part = waiting.popleft().result()
-                    total = part if total is None else total + part
-            while waiting:
-                part = waiting.popleft().result()
-                total = part if total is None else total + part
-    if total is None:
+    rest = iter(chunks)
+    ahead = list(islice(rest, 2))
+    if not ahead:
         raise InputError("a source without chunks cannot be summarised")
-    return total
+    if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
+        return _merge(summarise(chunk) for chunk in chain(ahead, rest))
+    with ThreadPoolExecutor(workers) as pool:
+        return _merge(_in_order(pool, summarise, chain(ahead, rest), 2 * workers))
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, summarise: Callable[[Scores], S], chunks: Iterable[Scores], most: int
+) -> Iterator[S]:
+    """Summaries in the order of the chunks, with at most ``most`` under way or waiting."""
+    waiting: deque[Future[S]] = deque()
+    for chunk in chunks:
+        waiting.append(pool.submit(summarise, chunk))
+        if len(waiting) > most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _merge(parts: Iterator[S]) -> S:
+    return reduce(add, parts)
