@@ -16,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 LN2 = float(np.log(2.0))
 
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Scores worked on at a time where temporary arrays are needed: they stay in the cache and are reused."""
 
 

@@ -112,7 +112,16 @@ def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
     bayes = [point.threshold for point in asked.points]
     thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
-    return both(count_on(grid), LossSums.at(thresholds=thresholds))
+    summarise = both(count_on(grid), LossSums.at(thresholds=thresholds))
+    cuts, ascending = grid.points, np.sort(thresholds)
+
+    def prepared(chunk: Scores) -> Both:
+        larger = chunk.nontarget_index if grid.smaller == "target" else chunk.target_index
+        if cuts is not None:
+            larger.prepare(cuts, ascending)  # one look at the scores for both summaries
+        return summarise(chunk)
+
+    return prepared
 
 
 def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:

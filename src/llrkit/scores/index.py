@@ -12,10 +12,11 @@ from llrkit.errors import SystemCountError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
 _SORT_BELOW = 1 << 14  # sorting so few is faster than anything else
-_SCORES_PER_BUCKET = 4
-_BLOCK = 1 << 16  # temporary arrays of this length stay in the cache
+_SCORES_PER_BUCKET = 8
+_BLOCK = 1 << 17  # temporary arrays of this length stay in the cache
 
 
 class ScoreIndex:
@@ -38,6 +39,7 @@ class ScoreIndex:
                 f"one system expected, got {values.shape[1]}; fuse them first or choose one"
             )
         self.values = values
+        self._near: _Near | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -93,24 +95,41 @@ class ScoreIndex:
             high[-1] = largest if inside[-1] else -np.inf
         return left + skipped, right + skipped, low, high
 
+    def prepare(self, cuts: FloatArray, more: FloatArray) -> None:
+        """Look once for what :meth:`between` the cuts and :meth:`count_below` of some more will need."""
+        buckets = self._buckets_for(len(cuts) + len(more))
+        if buckets is not None:
+            wanted = buckets.around(cuts, neighbours=True) | buckets.around(more, neighbours=False)
+            self._near = _Near(self.values, buckets, wanted)
+
+    def _buckets_for(self, n_cuts: int) -> _Buckets | None:
+        return None if 8 * n_cuts > len(self.values) else self._buckets
+
     def _around(self, cuts: FloatArray, *, neighbours: bool) -> tuple[FloatArray, IntArray]:
         """The sorted scores near the cuts, and for each cut how many scores below it were left out."""
         if len(cuts) == 0:
             return np.empty(0), np.empty(0, dtype=np.intp)
-        buckets = None if 8 * len(cuts) > len(self.values) else self._buckets
+        buckets = self._buckets_for(len(cuts))
         if buckets is None:
             return self.ascending, np.zeros(len(cuts), dtype=np.intp)
-        where = buckets.of_cuts(cuts)
-        wanted = np.zeros(buckets.n, dtype=bool)
-        wanted[where] = True
-        if neighbours:
-            wanted[buckets.next_filled(where)] = True
-            wanted[buckets.previous_filled(where)] = True
-        near = self.values[wanted[buckets.bucket]]
-        left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
-        # a cut beyond all scores has every one of them below it, whatever bucket it was put in
-        skipped = left_out[where]
-        return np.sort(near).astype(np.float64, copy=False), skipped
+        wanted = buckets.around(cuts, neighbours=neighbours)
+        if self._near is None or not self._near.covers(wanted):
+            self._near = _Near(self.values, buckets, wanted)
+        # a cut beyond all scores is put into an end bucket, which tells the same
+        return self._near.ascending, self._near.left_out[buckets.of_cuts(cuts)]
+
+
+class _Near:
+    """The scores of some buckets in ascending order, and how many were left out up to each bucket."""
+
+    def __init__(self, values: npt.NDArray[Any], buckets: _Buckets, wanted: BoolArray) -> None:
+        self.wanted = wanted
+        self.ascending: FloatArray = np.sort(values[wanted[buckets.bucket]]).astype(np.float64, copy=False)
+        self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
+
+    def covers(self, wanted: BoolArray) -> bool:
+        """Whether all of these buckets are there."""
+        return not (wanted & ~self.wanted).any()
 
 
 class _Buckets:
@@ -128,21 +147,31 @@ class _Buckets:
         self.counts = np.bincount(self.bucket, minlength=n)
         # rounding may put the largest score one bucket further
         self.n = len(self.counts)
+        self.filled = np.flatnonzero(self.counts)
 
     def of_cuts(self, cuts: FloatArray) -> IntArray:
         """The bucket of each cut, by the same arithmetic as for the scores; the end ones for cuts outside."""
         inside = np.clip(cuts, self.low, self.high)
         return ((inside - self.low) * self.scale).astype(np.intp)
 
+    def around(self, cuts: FloatArray, *, neighbours: bool) -> BoolArray:
+        """Which buckets hold a cut or, if asked for, are the nearest filled ones on either side of one."""
+        where = self.of_cuts(cuts)
+        wanted = np.zeros(self.n, dtype=bool)
+        wanted[where] = True
+        if neighbours:
+            wanted[self.next_filled(where)] = True
+            wanted[self.previous_filled(where)] = True
+        return wanted
+
     def next_filled(self, where: IntArray) -> IntArray:
         """The first bucket above each given one that holds a score (the last bucket if none does)."""
-        filled = np.flatnonzero(self.counts)
-        return filled[np.minimum(np.searchsorted(filled, where, side="right"), len(filled) - 1)]
+        after = np.searchsorted(self.filled, where, side="right")
+        return self.filled[np.minimum(after, len(self.filled) - 1)]
 
     def previous_filled(self, where: IntArray) -> IntArray:
         """The last bucket below each given one that holds a score (the first bucket if none does)."""
-        filled = np.flatnonzero(self.counts)
-        return filled[np.maximum(np.searchsorted(filled, where, side="left") - 1, 0)]
+        return self.filled[np.maximum(np.searchsorted(self.filled, where, side="left") - 1, 0)]
 
 
 def _ranks(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
