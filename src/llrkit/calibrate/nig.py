@@ -11,8 +11,8 @@ from llrkit.calibrate.densities import log_nig, nig_slope, standard_nig
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, Training, require_spread, spread_of, training_nodes
 from llrkit.calibrate.optimum import maximise
-from llrkit.calibrate.ratio import RatioMap, held_between, interval_details, monotone_interval
-from llrkit.calibrate.training import provenance, training_moments
+from llrkit.calibrate.ratio import RatioMap, fit_ratio
+from llrkit.calibrate.training import training_moments
 from llrkit.core.moments import ClassMoments
 from llrkit.scores import ScoreSource
 
@@ -96,20 +96,7 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
 
 def nig_from_training(training: Training, monotone: bool) -> NIGRatioMap:
     """The fit, from points that stand for the scores."""
-    moments = training.moments
-    target, like_e, grad_e = _fit_class(training.target, moments.target)
-    nontarget, like_d, grad_d = _fit_class(training.nontarget, moments.nontarget)
-    raw = NIGRatioMap(target=target, nontarget=nontarget)
-    interval = monotone_interval(raw.slope, training)
-    return NIGRatioMap(
-        target=target, nontarget=nontarget, **held_between(interval, monotone),
-        method="nig", options={"monotone": monotone}, provenance=provenance(moments),
-        details={
-            **interval_details(interval),
-            "log_likelihood": 0.5 * (like_e + like_d),
-            "gradient_left": max(grad_e, grad_d),
-        },
-    )  # fmt: skip
+    return fit_ratio(NIGRatioMap, _fit_class, training, monotone, "nig")
 
 
 def shape_of(f: Any, p: Any) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
 
 from llrkit.calibrate.maps import Columns, FloatArray, Map
-from llrkit.calibrate.nodes import Training
+from llrkit.calibrate.nodes import Nodes, Training
+from llrkit.calibrate.training import provenance
+from llrkit.core.moments import ClassMoments
 from llrkit.errors import NotInvertibleError
 
 Curve = Callable[[FloatArray], FloatArray]
@@ -39,17 +42,17 @@ class RatioMap(Map):
                 frozen.flags.writeable = False
                 object.__setattr__(self, name, frozen)
 
+    @abstractmethod
     def log_ratio(self, s: FloatArray) -> FloatArray:
         """The log-ratio at finite scores."""
-        raise NotImplementedError
 
+    @abstractmethod
     def limit(self, sign: float) -> float:
         """The log-ratio at plus or minus infinity."""
-        raise NotImplementedError
 
+    @abstractmethod
     def anchor(self) -> tuple[float, float]:
         """A score in the bulk and the size of the bulk."""
-        raise NotImplementedError
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The ratio of the densities at the scores, or at the end of the interval."""
@@ -176,6 +179,36 @@ def _turn(slope: Curve, left: float, right: float) -> float:
     if at(left) * at(right) >= 0.0:  # a slope of exactly 0 at one end
         return right if at(right) == 0.0 else left
     return float(brentq(at, left, right, xtol=1e-14 * max(abs(left), abs(right)), rtol=1e-14))
+
+
+R = TypeVar("R", bound=RatioMap)
+ClassFit = Callable[[Nodes, ClassMoments], tuple[FloatArray, float, float]]
+
+
+def fit_ratio(make: type[R], fit_class: ClassFit, training: Training, monotone: bool, method: str) -> R:
+    """Fit a density to each class and make the map of their log-ratio, held on its monotone interval.
+
+    ``fit_class`` gives the parameters of one class, its mean log-likelihood and what is left of the
+    gradient; ``make`` is a map with fields ``target`` and ``nontarget`` and a ``slope``.
+    """
+    moments = training.moments
+    target, like_e, grad_e = fit_class(training.target, moments.target)
+    nontarget, like_d, grad_d = fit_class(training.nontarget, moments.nontarget)
+    fitted: dict[str, Any] = {"target": target, "nontarget": nontarget}
+    raw: Any = make(**fitted)
+    interval = monotone_interval(raw.slope, training)
+    return make(
+        **fitted,
+        **held_between(interval, monotone),
+        method=method,
+        options={"monotone": monotone},
+        provenance=provenance(moments),
+        details={
+            **interval_details(interval),
+            "log_likelihood": 0.5 * (like_e + like_d),
+            "gradient_left": max(grad_e, grad_d),
+        },
+    )
 
 
 def held_between(interval: Interval, monotone: bool) -> dict[str, Any]:
