@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.choose.compare import Comparison, compare
     from llrkit.choose.diagnose import Diagnosis, diagnose
+    from llrkit.engine.files import scan_trials
     from llrkit.errors import (
         ConstantScoreError,
         EmptyClassError,
@@ -97,6 +98,7 @@ _HOME = {
     "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
     "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
     "llrkit.calibrate.maps": ("AffineMap", "Map"),
+    "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
         "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
         "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
@@ -199,6 +201,7 @@ __all__ = [
     "preset",
     "read_trials",
     "rule_cost",
+    "scan_trials",
     "theory",
 ]
 

@@ -142,12 +142,12 @@ class Trials:
         columns: dict[str, Any] = {}
         categories: dict[str, list[Any]] = {}
         for name in self.carried:
-            columns[name], values = self._coded(name)
+            columns[name], values = self.coded(name)
             if values is not None:
                 categories[name] = values
         return Scores.from_labels(self.score_array, mask, columns, categories=categories)
 
-    def _coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
+    def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
         if name == ROW and ROW not in self.table.columns:
             return np.arange(self.table.height), None

@@ -1,0 +1,159 @@
+"""Files as a source: the same answers as in memory, whatever the format and the size of the batches."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+from llrkit.engine import files
+from llrkit.engine.files import Files
+
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(3)
+    label = rng.random(5_000) < 0.2
+    return pl.DataFrame(
+        {
+            "score": np.round(rng.normal(np.where(label, 2.0, -2.0), 1.8), 2),  # with ties
+            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
+            "label": np.where(label, "target", "nontarget"),
+            "room": rng.choice(["quiet", "noisy", "street"], 5_000),
+            "seconds": rng.uniform(3, 60, 5_000),
+            "test": [f"t{i % 400}" for i in range(5_000)],
+        }
+    )
+
+
+@pytest.fixture(params=["parquet", "csv", "tsv", "directory", "glob", "list"])
+def stored(request, table, tmp_path, monkeypatch):
+    """The table in files, read in batches that do not match the files."""
+    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    if request.param == "parquet":
+        table.write_parquet(tmp_path / "t.parquet", row_group_size=900)
+        return tmp_path / "t.parquet"
+    if request.param in ("csv", "tsv"):
+        table.write_csv(tmp_path / f"t.{request.param}", separator="," if request.param == "csv" else "\t")
+        return tmp_path / f"t.{request.param}"
+    for i, part in enumerate(table.iter_slices(1_700)):
+        part.write_parquet(tmp_path / f"part{i}.parquet")
+    if request.param == "list":
+        return sorted(tmp_path.iterdir())
+    return tmp_path if request.param == "directory" else str(tmp_path / "part*.parquet")
+
+
+def assert_same(a, b):
+    a, b = json.loads(json.dumps(a, default=str)), json.loads(json.dumps(b, default=str))
+    assert a.keys() == b.keys()
+    for key, value in a.items():
+        if isinstance(value, dict):
+            assert_same(value, b[key])
+        elif isinstance(value, float):
+            assert_allclose(value, b[key], rtol=1e-12, atol=1e-12)
+        elif not isinstance(value, list):
+            assert value == b[key]
+
+
+def test_evaluation_with_conditions_equals_the_one_in_memory(stored, table):
+    in_memory = lk.evaluate(lk.Trials(table), ["sre08", "sre12"], by="room").to_dict()
+    assert_same(lk.evaluate(lk.scan_trials(stored), ["sre08", "sre12"], by="room").to_dict(), in_memory)
+
+
+METRICS = {
+    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
+    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (), "min_dcf": ("sre08",), "prbep": (),
+    "rule_cost": ("brier", 0.2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_equal_those_in_memory(name, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
+    metric = getattr(lk, name)
+    found = metric(lk.scan_trials(tmp_path / "t.parquet"), *METRICS[name])
+    assert_allclose(found, metric(lk.Trials(table), *METRICS[name]), rtol=1e-12)
+
+
+FITS = sorted(name for name in lk.__all__ if name.startswith("fit_"))
+NEEDS = {
+    "fit_by": {"column": "room", "method": lk.fit_cmlg},
+    "fit_quality": {"columns": ["seconds"]},
+    "fit_lineup": {"by": "test"},
+    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_calibrators_equal_those_in_memory(name, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
+    score = ["score", "other"] if name == "fit_fusion" else "score"
+    options = NEEDS.get(name, {})
+    scanned = lk.scan_trials(tmp_path / "t.parquet", score=score)
+    trials = lk.Trials(table, score=score)
+    from_files, in_memory = getattr(lk, name)(scanned, **options), getattr(lk, name)(trials, **options)
+    assert_allclose(lk.cllr(from_files.on(scanned)), lk.cllr(in_memory.on(trials)), rtol=1e-7)
+
+
+def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, monkeypatch):
+    table.write_parquet(tmp_path / "t.parquet")
+    reads = []
+    read = Files._read
+    monkeypatch.setattr(Files, "_read", lambda self: reads.append(1) or read(self))
+    source = lk.scan_trials(tmp_path / "t.parquet")
+    expected = lk.evaluate(source).to_dict()
+    assert len(reads) == 1
+    monkeypatch.setattr(files, "KEEP_BYTES", 1000)
+    assert_same(lk.evaluate(lk.scan_trials(tmp_path / "t.parquet")).to_dict(), expected)
+    assert len(reads) == 3
+
+
+def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    rows = table.with_columns(
+        score=pl.when(pl.int_range(5_000) == 3_210).then(np.inf).otherwise(pl.col("score"))
+    )
+    for i, part in enumerate(rows.iter_slices(1_700)):
+        part.write_parquet(tmp_path / f"part{i}.parquet")
+    with pytest.raises(lk.InfiniteScoreError, match="row 3210"):
+        lk.fit_cmlg(lk.scan_trials(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("score,label\n1,target\nx,nontarget\n", "line 3, column 'score': 'x' is not a number"),
+        ("score,label\n1,target\n,nontarget\n", "line 3"),
+        ("score,label\n1,target\nnan,nontarget\n", "line 3"),
+        ("score,label\n1,target\n2,perhaps\n", "line 3"),
+        ("score,label\n1,target\n2,\n", "line 3"),
+        ("llr,label\n1,target\n", "there is no column 'score'"),
+        ("score,label\n1,target\n", "no nontarget trials"),
+    ],
+)
+def test_faults_are_named_by_file_and_line(tmp_path, content, said):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(lk.LlrkitError, match=said):
+        lk.evaluate(lk.scan_trials(path))
+
+
+def test_missing_and_broken_files(tmp_path):
+    with pytest.raises(lk.FileFormatError, match="no file"):
+        lk.scan_trials(tmp_path / "*.parquet")
+    with pytest.raises(lk.FileFormatError, match="no file"):
+        lk.scan_trials(tmp_path)
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(lk.FileFormatError, match=r"x\.parquet"):
+        lk.scan_trials(tmp_path)
+
+
+def test_repr_names_the_files(table, tmp_path):
+    table.write_parquet(tmp_path / "t.parquet")
+    assert repr(lk.scan_trials(tmp_path)) == "Files(1 files: t.parquet; score, label)"
