@@ -66,7 +66,8 @@ def test_evaluation_with_conditions_equals_the_one_in_memory(stored, table):
 
 METRICS = {
     "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
-    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (), "min_dcf": ("sre08",), "prbep": (),
+    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
+    "min_dcf": ("sre08",), "prbep": (),
     "rule_cost": ("brier", 0.2),
 }  # fmt: skip
 
