@@ -51,6 +51,9 @@ def affine(**changes):
         (affine(parameters=None), "parameters"),
         (affine(parameters={"a": 1}), r"\['b'\]"),
         (affine(parameters={"a": "one", "b": 0}), "affine"),
+        (affine(parameters={"a": "nan", "b": 0}), "not a number"),
+        (affine(parameters={"a": [1.0], "b": 0}), "not a number"),
+        (affine(kind=[]), "kind"),
         (affine(method=3), "method"),
         (affine(details=[]), "details"),
         (affine(kind="composed", parameters={"first": 1, "second": 2}), "composed"),
@@ -80,6 +83,19 @@ def test_numbers_keep_their_last_bit(tmp_path, value):
     again = lk.load_map(tmp_path / "m.json")
     assert (again.a, again.b) == (value, -value)
     assert dict(again.details) == details
+
+
+@pytest.mark.parametrize(
+    "names", [["text"], ["items"], ["format", "x"], ["array", "dtype", "shape"], ["inf", "nan"]]
+)
+def test_groups_may_have_any_name(tmp_path, names):
+    rng = np.random.default_rng(1)
+    room = np.array(names, dtype=object)[np.arange(60) % len(names)]
+    label = np.arange(60) // len(names) % 2
+    trials = lk.Trials({"score": rng.normal(label, 1.0), "label": label, "room": room.tolist()})
+    fitted = lk.fit_by(trials, "room", lk.fit_logistic, regularisation=1.0)
+    fitted.save(tmp_path / "m.json")
+    assert_array_equal(lk.load_map(tmp_path / "m.json")(trials), fitted(trials))
 
 
 def test_composed_maps_and_inverses_survive(tmp_path):

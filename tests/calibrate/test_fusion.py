@@ -162,6 +162,37 @@ def test_quality_features_against_the_written_out_objective(features, scaled):
     assert_array_equal(again(trials), fitted(trials))
 
 
+def test_a_quality_measure_read_from_text_is_its_value_not_a_code():
+    whole = table()
+    trials = lk.Trials(whole, score="a")
+    words = lk.Trials({**whole, "d1": [repr(float(x)) for x in whole["d1"]]}, score="a")
+    first, second = (lk.fit_quality(part, columns="d1") for part in (trials, words))
+    assert_allclose(first.weights, second.weights, rtol=1e-12)
+    assert_allclose(second(words), first(trials), rtol=1e-12)
+    with pytest.raises(lk.InputError, match="numbers"):
+        lk.fit_quality(lk.Trials({**whole, "d1": ["long"] * 600}, score="a"), columns="d1")
+
+
+def test_wrappers_of_a_fusion_keep_what_it_can_do():
+    whole = table()
+    trials = lk.Trials(
+        {**whole, "a": np.where(np.arange(600) % 10 == 3, np.nan, whole["a"])}, score=["a", "b"]
+    )
+    fitted = lk.fit_fusion(trials, missing="subset")
+    plain = fitted(trials)
+    assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * plain + 1, rtol=1e-12)
+    bounded = lk.bound_fixed(fitted, -1.0, 1.0)
+    assert_allclose(bounded(trials), np.clip(plain, -1, 1), rtol=1e-12)
+    assert bounded.system_names == ["a", "b"]
+
+
+def test_infinite_scores_that_contradict_each_other_are_named():
+    fitted = lk.fit_fusion(lk.Trials(table(), score=["a", "b"]))
+    assert fitted([[np.inf, 0.0]])[0] == np.inf
+    with pytest.raises(lk.NaNScoreError, match="trial 1"):
+        fitted([[0.0, 0.0], [np.inf, -np.inf]])
+
+
 def test_bilinear_quality_is_symmetric_in_the_two_sides():
     trials = lk.Trials(table(), score="a")
     fitted = lk.fit_quality(trials, columns=("d1", "d2"), features="bilinear")

@@ -174,3 +174,12 @@ def test_bad_scores():
         lk.fit_logistic(lk.Scores([[1.0, 2.0], [0.0, -1.0]], [[0.0, 1.0], [1.0, 0.5]]), regularisation=1.0)
     with pytest.raises(lk.UnknownNameError, match="brier"):
         lk.fit_rule(lk.Scores([1.0], [0.0]), rule="spherical")
+
+
+@pytest.mark.parametrize("prior", [1e-9, 1 - 1e-9])
+def test_extreme_priors_are_not_taken_for_separation(overlapping, prior):
+    loss = written_out(overlapping, prior)
+    fitted = lk.fit_logistic(overlapping, prior=prior)
+    here = loss([fitted.a, fitted.b])
+    for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
+        assert loss([fitted.a + step[0], fitted.b + step[1]]) > here

@@ -8,7 +8,6 @@ import llrkit as lk
 from llrkit.choose.folds import make_folds, training_part
 from llrkit.choose.methods import METHODS, method_names
 from llrkit.core.summary import split_by
-from llrkit.scores import Scores
 
 
 class Kept:
@@ -75,15 +74,37 @@ def test_every_trial_is_calibrated_by_the_map_that_has_not_seen_it():
             assert_allclose(llrs[rows], fitted(scores[rows]), rtol=1e-12)
 
 
-def test_folds_of_single_trials_do_not_depend_on_order_or_chunks():
-    rng = np.random.default_rng(3)
-    values = rng.normal(size=10_000)
-    folds = make_folds(lk.Scores(values, [0.0]), None, 5)
-    whole = folds.of(Scores.part(values, values[:0]))[0]
-    order = rng.permutation(10_000)
-    assert_array_equal(folds.of(Scores.part(values[order], values[:0]))[0], whole[order])
-    counts = np.bincount(whole % 5)
-    assert counts.min() > 1_850
+def test_single_trials_are_dealt_out_evenly_in_each_class_whatever_the_chunks():
+    scores = lk.Scores(np.arange(1_000) % 3, np.arange(2_501) % 5)  # ties everywhere
+    folds = make_folds(scores, None, 5, seed=4)
+    wide = scores.with_columns("position")
+    whole = folds.of(wide)
+    for codes in whole:
+        counts = np.bincount(codes % 5)
+        assert counts.max() - counts.min() <= 1
+    parts = [folds.of(chunk) for chunk in wide.chunks(300)]
+    for side in (0, 1):
+        assert_array_equal(np.concatenate([part[side] for part in parts]), whole[side])
+    other = make_folds(scores, None, 5, seed=5).of(wide)
+    assert (other[1] != whole[1]).any()
+
+
+def test_tied_scores_and_affine_changes_do_not_matter_to_the_choice():
+    rng = np.random.default_rng(2)
+    target, nontarget = rng.integers(1, 6, 300), rng.integers(0, 5, 900)
+    tables = []
+    for c, f in ((1.0, 0.0), (3.0, 7.0)):
+        best = lk.fit_best(lk.Scores(c * target + f, c * nontarget + f), methods="cmlg,logistic,gaussian")
+        tables.append(best.details["cross_validation"])
+    assert [row["method"] for row in tables[0]] == [row["method"] for row in tables[1]]
+    assert all(np.isfinite(row["cllr"]) for row in tables[0])
+
+
+def test_enrolment_and_test_ids_are_the_groups_unless_told_otherwise():
+    table = speaker_trials().table
+    trials = lk.Trials(table, enroll="one", test="two")
+    assert lk.fit_best(trials, methods="cmlg", folds=3).details["groups"] == ["one", "two"]
+    assert lk.fit_best(lk.Trials(table), methods="cmlg", folds=3).details["groups"] == []
 
 
 def test_one_column_of_groups():
@@ -102,6 +123,8 @@ def test_one_column_of_groups():
         ({"groups": ("one", "two", "label")}, "one or two"),
         ({"groups": "one", "folds": 50}, "too few"),
         ({"groups": "nothing"}, "no column"),
+        ({"groups": ("one", "two"), "folds": 2}, "at least 3 folds"),
+        ({"folds": 2.5}, "at least 2 folds"),
         ({"methods": "cmlg,magic"}, "unknown calibration method 'magic'"),
     ],
 )
@@ -131,7 +154,7 @@ def test_fit_best_takes_the_lowest_cross_validated_cllr_and_fits_it_on_everythin
 
 
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
-    separable = lk.Scores([5.0, 6.0, 7.0, 8.0], [0.0, 1.0, 2.0, 3.0])
+    separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
     best = lk.fit_best(separable, methods="cmlg,logistic", folds=2)
     assert best.method == "cmlg"
     assert "infinite" in best.details["cross_validation"][1]["reason"]

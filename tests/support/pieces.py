@@ -12,6 +12,8 @@ class Pieces:
     """Uneven chunks, some without one of the classes; a chunk is gone once it was summarised."""
 
     def __init__(self, scores, pieces=7, seed=0, names=(), passes=None):
+        if "position" in names:
+            scores = scores.with_columns(*names)
         self._scores, self._pieces, self._seed, self._names = scores, pieces, seed, names
         self.passes = [] if passes is None else passes
 

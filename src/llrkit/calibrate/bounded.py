@@ -38,9 +38,19 @@ class BoundedMap(Map):
         """Columns the map inside needs."""
         return self.map.needs
 
+    @property
+    def accepts_missing(self) -> bool:
+        """As the map inside."""
+        return self.map.accepts_missing
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the map inside."""
+        return self.map.system_names
+
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The clipped LLRs."""
-        return np.clip(self.map.llr(scores, columns), self.low, self.high)
+        return np.clip(self.map.checked(scores, columns), self.low, self.high)
 
     @property
     def inverse(self) -> Map:

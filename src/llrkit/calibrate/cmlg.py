@@ -101,10 +101,10 @@ def shape(moments: Moments) -> dict[str, float]:
     """Skewness and excess kurtosis of each class, and the ratio of their standard deviations."""
     found = {}
     for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
-        constant = part.variance[0] == 0.0
+        constant = part.n == 0 or part.variance[0] == 0.0
         found[f"skewness_{name}"] = 0.0 if constant else float(part.skewness[0])
         found[f"kurtosis_{name}"] = 0.0 if constant else float(part.excess_kurtosis[0])
-    v_e, v_d = float(moments.target.variance[0]), float(moments.nontarget.variance[0])
+    v_e, v_d = (float(part.m2[0, 0] / max(part.n, 1)) for part in (moments.target, moments.nontarget))
     found["sd_ratio"] = math.sqrt(v_d / v_e) if v_e > 0 else math.inf
     return found
 
@@ -112,6 +112,8 @@ def shape(moments: Moments) -> dict[str, float]:
 def shape_problems(moments: Moments) -> list[str]:
     """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance."""
     found, problems = shape(moments), []
+    if min(moments.target.n, moments.nontarget.n) == 0:
+        return ["all scores of a class are infinite"]
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
     for name, count in n.items():
         if abs(found[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):

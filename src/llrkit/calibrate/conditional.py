@@ -50,6 +50,16 @@ class ByMap(Map):
         return tuple(dict.fromkeys((self.column, *inner)))
 
     @property
+    def accepts_missing(self) -> bool:
+        """When all maps do."""
+        return all(fitted.accepts_missing for fitted in self._all)
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the maps."""
+        return next(iter(self.maps.values())).system_names
+
+    @property
     def _all(self) -> tuple[Map, ...]:
         return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
 
@@ -64,7 +74,8 @@ class ByMap(Map):
                 raise UnknownNameError(
                     f"no calibration for {self.column} = {value!r}; there are: {known}{more}"
                 )
-            llrs[where] = fitted.llr(scores[where], {name: values[where] for name, values in columns.items()})
+            given = {name: values[where] for name, values in columns.items()}
+            llrs[where] = fitted.checked(scores[where], given)
         return llrs
 
     @property

@@ -50,7 +50,7 @@ def map_from_dict(plain: Any, where: str = "calibration") -> Map:
             f"{where}: format {plain['format']!r} is not known to this version, which reads {FORMAT!r}"
         )
     kinds = _kinds()
-    kind = kinds.get(plain.get("kind", ""))
+    kind = kinds.get(str(plain.get("kind", "")))
     if kind is None:
         raise MapFileError(
             f"{where}: unknown kind {plain.get('kind')!r}; known are {', '.join(sorted(kinds))}"
@@ -74,14 +74,27 @@ def map_from_dict(plain: Any, where: str = "calibration") -> Map:
             **{name: _unplain(value, f"{where}: {name}") for name, value in rest.items()},
             **{name: _unplain(value, f"{where}: {name}") for name, value in parameters.items()},
         )
-        probe = np.zeros((1, made.n_systems)) if made.n_systems > 1 else np.zeros(1)
-        if not made.needs:
-            made(probe)  # parameters of the wrong type or shape fail here, not in the middle of a long run
+        _try(made)
     except MapFileError:
         raise
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
     return made
+
+
+def _try(made: Map) -> None:
+    """Use a map once: parameters of the wrong type or shape fail here, not in the middle of a long run."""
+    for item in fields(made):
+        value = getattr(made, item.name)
+        if item.type == "float" and not (isinstance(value, (int, float)) and not math.isnan(value)):
+            raise ValueError(f"{item.name} is {value!r}, not a number")
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and np.isnan(value).any():
+            raise ValueError(f"{item.name} holds NaN")
+    if made.kind in ("by", "lineup", "lineup_against"):
+        return  # these need values that occurred in training
+    probe = np.zeros((1, made.n_systems)) if made.n_systems > 1 else np.zeros(1)
+    if np.isnan(made(probe, {name: np.ones(1) for name in made.needs})).any():
+        raise ValueError("the LLR of a score of 0 is NaN")
 
 
 def save_map(fitted: Map, path: str | Path) -> None:
@@ -141,9 +154,11 @@ def _plain(value: Any) -> Any:
 
 
 def _odd_keys(value: Mapping[Any, Any]) -> bool:
-    return not all(isinstance(key, str) for key in value)
+    """Whether a dict must be written as pairs: keys that are not text, or that mean something in the file."""
+    return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
 
 
+_RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
 _SPELLED = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 

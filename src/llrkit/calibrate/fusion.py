@@ -59,14 +59,25 @@ class LinearMap(Map):
         """With ``missing="subset"``."""
         return self.missing == "subset"
 
-    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The weighted sum."""
-        wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)
-        return np.asarray(wide @ self.weights + self.offset)
+    @property
+    def system_names(self) -> list[str]:
+        """Names of the systems in the order of training."""
+        return list(self.systems)
 
-    def _checked(self, values: FloatArray, columns: Columns) -> FloatArray:
-        if not (self.accepts_missing and np.isnan(values).any()):
-            return super()._checked(values, columns)
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The weighted sum, of the systems that are there."""
+        if self.accepts_missing and np.isnan(scores).any():
+            return self._by_pattern(scores, columns)
+        wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)
+        with np.errstate(invalid="ignore"):  # looked at in the next line
+            llrs = np.asarray(wide @ self.weights + self.offset)
+        if np.isnan(llrs).any():
+            row = int(np.argmax(np.isnan(llrs)))
+            raise NaNScoreError(f"trial {row}: infinite scores of systems that contradict each other")
+        return llrs
+
+    def _by_pattern(self, values: FloatArray, columns: Columns) -> FloatArray:
+        """Each trial by the fusion of the systems it has."""
         there = ~np.isnan(values)
         llrs = np.empty(len(values))
         patterns, which = np.unique(there, axis=0, return_inverse=True)
@@ -135,6 +146,8 @@ def fit_fusion(
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
         source = source.complete()
     given = quality(quality_columns, features, scaled)
+    if (robust or regularisation) and method != "logistic":
+        raise InputError(f"robust and regularisation need method='logistic', not {method!r}")
     if given.columns and method != "logistic":
         raise InputError(f"quality measures need method='logistic', not {method!r}")
     if given.columns and missing == "subset":
@@ -153,7 +166,7 @@ def fit_fusion(
         return (_gaussian if method == "gaussian" else _precalibrated)(part, alpha)
 
     weights, offset, details, moments = fit(source)
-    k = len(moments.target.mean) if not given.columns else _system_count(source)
+    k = given.n_systems(len(moments.target.mean))
     names = names or [f"system{i + 1}" for i in range(k)]
     if len(names) != k:
         raise SystemCountError(f"{len(names)} names for {k} systems")
@@ -226,10 +239,9 @@ def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dic
 
 
 def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    k = _system_count(source)
-    parts = source.reduce(both(Moments.of, *(_losses_of(i) for i in range(k)))).parts
-    moments, losses = parts[0], parts[1:]
+    moments = source.reduce(Moments.of)
     check_moments(source, moments)
+    losses = source.reduce(both(*(_losses_of(i) for i in range(len(moments.target.mean))))).parts
     cllrs = [
         float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
         / (2 * np.log(2))
@@ -248,7 +260,7 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
         "correlation_nontarget": by_class[1],
         "predicted_eer": float(found.fused.eer),
         "predicted_cllr": float(found.fused.cllr),
-        "passes": 1,
+        "passes": 2,
     }
     return np.asarray(found.weights), 0.0, details, moments
 
@@ -260,10 +272,6 @@ def _losses_of(i: int) -> Callable[[Scores], LossSums]:
 def _correlation(covariance: FloatArray) -> FloatArray:
     spread = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(spread, spread))
-
-
-def _system_count(source: ScoreSource) -> int:
-    return len(source.reduce(Moments.of).target.mean)
 
 
 def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:

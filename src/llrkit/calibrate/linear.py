@@ -118,21 +118,25 @@ def fit_linear(
     mean_small = np.array(
         [np.atleast_1d(small.target.mean(axis=0)), np.atleast_1d(small.nontarget.mean(axis=0))]
     )
+    # at an extreme prior the whole objective is small, and so must be what counts as nothing
+    nothing = float(prior * rule.miss(logit(prior)) + (1.0 - prior) * rule.fa(logit(prior)))
+    unit = min(1.0, 20.0 * nothing)
     # a sample may be separable where the whole is not: stop before its slope runs away
     guess = newton(
         objective_on(small, small.n_target, small.n_nontarget, mean_small),
         start,
-        tolerance=1e-6,
-        good_enough=1e-5,
+        tolerance=1e-6 * unit,
+        good_enough=1e-5 * unit,
     )
     mean = np.array([moments.target.mean, moments.nontarget.mean])
     found = newton(
         objective_on(source, moments.target.n, moments.nontarget.n, mean),
         guess.x,
+        tolerance=1e-13 * unit,
         max_evaluations=_MAX_PASSES,
     )
     if not shrinkage.present:
-        _refuse_runaway(found)
+        _refuse_runaway(found, nothing)
     slopes = found.x[:-1] / scale
     return LinearFit(
         slopes=slopes,
@@ -171,8 +175,9 @@ def _refuse_separation(moments: Moments) -> None:
             )
 
 
-def _refuse_runaway(found: Minimum) -> None:
-    if found.value < 1e-7 or float(np.abs(found.x).max()) > 1e5 or not found.converged:
+def _refuse_runaway(found: Minimum, nothing: float) -> None:
+    """Refuse a fit that ran off to infinite slopes; ``nothing`` is the cost of scores that say nothing."""
+    if found.value < 1e-7 * nothing or float(np.abs(found.x).max()) > 1e5 or not found.converged:
         raise SeparationError(
             "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
             "best slope is infinite; use regularisation=0.01 or robust=0.001"

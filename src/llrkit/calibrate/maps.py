@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
@@ -53,6 +53,11 @@ class Map(ABC):
         """Whether NaN stands for the score of a system that has none."""
         return False
 
+    @property
+    def system_names(self) -> list[str]:
+        """Names of the systems in the order of the scores, where they are known."""
+        return []
+
     @abstractmethod
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of checked float64 scores, shape (n,) or (n, K)."""
@@ -73,7 +78,12 @@ class Map(ABC):
         """
         if isinstance(scores, Scores):
             return self._of_chunk(scores)
-        if hasattr(scores, "score_array_or_nan"):  # Trials
+        if hasattr(type(scores), "score_array_or_nan"):  # Trials
+            if len(scores.score) != self.n_systems:
+                raise SystemCountError(
+                    f"this map takes the scores of {self.n_systems} systems, "
+                    f"the trials have {len(scores.score)}"
+                )
             values = scores.score_array_or_nan if self.accepts_missing else scores.score_array
             return self(values, {name: scores.column(name) for name in self.needs})
         values = np.asarray(scores, dtype=np.float64)
@@ -87,7 +97,7 @@ class Map(ABC):
                 f"got shape {values.shape}"
             )
         given = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
-        llrs = self._checked(flat, given)
+        llrs = self.checked(flat, given)
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
@@ -143,18 +153,17 @@ class Map(ABC):
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
             )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
-        target = {name: wide.columns[name][0] for name in self.needs}
-        nontarget = {name: wide.columns[name][1] for name in self.needs}
-        target, nontarget = (_decoded(columns, chunk) for columns in (target, nontarget))
+        target, nontarget = (decoded(wide, self.needs, side) for side in (0, 1))
         return Scores.part(
-            self._checked(chunk.target.astype(np.float64, copy=False), target),
-            self._checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
+            self.checked(chunk.target.astype(np.float64, copy=False), target),
+            self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
             chunk.columns,
             chunk.categories,
         )
 
-    def _checked(self, values: FloatArray, columns: Columns) -> FloatArray:
-        if len(values) and np.isnan(values.min()):
+    def checked(self, values: FloatArray, columns: Columns) -> FloatArray:
+        """LLRs of float64 scores after looking for NaN and at the length of the columns."""
+        if len(values) and not self.accepts_missing and np.isnan(values.min()):
             place = ", system ".join(str(i) for i in np.argwhere(np.isnan(values))[0])
             raise NaNScoreError(f"cannot map NaN: score at index {place}")
         for name, column in columns.items():
@@ -163,11 +172,14 @@ class Map(ABC):
         return self.llr(values, columns)
 
 
-def _decoded(columns: dict[str, npt.NDArray[Any]], chunk: Scores) -> dict[str, npt.NDArray[Any]]:
-    return {
-        name: np.asarray(chunk.categories[name], dtype=object)[codes] if name in chunk.categories else codes
-        for name, codes in columns.items()
-    }
+def decoded(chunk: Scores, names: Iterable[str], side: int) -> dict[str, npt.NDArray[Any]]:
+    """Columns of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
+    found = {}
+    for name in names:
+        codes = chunk.columns[name][side]
+        known = chunk.categories.get(name)
+        found[name] = codes if known is None else np.asarray(known, dtype=object)[codes]
+    return found
 
 
 @dataclass(frozen=True)
@@ -243,9 +255,19 @@ class ComposedMap(Map):
         """Columns of either map."""
         return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))
 
+    @property
+    def accepts_missing(self) -> bool:
+        """As the first map."""
+        return self.first.accepts_missing
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the first map."""
+        return self.first.system_names
+
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The second map of the first map's LLRs."""
-        return self.second.llr(self.first.llr(scores, columns), columns)
+        return self.second.llr(self.first.checked(scores, columns), columns)
 
     @property
     def inverse(self) -> ComposedMap:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.calibrate.maps import Columns, FloatArray, decoded
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import S
@@ -81,6 +81,13 @@ class Quality:
         pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
         return [first[i] * second[j] + first[j] * second[i] for i, j in pairs]
 
+    def n_systems(self, width: int) -> int:
+        """How many of ``width`` columns made by :meth:`widen` are scores."""
+        if not self.columns:
+            return width
+        features = len(self._features([np.ones(1)] * len(self.columns)))
+        return (width - features) // (1 + features) if self.scaled else width - features
+
     def source(self, source: ScoreSource) -> ScoreSource:
         """The source whose systems are the scores followed by the features."""
         return _WideSource(source, self) if self.columns else source
@@ -104,7 +111,8 @@ class _WideSource:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         def widened(chunk: Scores) -> S:
-            sides = [{name: chunk.columns[name][side] for name in self.quality.columns} for side in (0, 1)]
+            # words stand in a chunk as codes: a duration read from text must be its value, not its code
+            sides = [decoded(chunk, self.quality.columns, side) for side in (0, 1)]
             target = self.quality.widen(chunk.target, sides[0])
             return summarise(Scores.part(target, self.quality.widen(chunk.nontarget, sides[1])))
 

@@ -43,8 +43,11 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
     require_both_classes(target.count, nontarget.count)
     if target.n_infinite or nontarget.n_infinite:
         raise InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
-    if not (np.isfinite(target.m2).all() and np.isfinite(nontarget.m2).all()):
-        raise InputError("the scores are too large to calibrate: their variance is beyond float64")
+    if not (np.isfinite(target.m4).all() and np.isfinite(nontarget.m4).all()):
+        raise InputError("the scores are too large to calibrate: their fourth moment is beyond float64")
+    spread = np.maximum(target.high, nontarget.high) - np.minimum(target.low, nontarget.low)
+    if np.any((spread > 0) & (spread < 1e-70)):
+        raise InputError("the scores are too close together to calibrate: their range is below 1e-70")
     for name, part in (("target", target), ("nontarget", nontarget)):
         if part.n < at_least:
             raise TooFewTrialsError(f"{part.n} {name} trials; this method needs at least {at_least}")

@@ -40,8 +40,8 @@ def cross_calibrate(
     ----------
     groups
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
-        folds f and g gets the map trained on the trials without a speaker in f or g. Without groups trials
-        are taken to be independent.
+        folds f and g gets the map trained on the trials without a speaker in f or g. By default the
+        enrolment and test ids of a table that has both; without any, trials are taken to be independent.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def fit_best(
         reasons = "; ".join(f"{row['method']}: {row.get('reason', 'infinite Cllr')}" for row in table)
         raise InputError(f"no method could be cross-validated: {reasons}")
     best = fit_quietly(table[0]["method"], source, {})
-    chosen_by = {"cross_validation": table, "folds": folds, "groups": list(dealt.columns), "prior": prior}
+    chosen_by = {"cross_validation": table, "folds": folds, "groups": dealt.groups, "prior": prior}
     return replace(best, details={**best.details, **chosen_by})
 
 

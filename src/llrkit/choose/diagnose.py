@@ -97,6 +97,7 @@ def _advice(
     result: Evaluation, problems: list[str], separable: bool, few: bool
 ) -> list[tuple[str, bool, str]]:
     unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
+    many = min(result.n_target, result.n_nontarget) >= 1000
     shaped = any("skew" in problem or "kurtosis" in problem for problem in problems)
     return [
         (
@@ -130,7 +131,7 @@ def _advice(
         ),
         (
             "pav",
-            min(result.n_target, result.n_nontarget) >= 1000,
-            "enough trials to let the data speak" if not few else "too few trials: it would follow the noise",
+            many,
+            "enough trials to let the data speak" if many else "too few trials: it would follow the noise",
         ),
     ]

@@ -18,7 +18,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.source import POSITION, S
 
 IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -29,8 +29,14 @@ class Folds:
     """A way to give each trial the folds of its two sides (the same fold twice without groups)."""
 
     n: int
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = (POSITION,)
     fold_of: Mapping[Any, int] | None = None
+    seed: int = 0
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns whose values never share two folds; none when trials are dealt out one by one."""
+        return [] if self.fold_of is None else list(self.columns)
 
     @property
     def pairs(self) -> list[Pair]:
@@ -42,7 +48,8 @@ class Folds:
     def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
         if self.fold_of is None:
-            return _by_value(chunk.target, self.n), _by_value(chunk.nontarget, self.n)
+            places = chunk.columns[POSITION]
+            return _dealt(places[0], self.n, self.seed), _dealt(places[1], self.n, self.seed)
         found = []
         for side in (0, 1):
             folds = [self._lookup(chunk, name, side) for name in self.columns]
@@ -55,23 +62,28 @@ class Folds:
         codes = chunk.columns[name][side]
         values, inverse = np.unique(codes, return_inverse=True)
         names = chunk.categories.get(name)
-        keys = [names[value] if names is not None else value.item() for value in values]
+        keys = [_plain(names[value] if names is not None else value.item()) for value in values]
         return np.array([self.fold_of[key] for key in keys], dtype=np.int64)[inverse]
 
 
 def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
     """Folds by the values of one or two columns, or by trial without groups.
 
-    Groups are shuffled and dealt out; single trials are dealt out by a hash of their score, so that the
-    folds do not depend on the order of the trials.
+    Without groups, a table with enrolment and test ids is divided by those; other trials are dealt out
+    one by one. Groups are shuffled and dealt out.
     """
-    if n < 2:
-        raise InputError(f"cross-validation needs at least 2 folds, got {n}")
+    if not isinstance(n, int) or n < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
     if groups is None:
-        return Folds(n)
+        sides = [getattr(source, role, None) for role in ("enroll", "test")]
+        groups = [side for side in sides if isinstance(side, str)] or None
+    if groups is None:
+        return Folds(n, seed=seed)
     columns = (groups,) if isinstance(groups, str) else tuple(groups)
     if len(columns) not in (1, 2):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
+    if len(columns) == 2 and n < 3:
+        raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
     found = sorted(source.with_columns(*columns).reduce(_Values.of(columns)).values, key=str)
     if len(found) < n:
         raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
@@ -155,7 +167,7 @@ class _Values(SummaryBase):
             for name in columns:
                 names = chunk.categories.get(name)
                 for side in chunk.columns[name]:
-                    found.update(names[v] if names is not None else v.item() for v in np.unique(side))
+                    found.update(_plain(names[v] if names is not None else v.item()) for v in np.unique(side))
             return cls(frozenset(found))
 
         return make
@@ -167,13 +179,16 @@ class _Values(SummaryBase):
         return self
 
 
-def _by_value(values: npt.NDArray[Any], n: int) -> IntArray:
-    """A fold for each score, by mixing the bits of the score itself."""
-    first = values if values.ndim == 1 else values[:, 0]
+def _plain(value: Any) -> Any:
+    return None if value != value else value  # a missing number is a missing value, and equal to itself
+
+
+def _dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
+    """A fold for each trial of a class: n neighbours get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
-        bits = (first.astype(np.float64) + 0.0).view(np.uint64)
+        bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         bits ^= bits >> np.uint64(31)
-    fold = (bits % np.uint64(n)).astype(np.int64)
-    return fold * n + fold
+    fold = (position + (bits % np.uint64(n)).astype(np.int64)) % n
+    return np.asarray(fold * n + fold, dtype=np.int64)

@@ -62,8 +62,9 @@ class ClassMoments(SummaryBase):
     def __add__(self, other: ClassMoments) -> ClassMoments:
         n = self.n + other.n
         infinities = (self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf)
-        if n == 0:
-            return self._empty(len(self.mean), *infinities)
+        if self.n == 0 or other.n == 0:
+            filled = other if self.n == 0 else self
+            return replace(filled, n_neg_inf=infinities[0], n_pos_inf=infinities[1])
         with np.errstate(over="ignore", invalid="ignore"):
             return self._merged(other, n, infinities)
 

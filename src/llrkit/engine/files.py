@@ -14,13 +14,14 @@ import polars as pl
 from llrkit.errors import FileFormatError, UnknownNameError
 from llrkit.io.stream import scan_table
 from llrkit.scores import Scores
-from llrkit.scores.source import S, reduce_chunks
+from llrkit.scores.source import POSITION, S, reduce_chunks
 from llrkit.scores.trials import ROW, Trials
 
 BATCH_ROWS = 1 << 20
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
 
+_COUNTED = (ROW, POSITION)
 _TABLES = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
@@ -45,7 +46,7 @@ class Files:
             there = scan_table(path).collect_schema().names()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
-        for name in (*self.score, self.label, *(name for name in self.carried if name != ROW)):
+        for name in (*self.score, self.label, *(name for name in self.carried if name not in _COUNTED)):
             if name not in there:
                 raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {', '.join(there)}")
 
@@ -74,20 +75,22 @@ class Files:
         self._kept = kept
 
     def _read(self) -> Iterator[Scores]:
-        rows_before = 0
+        before = {ROW: np.zeros(2, dtype=np.int64), POSITION: np.zeros(2, dtype=np.int64)}
         for path in self.paths:
-            wanted = dict.fromkeys((*self.score, self.label, *(n for n in self.carried if n != ROW)))
+            wanted = dict.fromkeys((*self.score, self.label, *(n for n in self.carried if n not in _COUNTED)))
             first_row = 0
             try:
                 table = scan_table(path).select(list(wanted))
                 for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-                    yield self._chunk(batch, path, first_row, rows_before + first_row)
+                    chunk = self._chunk(batch, path, first_row, before)
+                    yield chunk
                     first_row += batch.height
+                    before[ROW] += batch.height
+                    before[POSITION] += (chunk.n_target, chunk.n_nontarget)
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
-            rows_before += first_row
 
-    def _chunk(self, batch: pl.DataFrame, path: Path, first_row: int, rows_before: int) -> Scores:
+    def _chunk(self, batch: pl.DataFrame, path: Path, first_row: int, before: dict[str, Any]) -> Scores:
         batch = _numeric(batch, self.score, path, first_row)
         text = path.suffix.lower() not in (".parquet", ".pq")
         trials = Trials(
@@ -103,8 +106,9 @@ class Files:
         categories: dict[str, tuple[Any, ...]] = {}
         for name in self.carried:
             values, names = trials.coded(name)
-            values = values + rows_before if name == ROW else values
             columns[name] = (values[mask], values[~mask])
+            if name in _COUNTED:
+                columns[name] = tuple(part + n for part, n in zip(columns[name], before[name], strict=True))
             if names is not None:
                 categories[name] = tuple(names)
         scores = trials.score_array

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
-from llrkit.scores.source import S, reduce_chunks
+from llrkit.scores.source import POSITION, S, reduce_chunks
 
 Array = npt.NDArray[Any]
 
@@ -153,13 +153,14 @@ class Scores:
         Traceback (most recent call last):
         llrkit.errors.UnknownNameError: there is no column 'noise'; there are: room
         """
+        own = dict(self.columns)
+        if POSITION in names and POSITION not in own:
+            own[POSITION] = (np.arange(self.n_target), np.arange(self.n_nontarget))
         for name in names:
-            if name not in self.columns:
+            if name not in own:
                 there = ", ".join(self.columns) or "none"
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
-        return Scores.part(
-            self.target, self.nontarget, {name: self.columns[name] for name in names}, self.categories
-        )
+        return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""

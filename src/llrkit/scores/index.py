@@ -113,10 +113,11 @@ class ScoreIndex:
         if buckets is None:
             return self.ascending, np.zeros(len(cuts), dtype=np.intp)
         wanted = buckets.around(cuts, neighbours=neighbours)
-        if self._near is None or not self._near.covers(wanted):
-            self._near = _Near(self.values, buckets, wanted)
+        near = self._near
+        if near is None or not near.covers(wanted):
+            near = self._near = _Near(self.values, buckets, wanted)
         # a cut beyond all scores is put into an end bucket, which tells the same
-        return self._near.ascending, self._near.left_out[buckets.of_cuts(cuts)]
+        return near.ascending, near.left_out[buckets.of_cuts(cuts)]
 
 
 class _Near:

@@ -31,6 +31,9 @@ class Summary(Protocol):
 
 S = TypeVar("S", bound=Summary)
 
+POSITION = "position"
+"""A column every source here can carry: the place of each trial among those of its class."""
+
 
 class ScoreSource(Protocol):
     """Anything that can summarise its trials: arrays, a table, files, a cluster."""

@@ -13,7 +13,7 @@ import polars as pl
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.source import S
+from llrkit.scores.source import POSITION, S
 
 ROW = "row"
 """Name under which the row number of each trial can be asked for."""
@@ -62,7 +62,7 @@ class Trials:
         self.carried = tuple(carried)
         self.origin, self.first_line = origin, first_line
         roles = [*self.score, label, *(name for name in (enroll, test) if name is not None)]
-        for name in (*roles, *(name for name in self.carried if name != ROW)):
+        for name in (*roles, *(name for name in self.carried if name not in (ROW, POSITION))):
             self._require(name)
 
     def _require(self, name: str) -> None:
@@ -149,8 +149,8 @@ class Trials:
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
-        if name == ROW and ROW not in self.table.columns:
-            return np.arange(self.table.height), None
+        if name in (ROW, POSITION) and name not in self.table.columns:
+            return self.column(name), None
         column = self.table[name]
         if column.dtype.is_numeric() and not column.has_nulls():
             return column.to_numpy(), None
@@ -165,6 +165,9 @@ class Trials:
         """The values of a column in row order."""
         if name == ROW and ROW not in self.table.columns:
             return np.arange(self.table.height)
+        if name == POSITION and POSITION not in self.table.columns:
+            mask = self.is_target
+            return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1
         self._require(name)
         return self.table[name].to_numpy()
 
