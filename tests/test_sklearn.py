@@ -95,6 +95,12 @@ def test_reversed_scores_warn_and_do_not_raise(estimators, data):
         estimators.CMLGCalibrator().fit(-X, y)
 
 
+def test_words_that_would_be_read_the_wrong_way_round_are_refused(estimators, data):
+    X, y = data
+    with pytest.raises(lk.LabelError, match="impostor"):
+        estimators.CMLGCalibrator().fit(X, np.where(y == "same", "genuine", "impostor"))
+
+
 def test_inside_a_pipeline_with_cross_validation(estimators, data):
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline

@@ -22,6 +22,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     ['a.txt']
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target}: is a folder, not a file to write")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     os.close(handle)
     temporary = Path(name)

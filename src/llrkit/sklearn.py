@@ -37,8 +37,9 @@ from llrkit.calibrate.student import fit_student_t
 from llrkit.calibrate.tied import fit_tied_nig
 from llrkit.calibrate.unsupervised import fit_unsupervised
 from llrkit.core.special import logit, probability, sigmoid
-from llrkit.errors import LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
+from llrkit.errors import LabelError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
 from llrkit.scores import Scores
+from llrkit.scores.labels import classify_words
 
 _SAFEGUARD = 0.01  # regularisation where the classes do not overlap
 
@@ -55,7 +56,10 @@ class _Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         """Calibrate the scores of one system."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the calibration of scores ``X`` with labels ``y``; the larger label is the target."""
+        """Fit the calibration of scores ``X`` with labels ``y``.
+
+        The target is ``classes_[1]``: the label that comes last in sorted order.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -65,6 +69,12 @@ class _Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         if len(self.classes_) == 1:
             raise ValueError("Only one class is present in y; two classes are needed.")
         probability(self.prior, "prior")
+        if classify_words([str(label) for label in self.classes_]) == [True, False]:
+            # classes_ must be sorted, so the order of the words cannot be followed
+            raise LabelError(
+                f"classes_[1] is the target, but {self.classes_[1]!r} means a non-target and "
+                f"{self.classes_[0]!r} a target; use 0 and 1, or words that sort the other way"
+            )
         is_target = y == self.classes_[1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShapeWarning)

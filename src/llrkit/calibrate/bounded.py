@@ -11,7 +11,7 @@ from llrkit.calibrate.maps import Columns, FloatArray, Map
 from llrkit.errors import NotInvertibleError
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class BoundedMap(Map):
     """Another map whose LLRs are clipped to ``low`` (at most 0) and ``high`` (at least 0), in nats.
 

@@ -16,7 +16,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import S
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ByMap(Map):
     """A map for each value of a column, and perhaps one for values that have none.
 

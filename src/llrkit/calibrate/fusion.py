@@ -25,7 +25,7 @@ METHODS = ("logistic", "gaussian", "precalibrated")
 MISSING = ("error", "drop", "subset")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LinearMap(Map):
     """``llr = weights . (scores, features) + offset`` for K systems.
 

@@ -15,7 +15,7 @@ from llrkit.calibrate.training import provenance, training_moments
 from llrkit.scores import ScoreSource
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class QuadraticMap(RatioMap):
     """Log-ratio of two Gaussian densities, ``N(s | mean_e, sd_e) / N(s | mean_d, sd_d)``.
 

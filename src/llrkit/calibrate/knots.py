@@ -14,7 +14,7 @@ from llrkit.errors import InputError, NotInvertibleError
 MAX_KNOTS = 4096
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class KnotMap(Map):
     """Straight lines between the points ``(score[i], llr_at[i])``, constant beyond them.
 

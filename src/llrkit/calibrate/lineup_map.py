@@ -15,7 +15,7 @@ from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LineupMap(Map):
     """LLRs of ranks: rank 1 of ``cohort + 1`` is a score above all foils.
 
@@ -122,7 +122,7 @@ class LineupMap(Map):
         return np.log(lr)[where]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LineupAgainst(Map):
     """A line-up map with its foils: scores and the values of a column in, LLRs out.
 

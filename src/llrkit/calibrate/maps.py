@@ -19,7 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Map(ABC):
     """A map from scores to natural-log LLRs.
 
@@ -66,6 +66,9 @@ class Map(ABC):
     def inverse(self) -> Map:
         """The map from LLR back to score, where there is one."""
         raise NotInvertibleError(f"a map made by {self.method or self.kind!r} has no inverse")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.method or self.kind})"
 
     @overload
     def __call__(self, scores: Scores) -> Scores: ...
@@ -201,7 +204,7 @@ class MappedSource:
         return MappedSource(self.source, self.map, names)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class AffineMap(Map):
     """``llr = a * score + b``.
 
@@ -236,7 +239,7 @@ class AffineMap(Map):
         return f"AffineMap({self.method}: llr = {self.a:.6g} * score {self.b:+.6g})"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ComposedMap(Map):
     """One map after another."""
 

@@ -20,7 +20,7 @@ TAIL, BEND = (1e-4, 30.0), (-20.0, 20.0)
 _ROUND = 0.025
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class NIGRatioMap(RatioMap):
     """Log-ratio of two normal inverse Gaussian densities; each is (alpha, beta, delta, location)."""
 

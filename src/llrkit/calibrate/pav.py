@@ -23,7 +23,7 @@ ENDS = ("infinite", "nearest")
 OUTSIDE = ("clip", "tilt", "refuse")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PavMap(Map):
     """Straight lines between knots ``(x, y)``, with a policy beyond them.
 
@@ -101,7 +101,7 @@ class PavMap(Map):
 def fit_pav(
     source: ScoreSource,
     *,
-    laplace: str = "none",
+    laplace: str = "misleading",
     ends: str = "infinite",
     outside: str = "clip",
     tilt: float = 1e-6,
@@ -143,7 +143,7 @@ def fit_pav(
     Examples
     --------
     >>> scores = Scores([-1.0, 0.5, 2.0, 3.0], [-3.0, -2.0, -1.0, 0.0, 1.0])
-    >>> fit_pav(scores)([-2.0, 0.5, 2.0]).round(4)
+    >>> fit_pav(scores, laplace="none")([-2.0, 0.5, 2.0]).round(4)
     array([  -inf, 0.2231,    inf])
     >>> fit_pav(scores, laplace="pairs")([-2.0, 0.5, 2.0]).round(4)
     array([-0.8755,  0.2231,  1.3218])

@@ -21,7 +21,7 @@ Curve = Callable[[FloatArray], FloatArray]
 _FAR = 1e140  # as good as infinite: the square of anything further might overflow
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class RatioMap(Map):
     """``llr = log p(s | target) - log p(s | nontarget)``, with ``s`` held between ``low`` and ``high``.
 
@@ -78,7 +78,7 @@ class RatioMap(Map):
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class InverseMap(Map):
     """The inverse of a monotone :class:`RatioMap`, by bisection to the last bit."""
 

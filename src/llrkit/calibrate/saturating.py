@@ -30,7 +30,7 @@ STEEP = 200.0
 """A slope, in standardised scores, that no continuous scores ask for."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SaturatingMap(Map):
     """``llr = log[(e^x + e^r) / (1 + e^r)] - log[(1 + e^(x + s)) / (1 + e^s)]`` of ``x = a * score + b``.
 
@@ -75,7 +75,7 @@ class SaturatingMap(Map):
         return f"SaturatingMap({self.method}: {line}, saturating at {low:.4g} and {high:.4g})"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SaturatingInverse(Map):
     """The score that a :class:`SaturatingMap` with the same parameters maps to an LLR."""
 

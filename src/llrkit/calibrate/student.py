@@ -20,7 +20,7 @@ _SMALLEST_DF = 1.0
 _LARGEST_DF = 1e6
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StudentRatioMap(RatioMap):
     """Log-ratio of two Student t densities; each is (degrees of freedom, location, scale)."""
 

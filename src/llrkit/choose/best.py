@@ -76,8 +76,9 @@ def fit_best(
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.1)
     >>> target, nontarget = model.rvs(2000, 2000, np.random.default_rng(3))
-    >>> lk.fit_best(lk.Scores(target, nontarget), methods="cmlg,logistic,pav", folds=3).method
-    'cmlg'
+    >>> best = lk.fit_best(lk.Scores(target, nontarget), methods="cmlg,logistic,pav", folds=3)
+    >>> [row["method"] for row in best.details["cross_validation"]]
+    ['logistic', 'cmlg', 'pav']
     """
     dealt = make_folds(source, groups, folds, seed)
     table: list[dict[str, Any]] = []

@@ -82,7 +82,7 @@ def compare(
     test: ScoreSource,
     methods: str | Sequence[str] = CANDIDATES,
     *,
-    points: Sequence[OperatingPoint | str] = ("sre08", "sre10"),
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Comparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,11 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     """
     result = evaluate(source)
     problems = shape_problems(result.moments)
+    infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
+    if infinite:
+        problems.append(f"{infinite:,} scores are infinite, which no fit accepts")
+    if any(math.isnan(value) for value in shape(result.moments).values()):
+        problems.append("the scores are too large for their moments to be computed")
     slope = result.det_slope.slope
     if abs(slope + 1.0) > 0.25:
         problems.append(f"the DET slope is {slope:.2f}, not -1")
@@ -103,7 +109,7 @@ def _advice(
         (
             "cmlg",
             not problems,
-            "; ".join(problems) if problems else "both classes look Gaussian with the same spread",
+            "see the lines above" if problems else "both classes look Gaussian with the same spread",
         ),
         (
             "logistic",
@@ -117,7 +123,7 @@ def _advice(
             unequal and not shaped,
             "the classes look Gaussian with different spreads"
             if unequal and not shaped
-            else "made for Gaussian classes with different spreads",
+            else ("the classes are not Gaussian" if shaped else "the spreads are the same: no need for it"),
         ),
         (
             "nig",
@@ -127,7 +133,9 @@ def _advice(
         (
             "bayes",
             few and not shaped,
-            "few trials: shrinks where the data say little" if few else "made for few trials",
+            "few trials: shrinks where the data say little"
+            if few and not shaped
+            else ("the classes are not Gaussian" if shaped else "enough trials: no need for it"),
         ),
         (
             "pav",

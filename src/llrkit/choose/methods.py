@@ -27,11 +27,6 @@ from llrkit.scores import ScoreSource
 Fit = Callable[..., Map]
 
 
-def _pav_for_new_scores(source: ScoreSource, **options: Any) -> Map:
-    """PAV with a Laplace end point by default: plain PAV gives infinite LLRs, which new trials turn wrong."""
-    return fit_pav(source, **{"laplace": "misleading", **options})
-
-
 METHODS: dict[str, Fit] = {
     "cmlg": fit_cmlg,
     "logistic": fit_logistic,
@@ -46,7 +41,7 @@ METHODS: dict[str, Fit] = {
     "gamma": fit_gamma,
     "kde": fit_kde,
     "bigaussian": fit_bigaussian,
-    "pav": _pav_for_new_scores,
+    "pav": fit_pav,
     "expectation": fit_expectation,
     "unsupervised": fit_unsupervised,
 }

@@ -86,6 +86,9 @@ def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stder
         click.echo("", err=to_stderr)
         header, rows = wording.group_rows(result, by or "")
         print_table(header, rows, to_stderr=to_stderr)
-    for name, reason in result.skipped_groups.items():
+    skipped = list(result.skipped_groups.items())
+    for name, reason in skipped[:5]:
         click.echo(f"{by} = {name} left out: {reason}", err=True)
+    if len(skipped) > 5:
+        click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     click.echo(f"\n{result.sentence}", err=to_stderr)

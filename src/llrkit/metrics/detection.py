@@ -96,7 +96,7 @@ def auc_from_bins(bins: ScoreBins) -> float:
     return float(wins / 2.0 / bins.n_target / bins.n_nontarget)
 
 
-def min_dcf(source: ScoreSource, point: OperatingPoint | str) -> float:
+def min_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
     """Smallest normalised detection cost that any threshold gives on these trials.
 
     ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.

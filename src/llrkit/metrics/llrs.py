@@ -81,7 +81,7 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalised: bool = True)
     return float(value / (binary_entropy(prior) if normalised else LN2))
 
 
-def act_dcf(source: ScoreSource, point: OperatingPoint | str) -> float:
+def act_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
     """Normalised detection cost at the Bayes threshold, where calibrated LLRs should be cut.
 
     Examples

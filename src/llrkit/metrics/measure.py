@@ -27,12 +27,12 @@ from llrkit.metrics.evaluation import (
 )
 from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.scores import Scores, ScoreSource
-from llrkit.theory.points import OperatingPoint, preset
+from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 
 def evaluate(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str] = ("sre08", "sre10"),
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
     *,
     by: str | None = None,
     threshold_from: ScoreSource | None = None,
@@ -66,7 +66,7 @@ def evaluate(
     >>> result.points[0].act_dcf
     0.75
     """
-    if isinstance(points, (str, OperatingPoint)):
+    if isinstance(points, (str, OperatingPoint, float)):
         points = (points,)
     asked = _resolve(points, allow_unconfirmed)
     moments, grid = source.reduce(both(Moments.of, Grid.of))
@@ -90,12 +90,12 @@ class _Asked:
     primaries: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def _resolve(points: Sequence[OperatingPoint | str], allow_unconfirmed: bool) -> _Asked:
+def _resolve(points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool) -> _Asked:
     flat: list[OperatingPoint] = []
     primaries = []
     for point in points:
-        if isinstance(point, OperatingPoint):
-            flat.append(point)
+        if isinstance(point, (OperatingPoint, float)):
+            flat.append(operating_point(point))
             continue
         found = preset(point, allow_unconfirmed=allow_unconfirmed)
         if found.averages:

@@ -29,7 +29,9 @@ def number(value: float, digits: int = 4) -> str:
     >>> number(0.37512), number(float("inf"))
     ('0.3751', 'inf')
     """
-    return f"{value:.{digits}f}" if math.isfinite(value) else str(value)
+    if math.isnan(value):
+        return "-"
+    return f"{value:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
 def sentence(result: Evaluation) -> str:
@@ -39,15 +41,19 @@ def sentence(result: Evaluation) -> str:
             "Cllr is infinite: at least one trial has an infinite LLR for the wrong side, "
             "which no amount of good LLRs can make up for."
         )
-    lost = f"Of Cllr = {result.cllr:.3f} bits, {result.min_cllr:.3f} are lost to discrimination"
-    share = f"{100 * result.cllr_cal / result.cllr:.0f} %" if result.cllr > 0 else "0 %"
-    lost += f" and {result.cllr_cal:.3f} ({share}) to calibration"
+    lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
+    share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
+    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration"
+    blind = [point for point in result.points if point.act_dcf > 1.0]
     if result.eer >= 0.5:
-        verdict = "the scores do not separate the classes at all: is a higher score really more target-like?"
+        verdict = "the scores do not separate the classes at all (is a higher score more target-like?)"
     elif result.cllr >= 1.0:
         verdict = "read as LLRs these scores are worse than saying nothing (Cllr = 1): calibrate them first"
     elif result.cllr_cal <= 0.05 * result.cllr + 0.002:
         verdict = "the scores can be read as LLRs as they are"
+        if blind:
+            where = ", ".join(point.point.name for point in blind)
+            verdict += f", but decisions at {where} are worse than deciding blindly"
     elif result.cllr_cal <= 0.2 * result.cllr:
         verdict = "calibration would still help a little"
     else:

@@ -174,8 +174,10 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     return found
 
 
-def operating_point(point: OperatingPoint | str, *, allow_unconfirmed: bool = False) -> OperatingPoint:
-    """One operating point, given as itself or by the name of a preset that holds exactly one.
+def operating_point(
+    point: OperatingPoint | str | float, *, allow_unconfirmed: bool = False
+) -> OperatingPoint:
+    """One operating point, given as itself, as a prior with unit costs, or by the name of a preset.
 
     Examples
     --------
@@ -187,6 +189,8 @@ def operating_point(point: OperatingPoint | str, *, allow_unconfirmed: bool = Fa
     """
     if isinstance(point, OperatingPoint):
         return point
+    if isinstance(point, float):
+        return OperatingPoint(point)
     found = preset(point, allow_unconfirmed=allow_unconfirmed)
     if found.averages:
         raise InputError(
