@@ -188,8 +188,8 @@ def main() -> None:
     lines += ["## What cross-validation would have chosen", ""]
     lines += [
         "`fit_best` on the training part (5 folds, speakers disjoint where known) against the best",
-        "of its candidates in hindsight (rule, bayes, student-t, mixture, gamma, expectation and unsupervised are",
-        "not among them).",
+        "of its candidates in hindsight (not among them: rule, bayes, student-t, mixture,",
+        "gamma, expectation, unsupervised).",
         "",
     ]
     lines += [

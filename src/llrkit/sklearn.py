@@ -23,10 +23,11 @@ from llrkit.calibrate.bayes import fit_bayes
 from llrkit.calibrate.bigaussian import fit_bigaussian
 from llrkit.calibrate.cmlg import fit_cmlg
 from llrkit.calibrate.expectation import fit_expectation
-from llrkit.calibrate.fusion import fit_fusion
+from llrkit.calibrate.fusion import LinearMap, fit_fusion
 from llrkit.calibrate.gamma import fit_gamma
 from llrkit.calibrate.gaussian import fit_gaussian
 from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.linear import fit_linear
 from llrkit.calibrate.logistic import fit_logistic, fit_rule
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.mixture import fit_mixture
@@ -36,6 +37,7 @@ from llrkit.calibrate.saturating import fit_saturating
 from llrkit.calibrate.student import fit_student_t
 from llrkit.calibrate.tied import fit_tied_nig
 from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.core.rules import scoring_rule
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import LabelError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
 from llrkit.scores import Scores
@@ -185,6 +187,16 @@ class RuleCalibrator(_Calibrator):
 
     def _fit_map(self, scores: Scores) -> Map:
         return fit_rule(scores, rule=self.rule, prior=self.prior)
+
+    def _fit_columns(self, scores: Scores) -> Map:
+        if scores.n_systems == 1:
+            return self._fit_safely(scores)
+        try:
+            fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
+        except SeparationError:
+            return super()._fit_columns(scores)
+        names = [f"system{i + 1}" for i in range(scores.n_systems)]
+        return LinearMap(weights=fit.slopes, offset=fit.offset, systems=names, method="rule")
 
 
 class PAVCalibrator(_Calibrator):

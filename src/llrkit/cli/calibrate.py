@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,25 +52,27 @@ def calibrate_command(
     """
     from llrkit.calibrate.conditional import fit_by
     from llrkit.choose.best import fit_best
-    from llrkit.choose.methods import METHODS, fit_named, method_name
+    from llrkit.choose.methods import METHODS, method_name
     from llrkit.io import read_trials
     from llrkit.metrics.measure import evaluate
 
     trials = read_trials(train, score=score_column, label=label_column)
     options = parse_options(settings)
+    if method == "best" and by:
+        raise InputError("--by and --method best do not go together")
+    fit = fit_best if method == "best" else METHODS[method_name(method)]
+    _refuse_unknown(fit, options, method)
     with shown_warnings():
         if method == "best":
-            if by:
-                raise InputError("--by and --method best do not go together")
             fitted = fit_best(trials, groups=groups.split(",") if groups else None, **options)
         elif by:
-            fitted = fit_by(trials, by, METHODS[method_name(method)], **options)
+            fitted = fit_by(trials, by, fit, **options)
         else:
-            fitted = _checked_call(method, fit_named, trials, options)
+            fitted = fit(trials, **options)
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
-        training_sha256=_sha256(train),
+        training_sha256=sha256_of(train),
         training_cllr_before=before.cllr,
         training_cllr=after.cllr,
         training_min_cllr=after.min_cllr,
@@ -87,15 +91,14 @@ def calibrate_command(
     write_json(fitted.to_dict(), "calibrate", json_path)
 
 
-def _checked_call(method: str, fit: Any, trials: Any, options: dict[str, Any]) -> Map:
-    try:
-        made: Map = fit(method, trials, **options)
-    except TypeError as error:
-        raise InputError(f"--option: {method} does not take that ({error})") from None
-    return made
+def _refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
+    known = list(signature(fit).parameters)[1:]
+    for name in options:
+        if name not in known:
+            raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
 
 
-def _sha256(path: str) -> str:
+def sha256_of(path: str) -> str:
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -115,9 +118,9 @@ def apply_command(
 ) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
 
-    All columns are kept; the LLRs are in the column 'score', the score before is in 'raw_score'. Tables
-    are streamed, so their size does not matter. A fusion takes one file per system, in the order of
-    training, or one file with a column per system.
+    All columns are kept; the LLRs are in the column 'score', the score before is in 'raw_score'. One table is
+    streamed, so its size does not matter. A fusion takes one file per system, in the order of training,
+    which are joined in memory, or one file with a column per system.
 
     \b
     Examples:
@@ -128,7 +131,7 @@ def apply_command(
     from llrkit.io.stream import scan_table, write_scored
 
     fitted = load_map(calibration)
-    systems = list(getattr(fitted, "systems", [score_column]))
+    systems = fitted.system_names or [score_column]
     if len(scores) == 1:
         table, names = scan_table(scores[0]), systems if fitted.n_systems > 1 else [score_column]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.output import json_option, shown_warnings, write_json
 from llrkit.errors import InputError
 
@@ -70,7 +71,10 @@ def fuse_command(
         )
     fused = evaluate(fitted.on(trials if missing == "error" else trials.complete()))
     fitted = fitted.with_provenance(
-        training_files=list(scores), training_cllr=fused.cllr, training_eer=fused.eer
+        training_files=list(scores),
+        training_sha256=[sha256_of(path) for path in scores],
+        training_cllr=fused.cllr,
+        training_eer=fused.eer,
     )
     fitted.save(output)
     to_stderr = json_path == "-"
