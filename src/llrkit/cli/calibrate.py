@@ -99,6 +99,7 @@ def _refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: st
 
 
 def sha256_of(path: str) -> str:
+    """The hash of a training file, as kept in a calibration file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
