@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,6 @@ from llrkit.io.matrices import long_table
 from llrkit.io.packed import ALWAYS_FINE, LARGEST_RATIO
 
 Arrays = dict[str, npt.NDArray[Any]]
-_BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError,
-           RuntimeError, SyntaxError, TypeError, MemoryError, OverflowError, AttributeError)  # fmt: skip
 ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
 
 
@@ -63,9 +61,10 @@ def _columns(
 def read_npy(file: Path) -> Found:
     """Read a single array of scores; which class they belong to is not in the file."""
     try:
-        with file.open("rb") as raw:
+        with file.open("rb") as raw, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # files of Python 2
             array = np.lib.format.read_array(raw, allow_pickle=False)
-    except _BROKEN as error:
+    except Exception as error:  # NumPy raises nearly everything on broken files
         raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
     return one_class(array, str(file), "npy")
 
@@ -125,13 +124,14 @@ def _arrays(file: Path) -> Arrays:
                 raw.seek(0)
                 _refuse_bomb(raw, file)
             raw.seek(0)
-            with np.load(raw, allow_pickle=False) as archive:
+            with warnings.catch_warnings(), np.load(raw, allow_pickle=False) as archive:
+                warnings.simplefilter("ignore")  # files of Python 2
                 return {name: archive[name] for name in archive.files}
     except FileFormatError:
         raise
     except AttributeError:
         raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
-    except _BROKEN as error:
+    except Exception as error:  # NumPy raises nearly everything on broken files
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
 
 

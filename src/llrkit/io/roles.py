@@ -44,9 +44,9 @@ def as_trials_checked(found: Found, *, positive: str | None = None, labelled: bo
     )  # fmt: skip
     try:
         _ = trials.is_target, trials.score_array
-    except LabelError:
+    except LabelError as error:
         _name_label(found)
-        raise
+        raise LabelError(f"{found.file}: {error}") from None
     return trials
 
 

@@ -21,6 +21,7 @@ from llrkit.io.packed import GZIP, ZSTD, unpacked
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity|nan)\s*", re.I | re.A)
 NULLS = ("", "NA")
+BLANK = " \t\r\n\v\f"  # what bytes.split takes for blank too
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ def open_text(file: Path) -> Text:
         rows.append((line, fields))
         if len(rows) == HEAD_LINES:
             break
+    if not rows:
+        raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
     return Text(str(file), data, delimiter, rows)
 
 
@@ -82,14 +85,14 @@ def rows_of(data: bytes, delimiter: str, file: str) -> Iterator[tuple[int, list[
         if delimiter == " " and not quoted:
             for line, raw in enumerate(data.split(b"\n"), 1):
                 if raw.strip():
-                    yield line, raw.decode().split()
+                    yield line, [field.decode() for field in raw.split()]
             return
         with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as text:
             rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
             for fields in rows:
                 if delimiter == " ":
                     fields = [field for field in fields if field]
-                if any(field.strip() for field in fields) or len(fields) > 1:
+                if any(field.strip(BLANK) for field in fields) or len(fields) > 1:
                     yield line, fields
                 line = rows.line_num + 1
     except UnicodeDecodeError as error:
@@ -121,7 +124,7 @@ def parse(text: Text, names: Sequence[str], *, header: bool, numbers: Sequence[s
             schema=types,
             null_values=list(NULLS),
         )
-    except (pl.exceptions.PolarsError, OSError, ValueError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return _parse_slowly(text, names, header=header, numbers=numbers)
     return table if _regular(text, table, header) else _parse_slowly(
         text, names, header=header, numbers=numbers
