@@ -133,13 +133,18 @@ def parse(text: Text, names: Sequence[str], *, header: bool, numbers: Sequence[s
 
 def _regular(text: Text, table: pl.DataFrame, header: bool) -> bool:
     """Whether every line became a row of as many fields as there are columns."""
+    # between blanks, two of them would be an empty field and a tab would be part of one
+    if text.delimiter == " " and (b"\t" in text.data or any(column.has_nulls() for column in table)):
+        return False
     if b'"' not in text.data and not table[:, -1].has_nulls():
         return True
     lines = text.data.count(b"\n") + (not text.data.endswith(b"\n"))
     if b'"' in text.data:
         return table.height == lines - header and not table[:, -1].has_nulls()
+    if table.width == 1:
+        return False
     fields = lines * (table.width - 1)
-    return table.width > 1 and text.data.count(text.delimiter.encode()) == fields
+    return text.data.count(text.delimiter.encode()) == fields
 
 
 def _parse_slowly(text: Text, names: Sequence[str], *, header: bool, numbers: Sequence[str]) -> pl.DataFrame:
