@@ -38,6 +38,7 @@ FRAMEWORKS = {
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
+    "h5py": {"io.bosaris"},
     "polars": {"scores", "io", "engine.files"},
     "pandas": set(),
 }

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from llrkit.io import read_trials
+    from llrkit.io.write import write_trials
     from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
     from llrkit.metrics.evaluation import Evaluation
     from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
@@ -106,6 +107,7 @@ _HOME = {
         "UnconfirmedPresetError", "UnknownNameError",
     ),
     "llrkit.io": ("read_trials",),
+    "llrkit.io.write": ("write_trials",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
     "llrkit.metrics.evaluation": ("Evaluation",),
     "llrkit.metrics.llrs": (
@@ -203,6 +205,7 @@ __all__ = [
     "rule_cost",
     "scan_trials",
     "theory",
+    "write_trials",
 ]
 
 

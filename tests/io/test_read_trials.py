@@ -120,7 +120,8 @@ def test_npz_with_pickles_is_refused_and_nothing_runs(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"score": [1.0, 2.0]}, "no array 'label'"),
+        ({"score": [1.0, 2.0]}, "scores of one class"),
+        ({"loss": [1.0, 2.0]}, "no array 'score'"),
         ({"score": [1.0, 2.0], "label": [1]}, "2 scores but 1 labels"),
         ({"score": [[1.0, 2.0]], "label": [1]}, "shape"),
     ],

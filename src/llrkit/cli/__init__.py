@@ -13,6 +13,7 @@ import click
 from llrkit._version import __version__
 from llrkit.cli.calibrate import apply_command, calibrate_command
 from llrkit.cli.compare import compare_command, diagnose_command
+from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
@@ -43,6 +44,7 @@ for command in (
     compare_command,
     fuse_command,
     diagnose_command,
+    convert_command,
     theory_command,
 ):
     cli.add_command(command)

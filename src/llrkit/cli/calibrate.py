@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import columns_options, json_option, parse_options, shown_warnings, write_json
+from llrkit.cli.output import (
+    json_option,
+    parse_options,
+    read_options,
+    reading_options,
+    shown_warnings,
+    write_json,
+)
 from llrkit.errors import InputError, SystemCountError
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
 )
-@columns_options
+@reading_options
 @json_option
 def calibrate_command(
     train: str,
@@ -38,9 +45,8 @@ def calibrate_command(
     settings: tuple[str, ...],
     by: str | None,
     groups: str | None,
-    score_column: str,
-    label_column: str,
     json_path: str | None,
+    **reading: Any,
 ) -> None:
     """Train a map from score to LLR and save it.
 
@@ -56,7 +62,7 @@ def calibrate_command(
     from llrkit.io import read_trials
     from llrkit.metrics.measure import evaluate
 
-    trials = read_trials(train, score=score_column, label=label_column)
+    trials = read_trials(train, **read_options(**reading))
     options = parse_options(settings)
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")

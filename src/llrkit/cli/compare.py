@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from llrkit.cli.output import (
-    columns_options,
     json_option,
     parse_points,
     point_option,
     print_table,
+    read_options,
+    reading_options,
     write_json,
 )
 
@@ -19,16 +22,15 @@ from llrkit.cli.output import (
 @click.argument("evaluation")
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
 @point_option
-@columns_options
+@reading_options
 @json_option
 def compare_command(
     train: str,
     evaluation: str,
     methods: str | None,
     points: tuple[str, ...],
-    score_column: str,
-    label_column: str,
     json_path: str | None,
+    **reading: Any,
 ) -> None:
     """Train calibrators on TRAIN and show what they give on EVALUATION, raw scores first.
 
@@ -40,7 +42,7 @@ def compare_command(
     from llrkit.choose.methods import CANDIDATES
     from llrkit.io import read_trials
 
-    sets = [read_trials(path, score=score_column, label=label_column) for path in (train, evaluation)]
+    sets = [read_trials(path, **read_options(**reading)) for path in (train, evaluation)]
     found = compare(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
     )
@@ -65,9 +67,9 @@ def compare_command(
 
 @click.command("diagnose")
 @click.argument("scores")
-@columns_options
+@reading_options
 @json_option
-def diagnose_command(scores: str, score_column: str, label_column: str, json_path: str | None) -> None:
+def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
     """Say what the scores look like and which calibrators suit them.
 
     \b
@@ -77,6 +79,6 @@ def diagnose_command(scores: str, score_column: str, label_column: str, json_pat
     from llrkit.choose.diagnose import diagnose
     from llrkit.io import read_trials
 
-    found = diagnose(read_trials(scores, score=score_column, label=label_column))
+    found = diagnose(read_trials(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

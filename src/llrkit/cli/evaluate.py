@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.output import (
-    columns_options,
     json_option,
     parse_points,
     point_option,
     print_table,
+    read_options,
+    reading_options,
     unconfirmed_option,
     write_json,
 )
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
-    from llrkit.scores.trials import Trials
 
 
 @click.command("evaluate")
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
-@columns_options
-@click.option("--log10", is_flag=True, help="The scores are log10 LLRs.")
+@reading_options
 @unconfirmed_option
 @json_option
 def evaluate_command(
@@ -37,28 +36,30 @@ def evaluate_command(
     points: tuple[str, ...],
     by: str | None,
     threshold_from: str | None,
-    score_column: str,
-    label_column: str,
-    log10: bool,
     allow_unconfirmed: bool,
     json_path: str | None,
+    **reading: Any,
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
-    SCORES is a CSV, TSV, Parquet or NPZ file with a score and a label column. Scores are read as
-    natural-log LLRs, higher meaning more target-like.
+    SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
+    Parquet, ...), recognised by its content. Scores are read as natural-log LLRs, higher meaning more
+    target-like.
 
     \b
     Examples:
       llrkit evaluate scores.csv
       llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
       llrkit evaluate scores.tsv --key key.tsv
+      llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
     """
+    from llrkit.io import read_trials
     from llrkit.metrics.measure import evaluate
 
-    trials = _read(scores, key, score_column, label_column, log10)
-    dev = _read(threshold_from, None, score_column, label_column, log10) if threshold_from else None
+    options = read_options(**reading)
+    trials = read_trials(scores, key, **options)
+    dev = read_trials(threshold_from, **options) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),
@@ -68,13 +69,6 @@ def evaluate_command(
     )
     print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
-
-
-def _read(path: str, key: str | None, score: str, label: str, log10: bool) -> Trials:
-    from llrkit.io import read_trials
-
-    trials = read_trials(path, key, score=score, label=label)
-    return trials.rescaled(2.302585092994046) if log10 else trials
 
 
 def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:

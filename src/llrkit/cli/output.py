@@ -33,12 +33,43 @@ def columns_options(command: Any) -> Any:
     for name in ("label", "score"):
         command = click.option(
             f"--{name}-column",
-            default=name,
-            show_default=True,
             metavar="NAME",
-            help=f"Column of the {name}s.",
+            help=f"Column of the {name}s; by default the one with a usual name.",
         )(command)
     return command
+
+
+def reading_options(command: Any) -> Any:
+    """The options that say how a score file is read; ``read_options`` makes keywords of them."""
+    for option in (
+        click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
+                     help="Trials that occur more than once. Default: keep; with a key: error."),
+        click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+                     help="With a key: trials that only one of the files has."),
+        click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+        click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
+        click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
+        click.option("--nontargets", metavar="FILE",
+                     help="Scores of non-targets, one per line; the first file then holds targets only."),
+        click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
+        click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
+    ):  # fmt: skip
+        command = option(command)
+    return columns_options(command)
+
+
+def read_options(
+    *, columns: str | None, score_column: str | None, label_column: str | None, **others: Any
+) -> dict[str, Any]:
+    """The keywords of ``read_trials`` from the options of a command.
+
+    Examples
+    --------
+    >>> read_options(columns="test,score", score_column="score", label_column=None, log10=True)
+    {'columns': ['test', 'score'], 'score': 'score', 'label': None, 'log10': True}
+    """
+    names = columns.split(",") if columns else None
+    return {"columns": names, "score": score_column, "label": label_column, **others}
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, Any]:

@@ -1,75 +1,157 @@
-"""Readers of trial files, one module per family of formats."""
+"""Readers and writers of trial files, one module per family of formats; ``formats.py`` lists them."""
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 import polars as pl
 
-from llrkit.errors import FileFormatError
+from llrkit.errors import FileFormatError, InputError, UnknownNameError
+from llrkit.io.formats import read_file
+from llrkit.io.found import Found
+from llrkit.io.roles import DUPLICATES, MISSING, as_trials_checked, repeated
 from llrkit.scores.trials import Trials
 
-__all__ = ["read_table", "read_trials"]
-
-_READ_AS = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
+__all__ = ["read_found", "read_table", "read_trials"]
 
 
 def read_trials(
     path: str | PathLike[str],
     key: str | PathLike[str] | None = None,
     *,
-    score: str | Sequence[str] = "score",
-    label: str = "label",
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    nontargets: str | PathLike[str] | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
+    missing: str = "error",
+    duplicates: str | None = None,
 ) -> Trials:
-    """Read trials from a table with a score and a label column: CSV, TSV, Parquet or NPZ.
+    """Read trials from a file of any of the usual formats.
 
-    Text tables have a header line; the delimiter (comma, tab, semicolon or blanks) is taken from it, and
-    gzip is recognised. An NPZ holds one array per column, or two arrays ``target`` and ``nontarget``.
-    Several score columns are several systems. With ``key`` the labels come from another file; the two are
-    joined on the columns they share, whatever the order of their rows.
+    Parameters
+    ----------
+    path
+        A file, a directory or a glob. The format is taken from the content, then from the name.
+    key
+        A file with the labels, joined on the ids of the trials whatever the order of the rows.
+    score, label
+        The columns with the scores (several for several systems) and the labels. By default those that
+        have one of the usual names.
+    format
+        Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, npz,
+        npy, bosaris, parquet, arrow.
+    columns
+        Names for the columns of a text without header (or instead of its header).
+    nontargets
+        A second file: ``path`` then holds the scores of targets only, this one those of the others.
+    positive
+        The label that means target; every other label then means non-target.
+    log10, distance
+        The scores are log10 LLRs; the scores are distances, lower meaning more alike. Never guessed.
+    missing
+        A trial without score or label when joining with a key: 'error' or 'drop'.
+    duplicates
+        A trial that occurs more than once: 'keep', 'error' or 'drop' (all but the first). By default kept,
+        and an error when joining with a key.
 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
-    >>> _ = path.write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
-    >>> read_trials(path).scores()
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "scores.csv").write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
+    >>> read_trials(folder / "scores.csv").scores()
     Scores(1 target, 1 nontarget trials)
+    >>> _ = (folder / "scores").write_text("spk1 utt1 1.5\\nspk2 utt1 -0.5\\n")
+    >>> _ = (folder / "trials").write_text("spk2 utt1 nontarget\\nspk1 utt1 target\\n")
+    >>> read_trials(folder / "scores", key=folder / "trials")
+    Trials(2 rows: score, label, enroll, test)
     """
-    names = [score] if isinstance(score, str) else list(score)
-    file, kind = _existing(path)
-    if key is not None:
-        from llrkit.io.join import join_key
+    for value, accepted, what in (
+        (missing, MISSING, "missing"),
+        (duplicates, (None, *DUPLICATES), "duplicates"),
+    ):
+        if value not in accepted:
+            there = ", ".join(word for word in accepted if word)
+            raise UnknownNameError(f"{what}={value!r}: expected one of {there}")
+    names = [score] if isinstance(score, str) else list(score) if score is not None else None
+    if nontargets is not None and key is not None:
+        raise InputError("a key and a file of non-targets do not go together")
+    if nontargets is not None:
+        found = _two_files(path, nontargets, format)
+    elif key is not None:
+        from llrkit.io.join import join_found
 
-        labels = read_table(key, scores=[], label=label)
-        joined = join_key(read_table(file, scores=names), labels, label, (str(file), str(key)))
-        return Trials(joined, score=names, label=label, origin=str(file))
-    table = read_table(file, scores=names, label=label)
-    first_line = 2 if kind == "text" else None
-    return Trials(table, score=names, label=label, origin=str(file), first_line=first_line)
+        scores = read_found(path, format=format, columns=columns, score=names)
+        labels = read_found(key, score=[], label=label)
+        found = join_found(scores, labels, missing=missing, duplicates=duplicates or "error")
+    else:
+        found = read_found(path, format=format, columns=columns, score=names, label=label)
+        found = repeated(found, duplicates or "keep")
+    trials = as_trials_checked(found, positive=positive)
+    factor = (2.302585092994046 if log10 else 1.0) * (-1.0 if distance else 1.0)
+    return trials if factor == 1.0 else trials.rescaled(factor)
+
+
+def read_found(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> Found:
+    """Read a file, a directory or a glob: the table and which of its columns are what."""
+    parts = [
+        read_file(file, format=format, columns=columns, score=score, label=label) for file in _files(path)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    from llrkit.io.tables import together
+
+    return together(parts, str(path))
 
 
 def read_table(
     path: str | PathLike[str], *, scores: Sequence[str] = ("score",), label: str | None = None
 ) -> pl.DataFrame:
     """Read a table whose score columns must be there and hold numbers; so must the label, if one is named."""
-    file, kind = _existing(path)
-    if kind == "npz":
-        from llrkit.io.numpy_files import read_npz
-
-        return read_npz(file, scores, label)
-    from llrkit.io.tables import read_parquet, read_text
-
-    read = read_parquet if kind == "parquet" else read_text
-    return read(file, scores, label)
+    return read_found(path, score=list(scores), label=label).table
 
 
-def _existing(path: str | PathLike[str]) -> tuple[Path, str]:
+def _two_files(
+    targets: str | PathLike[str],
+    nontargets: str | PathLike[str],
+    format: str | None,  # noqa: A002
+) -> Found:
+    from llrkit.io.numpy_files import two_classes
+
+    parts = [read_found(path, format=format) for path in (targets, nontargets)]
+    for part in parts:
+        if len(part.score) != 1:
+            raise FileFormatError(f"{part.file}: expected the scores of one class, one per line")
+        as_trials_checked(replace(part, label=None), labelled=False)
+    target, nontarget = (part.table[part.score[0]].to_numpy() for part in parts)
+    return two_classes(target, nontarget, f"{targets} and {nontargets}", parts[0].format, "score", None)
+
+
+def _files(path: str | PathLike[str]) -> list[Path]:
     file = Path(path)
-    if not file.exists():
-        raise FileFormatError(f"{file}: no such file")
     if file.is_dir():
-        raise FileFormatError(f"{file}: is a directory, not a file of trials")
-    return file, _READ_AS.get(file.suffix.lower(), "text")
+        found = sorted(part for part in file.iterdir() if part.is_file() and part.name[0] not in "._")
+        if not found:
+            raise FileFormatError(f"{file}: a directory without files")
+        return found
+    if file.exists():
+        return [file]
+    found = sorted(Path(part) for part in glob.glob(str(path))) if glob.has_magic(str(path)) else []
+    if not found:
+        raise FileFormatError(f"{file}: no such file")
+    return found

@@ -1,36 +1,107 @@
-"""Several systems, one file each, joined into one table on the ids of the trials."""
+"""Files joined on the ids of the trials: scores with the labels of a key, and several systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.io import read_table
+from llrkit.io.found import Found
+from llrkit.io.roles import SHOWN, places, repeated
 
 SCORE, LABEL = "score", "label"
+_ROW = "_row_of_the_key"
+_CHANNELS = ("side", "channel", "chan")
 
 
-def join_key(
-    scores: pl.DataFrame, key: pl.DataFrame, label: str, names: tuple[str, str], ids: Sequence[str] = ()
-) -> pl.DataFrame:
+def join_found(scores: Found, key: Found, *, missing: str, duplicates: str) -> Found:
     """Scores with the labels of a key that is in another file, joined on the ids of the trials.
 
-    ``names`` are the two files, for messages. A trial that occurs twice, or in only one of the files, is
-    an error. Rows keep the order of the scores.
+    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``.
     """
-    scores = scores.drop(label, strict=False)  # the key is what counts
-    shared = [name for name in scores.columns if name in key.columns]
-    keys = list(ids) or shared
-    if not keys:
-        raise InputError(f"{names[1]}: shares no column with {names[0]} that would identify the trials")
-    for path, table in zip(names, (scores, key), strict=True):
-        _refuse_repeated(table, keys, path)
-    _refuse_missing(scores, key.select(keys), keys, names[0], names[1], "error", "no label", "no score")
-    wanted = [*keys, *(name for name in key.columns if name not in scores.columns)]
-    return scores.join(key.select(wanted), on=keys, how="left", maintain_order="left", nulls_equal=True)
+    if key.label is None:
+        raise FileFormatError(
+            f"{key.file}: a key without labels; its columns: {', '.join(key.table.columns)}"
+        )
+    if scores.label is not None:  # the key is what counts
+        scores = replace(scores, table=scores.table.drop(scores.label))
+    renamed, ids = _shared_ids(scores, key)
+    left, right = _same_types(scores.table, renamed.table, ids)
+    scores, renamed = replace(scores, table=left), replace(renamed, table=right)
+    table = _join(left, right, ids)
+    if not _one_to_one(table, left, right):
+        if duplicates != "keep":
+            scores, renamed = (repeated(found, duplicates, ids) for found in (scores, renamed))
+        renamed = _one_label_each(renamed, ids)
+        if missing == "error":
+            _refuse_unmatched(scores, renamed, ids, "no label", renamed.file)
+            _refuse_unmatched(renamed, scores, ids, "no score", scores.file)
+        table = _join(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
+        return replace(scores, table=table.drop(_ROW), label=renamed.label, lines=None)
+    return replace(scores, table=table.drop(_ROW), label=renamed.label)
+
+
+def _shared_ids(scores: Found, key: Found) -> tuple[Found, list[str]]:
+    """The key with its ids named as in the scores, and the names that both share."""
+    label = key.label or ""
+    pairs = [(scores.enroll, key.enroll), (scores.test, key.test)]
+    both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+    names = [name for name in key.table.columns if name in scores.table.columns and name != label]
+    if both and all((ours is None) == (theirs is None) for ours, theirs in pairs):
+        other = {theirs: ours for ours, theirs in both}
+        free = [name for name in key.table.columns if name in other or name not in other.values()]
+        table = key.table.select(free).rename(other)
+        wanted = [*other.values(), *(name for name in _CHANNELS if name in names)]
+        return replace(key, table=table, label=other.get(label, label)), wanted
+    ids = [name for name in scores.table.columns if name in names and name not in scores.score]
+    if not ids:
+        raise InputError(f"{key.file}: shares no column with {scores.file} that would identify the trials")
+    return key, ids
+
+
+def _same_types(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    other = [pl.col(name).cast(pl.String) for name in ids if left.schema[name] != right.schema[name]]
+    return left.with_columns(other), right.with_columns(other)
+
+
+def _join(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
+    wanted = [*ids, *(name for name in right.columns if name not in left.columns)]
+    right = right.select(wanted).with_row_index(_ROW)
+    return left.join(right, on=ids, how="left", maintain_order="left", nulls_equal=True)
+
+
+def _one_to_one(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> bool:
+    """Whether every row of one side met exactly one of the other."""
+    rows = joined[_ROW]
+    if not joined.height == left.height == right.height or rows.has_nulls():
+        return False
+    return joined.height == 0 or bool((np.bincount(rows.to_numpy()) == 1).all())
+
+
+def _one_label_each(key: Found, ids: list[str]) -> Found:
+    """A key in which no trial occurs twice; two labels for one trial are an error whatever the policy."""
+    label = key.label or ""
+    distinct = key.table.unique(subset=[*ids, label], maintain_order=True)
+    twice = distinct.select(pl.struct(ids).is_duplicated()).to_series()
+    if twice.any():
+        row = " ".join(map(str, distinct.filter(twice).select(ids).row(0)))
+        raise FileFormatError(f"{key.file}: trial {row} has more than one label")
+    return key if distinct.height == key.table.height else replace(key, table=distinct, lines=None)
+
+
+def _refuse_unmatched(here: Found, there: Found, ids: list[str], what: str, lacking: str) -> None:
+    left = here.table.select(ids).with_row_index(_ROW)
+    gone = left.join(there.table, on=ids, how="anti", nulls_equal=True, maintain_order="left")
+    if gone.height:
+        first = gone.head(SHOWN)
+        shown = "; ".join(" ".join(map(str, row)) for row in first.select(ids).rows())
+        where = places(here, first[_ROW].to_list())
+        raise FileFormatError(f"{lacking}: {what} for {gone.height:,} trials: {shown} ({here.file}, {where})")
 
 
 def join_systems(
@@ -95,19 +166,14 @@ def _refuse_missing(
     first: str,
     second: str,
     missing: str,
-    lacks_second: str = "no score",
-    lacks_first: str = "no score",
 ) -> None:
     if missing != "error":
         return
-    for here, there, lacking, what in (
-        (left, right, second, lacks_second),
-        (right, left, first, lacks_first),
-    ):
+    for here, there, lacking in ((left, right, second), (right, left, first)):
         gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
         if gone.height:
             shown = "; ".join(" ".join(map(str, row)) for row in gone.head(5).rows())
-            raise FileFormatError(f"{lacking}: {what} for {gone.height:,} trials: {shown}")
+            raise FileFormatError(f"{lacking}: no score for {gone.height:,} trials: {shown}")
 
 
 def _refuse_other_label(joined: pl.DataFrame, keys: list[str], path: str) -> None:

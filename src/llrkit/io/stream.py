@@ -12,7 +12,7 @@ import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnknownNameError
-from llrkit.io.tables import delimiter_of
+from llrkit.io.text import delimiter_of
 
 RAW = "raw_score"
 """Where the score before calibration is kept."""

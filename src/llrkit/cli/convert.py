@@ -1,0 +1,36 @@
+"""``llrkit convert``: the same trials in another format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llrkit.cli.output import read_options, reading_options
+
+
+@click.command("convert")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials.")
+@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of OUT.")
+@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@reading_options
+def convert_command(
+    source: str, target: str, key: str | None, to: str | None, key_output: str | None, **reading: Any
+) -> None:
+    """Read trials in any format and write them as Parquet, Arrow, CSV, TSV, Kaldi, NIST or BOSARIS.
+
+    Numbers are written with the digits it takes to read the same numbers back. OUT is written whole or
+    not at all.
+
+    \b
+    Examples:
+      llrkit convert scores.txt --key trials.txt scores.parquet
+      llrkit convert scores.csv scores.kaldi --key-output trials
+      llrkit convert scores.parquet scores.h5 --key-output key.h5
+    """
+    from llrkit.io.convert import convert
+
+    rows = convert(source, target, key=key, to=to, key_output=key_output, **read_options(**reading))
+    click.echo(f"{rows:,} trials written to {target}")

@@ -1,0 +1,126 @@
+"""BOSARIS HDF5 files (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._atomic import replacing
+from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.io.found import Found
+from llrkit.io.matrices import long_table
+from llrkit.io.numpy_files import one_class
+
+VERSION = "2.0"
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise InputError("HDF5 files need the package h5py: pip install llrkit[hdf5]") from None
+    return h5py
+
+
+def read_hdf5(file: Path) -> Found:
+    """Read BOSARIS scores or a key, or an array as bob writes it."""
+    h5py = _h5py()
+    try:
+        with h5py.File(file, "r") as archive:
+            return _read(archive, str(file))
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+
+
+def _read(archive: Any, file: str) -> Found:
+    if "scores" in archive and "score_mask" in archive:
+        ids = _ids(archive, file)
+        values, mask = _matrix(archive, "scores", ids, file), _matrix(archive, "score_mask", ids, file)
+        table = long_table(values, ids[0], ids[1], mask=mask != 0)
+        return Found(file, "bosaris", table, ("score",), None, "enroll", "test")
+    if "trial_mask" in archive:
+        ids = _ids(archive, file)
+        mask = _matrix(archive, "trial_mask", ids, file).astype(np.int64)
+        table = long_table(mask, ids[0], ids[1], name="label", mask=mask != 0)
+        if archive["trial_mask"].dtype.kind == "u":  # an Ndx says which trials there are, not what they are
+            return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
+        return Found(file, "bosaris", table, (), "label", "enroll", "test")
+    arrays = [name for name in archive if hasattr(archive[name], "shape")]
+    if len(arrays) == 1:
+        return one_class(np.asarray(archive[arrays[0]]), file, "bosaris")
+    raise FileFormatError(
+        f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
+        f"{', '.join(archive) or 'none'}"
+    )
+
+
+def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
+    found = []
+    for name in ("ID/row_ids", "ID/column_ids"):
+        if name not in archive:
+            raise FileFormatError(f"{file}: no /{name}")
+        values = np.asarray(archive[name]).ravel()
+        found.append([v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values])
+    return found[0], found[1]
+
+
+def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
+    values = np.asarray(archive[name])
+    shape = (len(ids[0]), len(ids[1]))
+    if values.shape != shape or values.dtype.kind not in "biuf":
+        raise FileFormatError(f"{file}: /{name} has shape {values.shape}, but there are ids for {shape}")
+    return values
+
+
+def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
+    """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
+    h5py = _h5py()
+    column = found.label if key else (found.score[0] if len(found.score) == 1 else None)
+    if found.enroll is None or found.test is None or column is None:
+        what = "a label" if key else "one score"
+        raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
+    models, rows = _codes(found, found.enroll, path)
+    segments, columns = _codes(found, found.test, path)
+    shape = (len(models), len(segments))
+    mask = np.zeros(shape, np.int8)
+    np.add.at(mask, (rows, columns), 1)
+    if (mask != 1)[rows, columns].any():
+        raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    if key:
+        from llrkit.scores.trials import Trials
+
+        is_target = Trials(found.table.with_columns(score=0.0), label=column, score="score").is_target
+        mask[rows, columns] = np.where(is_target, 1, -1)
+    with replacing(path) as temporary, h5py.File(temporary, "w") as archive:
+        archive["ID/row_ids"], archive["ID/column_ids"] = (
+            np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
+            for names in (models, segments)
+        )
+        if key:
+            archive["trial_mask"] = mask
+        else:
+            scores = np.zeros(shape)
+            scores[rows, columns] = found.table[column].to_numpy()
+            archive["scores"], archive["score_mask"] = scores, mask
+        archive["file_format"] = VERSION
+
+
+def _codes(found: Found, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+    """The ids in the order in which they come first, and which of them each trial has."""
+    column = found.table[name]
+    if column.has_nulls():
+        raise InputError(f"{path}: some trials have no {name}")
+    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return [str(value) for value in names[order]], rank[codes]
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

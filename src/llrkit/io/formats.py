@@ -1,0 +1,104 @@
+"""The formats: how each is recognised, read and written, and where it is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.io.found import Found
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format; ``magic`` are the first bytes of its files, text is told apart by its columns."""
+
+    name: str
+    holds: str
+    detector: str
+    reader: str
+    writer: str
+    test: str
+    magic: bytes = b""
+    endings: tuple[str, ...] = ()
+
+
+TEXT, COLUMNS = "layouts.kinds_of", "delimited.read_delimited"
+_TESTS = "tests/io/test_formats.py"
+FORMATS = (
+    Format("table", "delimited text with a header, or --columns", "layouts.has_header", COLUMNS,
+           "write.write_text", "tests/io/test_read_trials.py", endings=(".csv", ".tsv")),
+    Format("kaldi", "enroll test score | enroll test target", TEXT, COLUMNS, "write.write_text", _TESTS),
+    Format("voxceleb", "label enroll test | score enroll test", TEXT, COLUMNS, "", _TESTS),
+    Format("nist", "model segment side LLR, keys", TEXT, COLUMNS, "write.write_text", _TESTS),
+    Format("asvspoof", "ASV and CM scores, protocols", TEXT, COLUMNS, "", _TESTS),
+    Format("bob", "4 or 5 columns", TEXT, COLUMNS, "", _TESTS),
+    Format("two-column", "label score | score label", TEXT, COLUMNS, "", _TESTS),
+    Format("values", "one score per line, of one class", TEXT, COLUMNS, "", _TESTS),
+    Format("matrix", "ids in the first row and column", "delimited._is_matrix", "matrices.read_matrix", "",
+           _TESTS),
+    Format("npz", "arrays by name", "magic", "numpy_files.read_npz", "", _TESTS, b"PK\x03\x04", (".npz",)),
+    Format("npy", "one array, of one class", "magic", "numpy_files.read_npy", "", _TESTS, b"\x93NUMPY",
+           (".npy",)),
+    Format("bosaris", "HDF5: Scores, Key, Ndx; bob arrays", "magic", "bosaris.read_hdf5",
+           "bosaris.write_hdf5", _TESTS, b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
+    Format("parquet", "table", "magic", "tables.read_parquet", "write.write_columns", _TESTS, b"PAR1",
+           (".parquet", ".pq")),
+    Format("arrow", "table, file or stream", "magic", "tables.read_arrow", "write.write_columns", _TESTS,
+           b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
+)  # fmt: skip
+NAMES = tuple(known.name for known in FORMATS)
+BINARY = tuple(known for known in FORMATS if known.magic)
+
+
+def detect(file: Path) -> str:
+    """The format of a file from its first bytes, else from its ending; text is told apart later.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "scores.dat"
+    >>> _ = file.write_bytes(b"PAR1...")
+    >>> detect(file)
+    'parquet'
+    """
+    try:
+        with file.open("rb") as raw:
+            head = raw.read(8)
+    except OSError as error:
+        raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
+    by_magic = next((known.name for known in BINARY if head.startswith(known.magic)), None)
+    by_ending = next((known.name for known in BINARY if file.suffix.lower() in known.endings), None)
+    return by_magic or by_ending or "text"
+
+
+def read_file(
+    file: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> Found:
+    """Read one file of any format."""
+    if format is not None and format not in NAMES:
+        raise UnknownNameError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
+    kind = format or detect(file)
+    if kind in ("parquet", "arrow"):
+        from llrkit.io.tables import read_arrow, read_parquet
+
+        return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
+    if kind in ("npz", "npy"):
+        from llrkit.io.numpy_files import read_npy, read_npz
+
+        return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
+    if kind == "bosaris" and detect(file) == "bosaris":
+        from llrkit.io.bosaris import read_hdf5
+
+        return read_hdf5(file)
+    if kind == "bosaris":  # its text files have the columns of Kaldi's
+        format = "kaldi"  # noqa: A001
+    from llrkit.io.delimited import read_delimited
+
+    return read_delimited(file, format=format, columns=columns, score=score, label=label)

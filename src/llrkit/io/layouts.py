@@ -1,0 +1,137 @@
+"""Which column is what: from the names in a header, or from what the columns of a known layout hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llrkit.io.text import NUMBER
+from llrkit.scores.labels import classify_words
+
+SCORE_NAMES = ("score", "scores", "llr", "log_lr", "loglr", "raw_score")
+LABEL_NAMES = (
+    "label", "target", "targettype", "target_type", "is_target", "labels", "key", "class", "truth", "tgt",
+    "trialtype", "trial_type", "sasv_label", "y_true",
+)  # fmt: skip
+ENROLL_NAMES = (
+    "enroll", "enrol", "model", "modelid", "model_id", "enroll_id", "enrollment", "enroll_speaker",
+    "claimed_id", "bio_ref_subject_id", "reference",
+)  # fmt: skip
+TEST_NAMES = (
+    "test", "segment", "segmentid", "segment_id", "test_id", "utt", "utterance", "probe", "probe_key",
+)  # fmt: skip
+SAME_SUBJECT = (("claimed_id", "real_id"), ("bio_ref_subject_id", "probe_subject_id"))
+"""Columns that name the subject on both sides: the trial is a target where they are equal."""
+
+KNOWN_NAMES = {*SCORE_NAMES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES, "side", "channel", "gender"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout without header: what each column must hold, and its name.
+
+    Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
+    (a or b), * anything.
+    """
+
+    format: str
+    holds: str
+    names: str
+    delimiters: str = " \t,;"
+
+    def fits(self, kinds: Sequence[str], delimiter: str) -> bool:
+        """Whether columns of these kinds can be this layout."""
+        if len(kinds) != len(self.holds) or delimiter not in self.delimiters:
+            return False
+        return all(want == "*" or want in kind for want, kind in zip(self.holds, kinds, strict=True))
+
+
+LAYOUTS = (
+    Layout("values", "N", "score"),
+    Layout("two-column", "LN", "label score"),
+    Layout("two-column", "NL", "score label"),
+    Layout("asvspoof", "*N", "test score"),
+    Layout("asvspoof", "WWN", "cm_label label score"),
+    Layout("kaldi", "**L", "enroll test label"),
+    Layout("voxceleb", "B**", "label enroll test"),
+    Layout("kaldi", "**N", "enroll test score"),
+    Layout("voxceleb", "N**", "score enroll test"),
+    Layout("nist", "**SL", "enroll test side label"),
+    Layout("nist", "**SN", "enroll test side score"),
+    Layout("asvspoof", "**WW", "enroll test cm_label label"),
+    Layout("asvspoof", "**WN", "test attack label score"),
+    Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
+    Layout("nist", "**SWN", "enroll test side decision score"),
+    Layout("asvspoof", "****W", "speaker test environment attack label"),
+    Layout("bob", "****N", "claimed_id model_label real_id probe score", " \t"),
+    Layout("asvspoof", "***WN*", "test speaker attack label score gender"),
+    Layout("asvspoof", "*****W**", "speaker test codec transmission attack label trim subset"),
+    Layout("nist", "******SWN", "training adaptation segment_type gender enroll test side decision score"),
+)
+"""In this order: the first that fits is taken."""
+
+
+def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
+    """For each column the letters of what it can be.
+
+    Examples
+    --------
+    >>> kinds_of([["1", "a.wav", "2.5", "target"], ["0", "b.wav", "-1", "imp"]])
+    ['NLB', '', 'N', 'LW']
+    """
+    kinds = []
+    for column in zip(*rows, strict=False):
+        values = {value.strip().lower() for value in column}
+        kind = ""
+        if all(NUMBER.fullmatch(value) for value in values):
+            kind += "N"
+        binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
+        if binary or None not in classify_words(list(values)):
+            kind += "LB" if binary else "LW"
+        if values <= {"a", "b"}:
+            kind += "S"
+        kinds.append(kind)
+    return kinds
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns: it has no number, but a known name or numbers below it.
+
+    Examples
+    --------
+    >>> has_header([["enroll", "test", "target"], ["x", "y", "1"]])
+    True
+    >>> has_header([["x", "y", "target"], ["x", "z", "nontarget"]])
+    False
+    """
+    first = [field.strip().lower() for field in rows[0]]
+    if any(NUMBER.fullmatch(field) for field in first):
+        return False
+    words = {field for field, meaning in zip(first, classify_words(first), strict=True) if meaning is None}
+    if words & KNOWN_NAMES:
+        return True
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    return any("N" in kind for kind in kinds_of(below)) if below else False
+
+
+def unique_names(fields: Sequence[str]) -> list[str]:
+    """Names for columns: none is empty, none occurs twice.
+
+    Examples
+    --------
+    >>> unique_names(["score", "", "score"])
+    ['score', 'column_2', 'score_3']
+    """
+    names: list[str] = []
+    for i, field in enumerate(fields, 1):
+        name = field.strip() or f"column_{i}"
+        while name in names:
+            name = f"{name}_{i}"
+        names.append(name)
+    return names
+
+
+def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:
+    """The column with the first of these names, however it is capitalised."""
+    folded = {name.lower(): name for name in reversed(names)}
+    return next((folded[candidate] for candidate in candidates if candidate in folded), None)

@@ -1,0 +1,106 @@
+"""The bytes of a file, unpacked if it is gzip or zstd; what would fill the memory is refused."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import polars as pl
+
+from llrkit.errors import FileFormatError
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+LARGEST_RATIO, ALWAYS_FINE = 200, 1 << 26
+"""Text packs 3 to 20 times; a file that grows 200 times and beyond 64 MB was made to do harm."""
+
+_BLOCK = 1 << 17  # no zstd block holds more than 128 KB
+
+
+def unpacked(file: Path) -> bytes:
+    """The content of a file, unpacked if it is gzip or zstd.
+
+    Examples
+    --------
+    >>> import gzip, tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "scores.gz"
+    >>> _ = file.write_bytes(gzip.compress(b"1.5 target"))
+    >>> unpacked(file)
+    b'1.5 target'
+    """
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
+    if raw.startswith(GZIP):
+        return _gunzip(raw, file)
+    if raw.startswith(ZSTD):
+        return _unzstd(raw, file)
+    return raw
+
+
+def _refuse_bomb(size: int, packed: int, file: Path) -> None:
+    if size > ALWAYS_FINE and size > LARGEST_RATIO * packed:
+        raise FileFormatError(f"{file}: unpacks to more than {LARGEST_RATIO} times its size; not read")
+
+
+def _gunzip(raw: bytes, file: Path) -> bytes:
+    parts: list[bytes] = []
+    size, rest = 0, raw
+    try:
+        while rest.startswith(GZIP):  # a file may hold several members
+            member = zlib.decompressobj(wbits=31)
+            waiting = rest
+            while not member.eof:
+                part = member.decompress(waiting, 1 << 24)
+                waiting = member.unconsumed_tail
+                if not part and not waiting and not member.eof:
+                    raise FileFormatError(f"{file}: the gzip data end too early")
+                parts.append(part)
+                size += len(part)
+                _refuse_bomb(size, len(raw), file)
+            rest = member.unused_data
+    except zlib.error as error:
+        raise FileFormatError(f"{file}: broken gzip data ({error})") from None
+    if rest.strip(b"\x00"):
+        raise FileFormatError(f"{file}: something follows the gzip data")
+    return b"".join(parts)
+
+
+def _unzstd(raw: bytes, file: Path) -> bytes:
+    _refuse_bomb(_zstd_bound(raw, file), len(raw), file)
+    try:  # polars unpacks zstd; every line is one field
+        lines = pl.read_csv(
+            raw, has_header=False, separator="\x01", quote_char=None, infer_schema=False,
+            new_columns=["line"],
+        )  # fmt: skip
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{file}: cannot be read as zstd text ({first})") from None
+    if lines.width != 1:
+        raise FileFormatError(f"{file}: not text inside the zstd data")
+    return "\n".join(line or "" for line in lines["line"]).encode()
+
+
+def _zstd_bound(raw: bytes, file: Path) -> int:
+    """How large zstd data can become at most, from the headers of their blocks (RFC 8878)."""
+    at, bound = 0, 0
+    while at + 4 <= len(raw):
+        if raw[at + 1 : at + 4] == b"\x2a\x4d\x18" and raw[at] >> 4 == 5:  # a frame to be skipped
+            at += 8 + int.from_bytes(raw[at + 4 : at + 8], "little")
+            continue
+        if raw[at : at + 4] != ZSTD or at + 5 > len(raw):
+            raise FileFormatError(f"{file}: broken zstd data")
+        flags = raw[at + 4]
+        single, checksum = bool(flags & 0x20), bool(flags & 0x04)
+        size_bytes = (1 if single else 0, 2, 4, 8)[flags >> 6]
+        at += 5 + (not single) + (0, 1, 2, 4)[flags & 3] + size_bytes
+        last = False
+        while not last:
+            if at + 3 > len(raw):
+                raise FileFormatError(f"{file}: the zstd data end too early")
+            header = int.from_bytes(raw[at : at + 3], "little")
+            last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+            bound += _BLOCK if kind == 2 else size
+            at += 3 + (1 if kind == 1 else size)
+        at += 4 * checksum
+    return bound

@@ -1,0 +1,339 @@
+"""Every format: files made by other programs, their published layouts, and what comes back after writing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.io import read_found
+from llrkit.io.formats import FORMATS, NAMES
+from llrkit.io.write import WRITE_FORMATS, write_found
+
+ROOT = Path(__file__).parents[2]
+
+
+def percent(trials):
+    return 100 * lk.eer_roc(trials)
+
+
+# (file, options, EER in percent as printed in the README of its set, digits printed)
+PRINTED = [
+    ("bob_testdata/bob.bio.base/dev-4col.txt", {}, 6.73, 2),
+    ("bob_testdata/bob.bio.base/dev-5col.txt", {}, 6.73, 2),
+    ("bob_testdata/bob.bio.base/test-4col.txt", {}, 4.36, 2),
+    ("bob_testdata/bob.bio.base/test-5col.txt", {}, 4.36, 2),
+    ("bob_testdata/bob.bio.base/scores-nonorm-dev", {}, 84, 0),
+    ("bob_testdata/bob.bio.base/scores-nonorm-dev", {"distance": True}, 16, 0),
+    ("bob_testdata/bob.bio.base/scores-nonorm-fivecol-dev", {"distance": True}, 16, 0),
+    ("bob_testdata/bob.bio.base/scores-ztnorm-dev", {}, 91, 0),
+    ("bob_testdata/bob.bio.base/scores-nonorm-calibrated-dev", {}, 16, 0),
+    ("bob_testdata/bob.bio.base/scores-ztnorm-calibrated-dev", {}, 9, 0),
+    ("evalita09_ru/ru.2009.table.gz", {}, 7.771, 3),
+    ("sre08_tno/tno2008.tsv.gz", {}, 5.624, 3),
+    ("voxceleb1_o/voxceleb1_o_4systems.tsv.gz", {"score": "ivector_plda"}, 5.652, 3),
+    ("voxceleb1_o/voxceleb1_o_4systems.tsv.gz", {"score": "ivector_lda"}, 7.937, 3),
+    ("voxceleb1_o/voxceleb1_o_4systems.tsv.gz", {"score": "ivector_cosine"}, 15.605, 3),
+    ("voxceleb1_o/voxceleb1_o_4systems.tsv.gz", {"score": "resnet_aam"}, 1.5642, 4),
+    ("asvspoof2019_la/tandem_dev.tsv.gz", {"score": "asv_ecapa"}, 17.37, 2),  # SASV-EER
+    ("asvspoof2019_la/tandem_eval.tsv.gz", {"score": "asv_ecapa"}, 23.84, 2),
+    ("asvspoof2019_la/cm_eval.tsv.gz", {"score": "cm_ocsoftmax"}, 2.182, 3),
+    ("asvspoof2019_la/cm_eval.tsv.gz", {"score": "cm_amsoftmax"}, 3.162, 3),
+    ("asvspoof2019_la/cm_eval.tsv.gz", {"score": "cm_lfcc_gmm"}, 3.503, 3),
+    ("asvspoof2019_la/cm_eval.tsv.gz", {"score": "cm_softmax"}, 5.058, 3),
+    ("asvspoof2019_la/cm_dev.tsv.gz", {"score": "cm_ocsoftmax"}, 0.275, 3),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "printed", "digits"), PRINTED)
+def test_equal_error_rate_against_the_printed_one(shared, name, options, printed, digits):
+    trials = lk.read_trials(shared / "data" / name, **options)
+    # one unit of the last digit: the rate of ivector_cosine is 15.60445
+    assert_allclose(percent(trials), printed, rtol=0, atol=10.0**-digits)
+
+
+@pytest.mark.parametrize(
+    ("part", "score", "other", "printed"),
+    [("dev", "asv_xvector", "nontarget", 2.426), ("eval", "asv_xvector", "nontarget", 2.458),
+     ("dev", "asv_ecapa", "nontarget", 1.855), ("eval", "asv_ecapa", "nontarget", 1.639),
+     ("dev", "asv_ecapa", "spoof", 20.28), ("eval", "asv_ecapa", "spoof", 30.75)],
+)  # fmt: skip
+def test_tandem_classes_against_the_printed_rates(shared, part, score, other, printed):
+    trials = lk.read_trials(shared / f"data/asvspoof2019_la/tandem_{part}.tsv.gz", score=score)
+    rows = trials.table.filter(pl.col("label").is_in(["target", other]))
+    assert_allclose(percent(lk.Trials(rows, score=score)), printed, rtol=0, atol=0.0051)
+
+
+def test_one_file_per_class_of_log10_llrs_against_the_printed_numbers(shared):
+    folder = shared / "data/nfi_cartridge_llr"
+    trials = lk.read_trials(folder / "LLR_KM.csv", nontargets=folder / "LLR_KNM.csv", log10=True)
+    assert_allclose(percent(trials), 13.84, atol=0.0051)
+    assert_allclose([lk.cllr(trials), lk.min_cllr(trials)], [0.64879, 0.47457], rtol=0, atol=5.1e-6)
+
+
+def test_hdf5_arrays_of_bob_hold_what_its_text_files_hold(shared, need):
+    need("h5py")
+    folder = shared / "data/bob_testdata/bob.measure"
+    for name in ("nonsep", "linsep"):
+        read = [
+            lk.read_trials(folder / f"{name}-positives.{end}", nontargets=folder / f"{name}-negatives.{end}")
+            for end in ("hdf5", "txt")
+        ]
+        assert_array_equal(read[0].score_array, read[1].score_array)
+        assert read[0].is_target.sum() == 50
+
+
+@pytest.mark.parametrize(
+    ("scores", "key", "system"),
+    [("kaldi_plda_scores_head.txt", "kaldi_trials_head.txt", "ivector_plda"),
+     ("voxsrc_score_head.score", "veri_test_head.txt", "resnet_aam")],
+)  # fmt: skip
+def test_raw_scores_paired_with_their_trial_list_equal_the_table(shared, scores, key, system):
+    folder = shared / "data/voxceleb1_o"
+    raw = lk.read_trials(folder / "raw_samples" / scores, key=folder / "raw_samples" / key)
+    table = lk.read_trials(folder / "voxceleb1_o_4systems.tsv.gz", score=system)
+    assert len(raw) == 2000
+    assert_allclose(raw.score_array, table.score_array[:2000], rtol=0, atol=6e-9)  # its last digit
+    assert_array_equal(raw.is_target, table.is_target[:2000])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "targets"),
+    [("ASVspoof2019.LA.asv.eval.gi.trl.scores_head.txt", "asvspoof", 1428),
+     ("cm_score_air_head.txt", "asvspoof", 236), ("cm_score_gender_head.txt", "asvspoof", 236)],
+)  # fmt: skip
+def test_raw_asvspoof_files(shared, name, kind, targets):
+    path = shared / "data/asvspoof2019_la/raw_samples" / name
+    assert read_found(path).format == kind
+    assert lk.read_trials(path).is_target.sum() == targets  # counted with sort | uniq -c
+
+
+def test_sasv_labels_are_target_nontarget_and_spoof(shared):
+    path = shared / "data/asvspoof2019_la/raw_samples/sasv_dev_scores_label_head.csv"
+    trials = lk.read_trials(path, score="asv_score")
+    counts = dict(trials.table["sasv_label"].value_counts().iter_rows())
+    assert counts == {"target": 560, "nontarget": 1232, "spoof": 207}
+    assert_array_equal(lk.read_trials(path, score="cm_score").is_target, trials.is_target)
+
+
+def test_every_sample_file_is_read_or_says_what_it_needs(shared, need):
+    need("h5py")
+    needs = {  # a meaning that is not in the file; docs/formats.md lists them
+        "asvspoof2019_la": "--score-column", "voxceleb1_o": "--", "nfi_cartridge_llr": "--nontargets",
+        "bob.measure": "--nontargets|NaN|shape", "multiclass_expected_cost": "no array|no known layout",
+        "spkr_shift_psr": "no array", "speech_embeddings": "no array|--score-column",
+    }  # fmt: skip
+    read, silent = 0, []
+    for file in sorted((shared / "data").rglob("*")):
+        if file.is_dir() or file.name in ("README.txt", "origin_readme.md", "tno.2008.rda"):
+            continue
+        try:
+            read += len(lk.read_trials(file)) > 0
+        except lk.LlrkitError as error:
+            words = next((needs[part] for part in needs if part in file.parts), "")
+            if not words or not any(word in str(error) for word in words.split("|")):
+                silent.append(str(error))
+    assert silent == []
+    assert read >= 19
+
+
+LAYOUT_FILES = {
+    # as in the evaluation plans of NIST SRE08 (section on submission), SRE16 to SRE21 (output and key)
+    "sre08.txt": ("short2 n short3 f 10017 fbnep a t 3.5\nshort2 n short3 f 10017 fdsgq b f -1.25\n", "nist"),
+    "sre16.tsv": (
+        "modelid\tsegmentid\tside\tLLR\n1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n",
+        "table",
+    ),
+    "sre16_no_header.tsv": ("1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n", "nist"),
+    # BOSARIS save_txt: model segment score
+    "bosaris.txt": ("mod1 seg1 3.5\nmod1 seg2 -1.25\n", "kaldi"),
+    # ASVspoof 2021 score file: utterance and score
+    "cm2021.txt": ("LA_E_1 3.5\nLA_E_2 -1.25\n", "asvspoof"),
+    "matrix.csv": (",seg1,seg2\nmod1,3.5,-1.25\n", "matrix"),
+    "values.txt": ("3.5\n-1.25\n", "values"),
+    "two.txt": ("3.5 target\n-1.25 imp\n", "two-column"),
+    "quoted.txt": ('"enroll" "test" "score"\n"a b" "c" 3.5\n"a b" "d" -1.25\n', "table"),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUT_FILES)
+def test_published_layouts_are_recognised(tmp_path, name):
+    content, kind = LAYOUT_FILES[name]
+    (tmp_path / name).write_text(content)
+    found = read_found(tmp_path / name)
+    assert found.format == kind
+    assert_array_equal(found.table[found.score[0]], [3.5, -1.25])
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("m1 s2 imp\nm1 s1 tgt\n", "kaldi"),
+        ("1 m1 s1\n0 m1 s2\n", "voxceleb"),
+        ("m1\ts1\ta\ttarget\nm1\ts2\ta\tnontarget\n", "nist"),
+        (
+            "modelid\tsegmentid\tside\ttargettype\tgender\nm1\ts2\ta\tnontarget\tf\nm1\ts1\ta\ttarget\tf\n",
+            "table",
+        ),
+        ("modelid,segment,channel,targettype\nm1,s1,a,target\nm1,s2,a,nontarget\n", "table"),
+        ("m1 s1 bonafide target\nm1 s2 spoof spoof\n", "asvspoof"),
+    ],
+)
+def test_scores_are_joined_with_keys_of_every_layout(tmp_path, key, kind):
+    (tmp_path / "s").write_text("m1 s1 2.5\nm1 s2 -1\n")
+    (tmp_path / "k").write_text(key)
+    assert read_found(tmp_path / "k").format == kind
+    trials = lk.read_trials(tmp_path / "s", key=tmp_path / "k")
+    assert_array_equal(trials.score_array, [2.5, -1.0])
+    assert_array_equal(trials.is_target, [True, False])
+
+
+def test_the_asvspoof_2019_countermeasure_protocol_is_a_key(tmp_path):
+    (tmp_path / "s").write_text("LA_T_2 -1\nLA_T_1 2\n")
+    (tmp_path / "k").write_text("LA_0079 LA_T_1 - - bonafide\nLA_0079 LA_T_2 - A01 spoof\n")
+    assert_array_equal(lk.read_trials(tmp_path / "s", key=tmp_path / "k").is_target, [False, True])
+
+
+def example(n=40):
+    rng = np.random.default_rng(4)
+    scores = rng.standard_normal(n) * 10.0 ** rng.integers(-12, 12, n)
+    scores[:4] = [np.inf, -np.inf, 5e-324, 1 / 3]
+    return lk.Trials(
+        {
+            "enroll": [f"spk{i // 8}" for i in range(n)],
+            "test": [f"utt-{i % 8}" for i in range(n)],
+            "score": scores,
+            "label": ["target" if i % 3 == 0 else "nontarget" for i in range(n)],
+        },
+        enroll="enroll",
+        test="test",
+    )
+
+
+@pytest.mark.parametrize("kind", WRITE_FORMATS)
+@pytest.mark.parametrize("narrow", [False, True])
+def test_what_was_written_is_read_back_to_the_bit(tmp_path, need, kind, narrow):
+    if kind == "bosaris":
+        need("h5py")
+    trials = example()  # row by row of a matrix, so that BOSARIS keeps the order too
+    if narrow:
+        table = trials.table.with_columns(pl.col("score").cast(pl.Float32))
+        trials = lk.Trials(table, enroll="enroll", test="test")
+    separate = kind in ("kaldi", "nist", "bosaris")
+    key = tmp_path / "key" if separate else None
+    lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+    read = lk.read_trials(tmp_path / "out", key)
+    assert_array_equal(read.score_array.astype(np.float64), trials.score_array.astype(np.float64))
+    assert_array_equal(read.is_target, trials.is_target)
+    for role in ("enroll", "test"):
+        assert_array_equal(read.table[getattr(read, role)], trials.table[role])
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["key", "out"] if separate else ["out"])
+
+
+def test_bosaris_files_have_the_published_layout(tmp_path, need):
+    h5py = need("h5py")
+    lk.write_trials(example(), tmp_path / "s.h5", key=tmp_path / "k.h5")
+    with h5py.File(tmp_path / "s.h5") as scores, h5py.File(tmp_path / "k.h5") as key:
+        assert scores["scores"].shape == scores["score_mask"].shape == (5, 8)
+        assert scores["ID/row_ids"][0] == b"spk0"
+        assert scores["file_format"][()] == b"2.0"
+        assert key["trial_mask"].dtype == np.int8
+        assert set(np.unique(key["trial_mask"])) == {-1, 1}
+
+
+def test_a_missing_hdf5_package_is_named(tmp_path, monkeypatch):
+    (tmp_path / "s.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(lk.InputError, match=r"pip install llrkit\[hdf5\]"):
+        lk.read_trials(tmp_path / "s.h5")
+
+
+def test_npz_and_csv_matrices_of_scores(tmp_path):
+    values = np.array([[1.5, -0.5], [0.25, 3.0]])
+    np.savez(tmp_path / "m.npz", scores=values, row_ids=["a", "b"], column_ids=["x", "y"])
+    pl.DataFrame({"": ["a", "b"], "x": values[:, 0], "y": values[:, 1]}).write_csv(tmp_path / "m.csv")
+    (tmp_path / "key").write_text("a y nontarget\na x target\nb x nontarget\nb y target\n")
+    for name in ("m.npz", "m.csv"):
+        trials = lk.read_trials(tmp_path / name, key=tmp_path / "key")
+        assert_array_equal(trials.score_array, values.ravel())
+        assert_array_equal(trials.is_target, [True, False, False, True])
+
+
+def test_a_directory_and_a_glob_are_read_as_one_table(tmp_path):
+    trials = example()
+    for i in range(4):
+        trials.table[10 * i : 10 * i + 10].write_parquet(tmp_path / f"part{i}.parquet")
+    for path in (tmp_path, str(tmp_path / "part*.parquet")):
+        assert_array_equal(lk.read_trials(path).score_array, trials.score_array)
+    trials.table.drop("label").write_parquet(tmp_path / "part9.parquet")
+    with pytest.raises(lk.FileFormatError, match=r"part9.parquet: columns"):
+        lk.read_trials(tmp_path)
+
+
+def test_arrow_streams_written_by_pyarrow(tmp_path, need):
+    ipc = need("pyarrow.ipc")
+    table = example().table.to_arrow()
+    with ipc.new_stream(tmp_path / "s.arrows", table.schema) as stream:
+        stream.write_table(table)
+    with ipc.new_file(tmp_path / "s.feather", table.schema) as file:
+        file.write_table(table)
+    for name in ("s.arrows", "s.feather"):
+        assert_array_equal(lk.read_trials(tmp_path / name).score_array, example().score_array)
+
+
+def test_zstd_text_is_unpacked(tmp_path, need):
+    codec = need("pyarrow").Codec("zstd")
+    content = "score,label\n" + "".join(f"{i / 7!r},{i % 2}\n" for i in range(5000))
+    (tmp_path / "s.csv.zst").write_bytes(codec.compress(content.encode(), asbytes=True))
+    assert_array_equal(lk.read_trials(tmp_path / "s.csv.zst").score_array, np.arange(5000) / 7)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_format_that_is_insisted_on_refuses_others(tmp_path, need, kind):
+    need("h5py")
+    (tmp_path / "s").write_text("a;b;c;d;e;f;g\nh;i;j;k;l;m;n\n")
+    with pytest.raises(lk.LlrkitError, match=r"s[:,]"):
+        lk.read_trials(tmp_path / "s", format=kind)
+    with pytest.raises(lk.UnknownNameError, match="kaldi"):
+        lk.read_trials(tmp_path / "s", format="word")
+
+
+def test_the_list_of_formats_names_what_exists():
+    from importlib import import_module
+
+    for known in FORMATS:
+        for place in (known.reader, known.writer, known.detector):
+            if "." in place:
+                module, _, name = place.partition(".")
+                assert hasattr(import_module(f"llrkit.io.{module}"), name), place
+        assert (ROOT / known.test).is_file()
+    page = (ROOT / "docs/formats.md").read_text()
+    assert all(f"`{name}`" in page for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [({"format": "kaldi"}, "ids of both sides"), ({"format": "nist"}, "ids of both sides"),
+     ({"format": "bosaris"}, "both ids"), ({"format": "word"}, "cannot write"), ({}, "ending"),
+     ({"format": "csv", "key": "k"}, "no key is written")],
+)  # fmt: skip
+def test_what_a_format_cannot_hold_is_refused_and_nothing_is_left(tmp_path, need, write, said):
+    need("h5py")
+    trials = lk.Trials({"score": [1.0, 2.0], "label": [0, 1]})
+    with pytest.raises(lk.LlrkitError, match=said):
+        lk.write_trials(trials, tmp_path / "out", **write)
+    blanks = lk.Trials({"e": ["a b"], "t": ["c"], "score": [1.0], "label": [0]}, enroll="e", test="t")
+    with pytest.raises(lk.InputError, match="'a b'"):
+        lk.write_trials(blanks, tmp_path / "out", format="kaldi")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scores_without_labels_can_be_written(tmp_path):
+    (tmp_path / "s").write_text("a x 1.5\nb x -2\n")
+    write_found(read_found(tmp_path / "s"), tmp_path / "s.parquet")
+    assert read_found(tmp_path / "s.parquet").table.rows() == [("a", "x", 1.5), ("b", "x", -2.0)]

@@ -1,0 +1,134 @@
+"""Broken files: always an answer or an error that names the file, never another exception or a lost row."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz import DELIMITERS, ENDS, NUMBERS, WORDS, broken, outcome, seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import llrkit as lk
+
+SHARDS, EACH, DRAWN = 8, 2350, 1200  # 8 x 2,350 + 1,200 = 20,000 inputs
+MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None  # files are made by the thousand
+
+
+@pytest.fixture(scope="module")
+def place():
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        yield Path(folder) / "fuzzed.dat"
+
+
+@pytest.mark.parametrize("seed", range(SHARDS))
+def test_good_files_with_faults_and_files_of_known_pieces(place, seed):
+    rng, good = random.Random(seed), seeds()
+    seen = {"read": 0, "refused": 0}
+    for _ in range(EACH):
+        seen[outcome(place, broken(rng, good))] += 1
+    assert min(seen.values()) > 50  # neither side is vacuous
+
+
+FIELD = st.one_of(
+    st.sampled_from(NUMBERS + WORDS), st.floats().map(lambda x: repr(x).encode()), st.binary(max_size=6)
+)
+ROWS = st.lists(st.lists(FIELD, min_size=1, max_size=5), max_size=5)
+
+
+@settings(max_examples=DRAWN)
+@given(rows=ROWS, delimiter=st.sampled_from(DELIMITERS), end=st.sampled_from(ENDS), zipped=st.booleans())
+def test_drawn_rows(rows, delimiter, end, zipped):
+    content = end.join(delimiter.join(row) for row in rows)
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        path = Path(folder) / "drawn.txt"
+        assert outcome(path, gzip.compress(content, 1) if zipped else content) in ("read", "refused")
+
+
+def test_every_good_file_is_read_or_lacks_a_part_by_design(place):
+    found = [outcome(place, content) for content in seeds()]
+    assert found.count("read") >= 11  # keys, scores without labels and single classes are the others
+
+
+# what fuzzing found, kept
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x1f",
+        b"imp\tenroll\t-1\t0\nspk1\t1\t1\t1\nid1/x/1.wav\t1\t0\t1\n",
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }   e': (6,), }\n",
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', {fortran_order': F\r\nalse, 'shape': (6,), }   [",
+    ],
+)
+def test_kept_inputs_are_refused(place, content):
+    assert outcome(place, content) == "refused"
+
+
+def test_a_last_line_of_blanks_is_no_row(place):
+    assert outcome(place, b"1.5 0\n \n") == "read"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"score,label\n1,target\n1e400,target\n" + b"0,imp\n", None),
+        (b"score;label\n1;target\n1,5;imp\n", "line 3.*decimals are written with a point"),
+        (
+            b"score,label\n" + b"1,target\n" * 10 + b"x" * 3_000_000 + b",imp\n",
+            "line 12.*(not a number|field)",
+        ),
+        (b"y" * 5_000_000, "line 1"),
+        ("score,label\n1,target\n0,imp\n".encode("utf-16"), "UTF-16"),
+        ("score,label,name\n1,target,Müller\n0,imp,x\n".encode("latin-1"), "line 2: not UTF-8"),
+        (b"score,label\r1,target\r0,imp\r", None),
+        (b"\xef\xbb\xbfscore,label\r\n1,target\r\n0,imp\r\n", None),
+        (b"", "empty"),
+        (b"\n\n\n", "empty"),
+        (b"score\n1\n2\n", "one class"),
+        (b"a b 1\na c\n", "line 2: 2 fields"),
+        (b"a b 1.5\nc  2.5\n", "line 2: 2 fields"),
+        (b"a b 1.5\na b\tc 2.5\n", "line 2: 4 fields"),
+        (b'score,label\n1,target\n"0,imp\n', "line 3"),
+    ],
+)
+def test_what_is_wrong_is_named_by_line(tmp_path, content, said):
+    path = tmp_path / "file.txt"
+    path.write_bytes(content)
+    if said is None:
+        assert lk.read_trials(path).scores().n_target >= 1
+        return
+    with pytest.raises(lk.LlrkitError, match=f"file.txt.*{said}"):
+        lk.read_trials(path)
+
+
+def zstd_bomb() -> bytes:
+    """Two gigabytes of the letter a: blocks that say 'this byte, 128 KB of it' (RFC 8878)."""
+    block = lambda last: ((1 << 17) << 3 | 1 << 1 | last).to_bytes(3, "little") + b"a"  # noqa: E731
+    return b"\x28\xb5\x2f\xfd" + b"\x00\x58" + block(0) * 16_383 + block(1)
+
+
+def zip_bomb() -> bytes:
+    made, head = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 25,)})
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("score.npy", head.getvalue() + bytes(1 << 28))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("b.gz", lambda: gzip.compress(bytes(1 << 28), 1)), ("b.zst", zstd_bomb), ("b.npz", zip_bomb)],
+)
+def test_bombs_are_refused_quickly(tmp_path, name, make):
+    (tmp_path / name).write_bytes(make())
+    start = time.perf_counter()
+    with pytest.raises(lk.FileFormatError, match=rf"{name}: unpacks to more than 200 times"):
+        lk.read_trials(tmp_path / name)
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,126 @@
+"""Scores and key in two files: every order, every policy, and errors that show where."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+import llrkit as lk
+
+
+@pytest.fixture
+def pair(tmp_path):
+    rows = [(f"m{i}", f"s{j}", i - 2.5 * j) for i in range(6) for j in range(6)]
+    random.Random(1).shuffle(rows)
+    scores, key = tmp_path / "scores", tmp_path / "key"
+    scores.write_text("".join(f"{m} {s} {x}\n" for m, s, x in rows))
+    key.write_text("".join(f"{m} {s} {'target' if m[1] == s[1] else 'imp'}\n" for m, s, _ in sorted(rows)))
+    return scores, key, rows
+
+
+def append(path, text):
+    with path.open("a") as file:
+        file.write(text)
+
+
+def test_rows_keep_the_order_of_the_scores_against_a_dictionary(pair):
+    scores, key, rows = pair
+    trials = lk.read_trials(scores, key=key)
+    assert_array_equal(trials.score_array, [x for _, _, x in rows])
+    assert_array_equal(trials.is_target, [m[1] == s[1] for m, s, _ in rows])
+    assert trials.enroll == "enroll"
+
+
+def test_ids_with_other_names_and_types_are_joined_by_their_role(tmp_path):
+    pl.DataFrame({"modelid": [7, 8], "segmentid": ["a", "b"], "LLR": [1.5, -1.0]}).write_parquet(
+        tmp_path / "s.parquet"
+    )
+    (tmp_path / "k.csv").write_text("test,model,target\nb,8,FALSE\na,7,TRUE\n")
+    assert_array_equal(
+        lk.read_trials(tmp_path / "s.parquet", key=tmp_path / "k.csv").is_target, [True, False]
+    )
+
+
+def test_a_trial_that_one_file_lacks(pair):
+    scores, key, rows = pair
+    append(scores, "m9 s1 4\nm9 s2 5\n")
+    with pytest.raises(
+        lk.FileFormatError, match=r"key: no label for 2 trials: m9 s1; m9 s2 \(.*scores, lines 37, 38\)"
+    ):
+        lk.read_trials(scores, key=key)
+    assert_array_equal(lk.read_trials(scores, key=key, missing="drop").score_array, [x for _, _, x in rows])
+    append(key, "".join(f"m8 t{i} imp\n" for i in range(7)))
+    append(key, "m9 s1 imp\nm9 s2 imp\n")
+    with pytest.raises(
+        lk.FileFormatError, match=r"scores: no score for 7 trials: (m8 t\d; ){4}m8 t4 \(.*lines 37, 38"
+    ):
+        lk.read_trials(scores, key=key)
+    assert len(lk.read_trials(scores, key=key, missing="drop")) == 38
+
+
+def test_a_score_that_occurs_twice(pair):
+    scores, key, rows = pair
+    append(scores, f"{rows[0][0]} {rows[0][1]} 77\n")
+    with pytest.raises(
+        lk.FileFormatError, match=r"scores: trial m\d s\d occurs more than once \(again: lines 37\)"
+    ):
+        lk.read_trials(scores, key=key)
+    kept = lk.read_trials(scores, key=key, duplicates="keep")
+    assert kept.score_array[-1] == 77
+    assert kept.is_target[-1] == kept.is_target[0]
+    assert_array_equal(
+        lk.read_trials(scores, key=key, duplicates="drop").score_array, [x for _, _, x in rows]
+    )
+
+
+@pytest.mark.parametrize("policy", ["keep", "drop"])
+def test_a_key_that_occurs_twice(pair, policy):
+    scores, key, rows = pair
+    append(key, "m0 s0 target\n")
+    with pytest.raises(lk.FileFormatError, match="key: trial m0 s0 occurs more than once"):
+        lk.read_trials(scores, key=key)
+    assert len(lk.read_trials(scores, key=key, duplicates=policy)) == len(rows)
+
+
+def test_two_labels_for_one_trial_are_refused(pair):
+    scores, key, _ = pair
+    append(key, "m0 s0 imp\n")
+    with pytest.raises(lk.FileFormatError, match="m0 s0 has more than one label"):
+        lk.read_trials(scores, key=key, duplicates="keep")
+
+
+def test_a_table_with_its_own_labels_may_repeat_trials(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("model,test,score,label\na,x,1,1\nb,x,0,0\na,x,2,1\n")
+    assert len(lk.read_trials(path)) == len(lk.read_trials(path, duplicates="keep")) == 3
+    assert_array_equal(lk.read_trials(path, duplicates="drop").score_array, [1.0, 0.0])
+    with pytest.raises(lk.FileFormatError, match=r"trial a x occurs more than once .again: lines 4"):
+        lk.read_trials(path, duplicates="error")
+
+
+def test_options_that_change_labels_and_scores(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("score,label\n1,ja\n2,nee\n3,misschien\n")
+    with pytest.raises(lk.LabelError, match=r"line 2.*'ja'.*--positive"):
+        lk.read_trials(path)
+    assert_array_equal(lk.read_trials(path, positive="JA").is_target, [True, False, False])
+    with pytest.raises(lk.LabelError, match="no label 'si'; there are: 'ja', 'nee'"):
+        lk.read_trials(path, positive="si")
+    read = lk.read_trials(path, positive="ja", distance=True, log10=True)
+    assert_array_equal(read.score_array, -np.log(10) * np.array([1.0, 2, 3]))
+    for wrong in ({"missing": "keep"}, {"duplicates": "first"}):
+        with pytest.raises(lk.UnknownNameError, match="expected one of"):
+            lk.read_trials(path, **wrong)
+
+
+def test_columns_of_a_file_without_header_can_be_named(tmp_path):
+    path = tmp_path / "s.txt"
+    path.write_text("x;1;a;0.5\ny;0;b;-0.5\n")
+    trials = lk.read_trials(path, columns=["test", "label", "model", "score"])
+    assert_array_equal(trials.scores().target, [0.5])
+    with pytest.raises(lk.FileFormatError, match="4 fields, but --columns names 2"):
+        lk.read_trials(path, columns=["score", "label"])

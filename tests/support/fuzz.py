@@ -1,0 +1,132 @@
+"""Broken trial files, and what reading one must give: an answer, or an error that names the file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+
+import numpy as np
+import polars as pl
+
+import llrkit as lk
+from llrkit.io import read_found
+from llrkit.io.roles import as_trials_checked
+
+NUMBERS = [
+    b"1.5", b"-2", b"0", b"1", b"1e400", b"-1e400", b"NaN", b"inf", b"-Infinity", b"1,5", b"1_000", b"0x1p3",
+    b"", b"NA", b"+.5", b"5.", b"1e", b"--1", b" 3 ", b"\xd9\xa3", b"9" * 400, b"1e-400", b"1d5",
+]  # fmt: skip
+WORDS = [
+    b"target", b"nontarget", b"tgt", b"imp", b"1", b"0", b"-1", b"TRUE", b"FALSE", b"bonafide", b"spoof",
+    b"a", b"b", b"spk1", b"utt-1", b"id1/x/1.wav", b'"q"', b'"', b'a"b', b"", b"\xff", b"\xe9t\xe9", b"\x00",
+    b"score", b"label", b"enroll", b"test", b"model", b"perhaps", b"x" * 5000,
+]  # fmt: skip
+DELIMITERS = [b",", b"\t", b" ", b";", b"  ", b" \t"]
+ENDS = [b"\n", b"\r\n", b"\r", b"\n\n", b"\n \n"]
+
+
+def seeds() -> list[bytes]:
+    """One good file of each format."""
+    rows = [("m1", "s1", 2.5, "target"), ("m1", "s2", -1.0, "nontarget"), ("m2", "s1", 0.25, "nontarget")] * 3
+    table = pl.DataFrame(rows, schema=["enroll", "test", "score", "label"], orient="row")
+    parquet, npz, npy = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    table.write_parquet(parquet)
+    np.savez(npz, score=np.arange(6.0), label=np.arange(6) % 2)
+    np.save(npy, np.arange(6.0))
+    text = [
+        table.write_csv(), table.write_csv(separator="\t"), table.write_csv(separator=" "),
+        table.write_csv(include_header=False, separator=" "),
+        "".join(f"{e} {t} {s}\n" for e, t, s, _ in rows), "".join(f"{e} {t} {k}\n" for e, t, _, k in rows),
+        "".join(f"{int(k == 'target')} {e} {t}\n" for e, t, _, k in rows),
+        "".join(f"{s} {e}.wav {t}.wav\n" for e, t, s, _ in rows),
+        "".join(f"{e}\t{t}\ta\t{s}\n" for e, t, s, _ in rows),
+        "".join(f"{e} {e if k == 'target' else 'x'} {t} {s}\n" for e, t, s, k in rows),
+        "".join(f"{e} m {e if k == 'target' else 'x'} {t} {s}\n" for e, t, s, k in rows),
+        "".join(f"{t} A01 {'bonafide' if k == 'target' else 'spoof'} {s}\n" for _, t, s, k in rows),
+        "".join(f"{s}\n" for _, _, s, _ in rows),
+        "".join(f"{int(k == 'target')} {s}\n" for _, _, s, k in rows),
+        ",s1,s2\nm1,1.5,2\nm2,-1,0\n", '"score" "label"\n1.5 TRUE\n-2 FALSE\n',
+    ]  # fmt: skip
+    packed = [gzip.compress(text[0].encode()), gzip.compress(text[4].encode())]
+    return [*(part.encode() for part in text), *packed, parquet.getvalue(), npz.getvalue(), npy.getvalue()]
+
+
+def broken(rng, good) -> bytes:
+    """A file made of known pieces, or a good one with faults."""
+    if rng.random() < 0.4:
+        return _made(rng)
+    data = bytearray(rng.choice(good))
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at = rng.randrange(len(data) + 1)
+        what = rng.randrange(8)
+        if what == 0:
+            del data[at:]
+        elif what == 1 and data:
+            data[at % len(data)] = rng.randrange(256)
+        elif what == 2:
+            data[at:at] = rng.choice(NUMBERS + WORDS)
+        elif what == 3:
+            data[at:at] = rng.choice(DELIMITERS + ENDS)
+        elif what == 4:
+            del data[at : at + rng.randrange(1, 9)]
+        elif what == 5:
+            data[at:at] = data[at : at + 40]
+        elif what == 6:
+            data = bytearray(bytes(data).replace(b"\n", rng.choice(ENDS)))
+        else:
+            data[:0] = rng.choice((b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"PK\x03\x04", b"\x1f\x8b", b"#"))
+    return bytes(data)
+
+
+def _made(rng) -> bytes:
+    delimiter, end, width = rng.choice(DELIMITERS), rng.choice(ENDS), rng.choice((1, 2, 2, 3, 3, 4, 5, 6, 9))
+    columns = [
+        rng.sample(rng.choice((NUMBERS, WORDS, WORDS[:2], NUMBERS[:4], WORDS[13:16])), 2)
+        for _ in range(width)
+    ]
+    lines = []
+    if rng.random() < 0.4:
+        lines.append(
+            delimiter.join(rng.sample([b"score", b"label", b"enroll", b"test", b"side", *WORDS[:9]], width))
+        )
+    for _ in range(rng.randrange(6)):
+        ragged = width + (rng.random() < 0.05) - (rng.random() < 0.05)
+        lines.append(delimiter.join(rng.choice(columns[i % width]) for i in range(ragged)))
+    return end.join(lines) + (end if rng.random() < 0.8 else b"")
+
+
+def outcome(path, content) -> str:
+    """Read a file with this content: 'read' or 'refused'; anything else is an AssertionError."""
+    path.write_bytes(content)
+    try:
+        found = read_found(path)
+        trials = as_trials_checked(found)  # as read_trials does
+    except lk.LlrkitError as error:
+        if path.name not in str(error):
+            raise AssertionError(f"{content[:300]!r}: the file is not named: {error}") from error
+        return "refused"
+    except Exception as error:
+        raise AssertionError(f"{content[:300]!r}: {type(error).__name__}: {error}") from error
+    rows = _rows(content)
+    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet"):
+        expected = rows - (found.format == "table")
+        if len(trials) != expected:
+            raise AssertionError(f"{content[:300]!r}: {expected} rows became {len(trials)}")
+    if not np.isfinite(trials.score_array).all() and not re.search(
+        rb"(?i)inf|e\+?\d\d\d|\d{309}", _plain(content)
+    ):
+        raise AssertionError(f"{content[:300]!r}: an infinity that was not there")
+    return "read"
+
+
+def _plain(content) -> bytes:
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+
+
+def _rows(content) -> int | None:
+    """Lines that are not blank, counted in the simplest way; None where quotes may hold a line end."""
+    if b'"' in (plain := _plain(content)):
+        return None
+    lines = plain.removeprefix(b"\xef\xbb\xbf").split(b"\n" if b"\n" in plain else b"\r")
+    return sum(bool(line.strip()) for line in lines)
