@@ -143,7 +143,7 @@ def test_every_sample_file_is_read_or_says_what_it_needs(shared, need):
 
 
 LAYOUT_FILES = {
-    # as in the evaluation plans of NIST SRE08 (section on submission), SRE16 to SRE21 (output and key)
+    # written by hand after NIST SRE08 and SRE16 to SRE21; not yet compared with their evaluation plans
     "sre08.txt": ("short2 n short3 f 10017 fbnep a t 3.5\nshort2 n short3 f 10017 fdsgq b f -1.25\n", "nist"),
     "sre16.tsv": (
         "modelid\tsegmentid\tside\tLLR\n1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n",
@@ -152,7 +152,7 @@ LAYOUT_FILES = {
     "sre16_no_header.tsv": ("1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n", "nist"),
     # BOSARIS save_txt: model segment score
     "bosaris.txt": ("mod1 seg1 3.5\nmod1 seg2 -1.25\n", "kaldi"),
-    # ASVspoof 2021 score file: utterance and score
+    # ASVspoof 2021 score file: utterance and score; written by hand, no original was at hand
     "cm2021.txt": ("LA_E_1 3.5\nLA_E_2 -1.25\n", "asvspoof"),
     "matrix.csv": (",seg1,seg2\nmod1,3.5,-1.25\n", "matrix"),
     "values.txt": ("3.5\n-1.25\n", "values"),
@@ -162,7 +162,7 @@ LAYOUT_FILES = {
 
 
 @pytest.mark.parametrize("name", LAYOUT_FILES)
-def test_published_layouts_are_recognised(tmp_path, name):
+def test_layouts_are_recognised(tmp_path, name):
     content, kind = LAYOUT_FILES[name]
     (tmp_path / name).write_text(content)
     found = read_found(tmp_path / name)
