@@ -148,7 +148,6 @@ class _Buckets:
         self.counts = np.bincount(self.bucket, minlength=n)
         # rounding may put the largest score one bucket further
         self.n = len(self.counts)
-        self.filled = np.flatnonzero(self.counts)
 
     def of_cuts(self, cuts: FloatArray) -> IntArray:
         """The bucket of each cut, by the same arithmetic as for the scores; the end ones for cuts outside."""
@@ -167,12 +166,14 @@ class _Buckets:
 
     def next_filled(self, where: IntArray) -> IntArray:
         """The first bucket above each given one that holds a score (the last bucket if none does)."""
-        after = np.searchsorted(self.filled, where, side="right")
-        return self.filled[np.minimum(after, len(self.filled) - 1)]
+        places = np.where(self.counts > 0, np.arange(self.n), self.n - 1)
+        at_or_above = np.minimum.accumulate(places[::-1])[::-1]
+        return at_or_above[np.minimum(where + 1, self.n - 1)]
 
     def previous_filled(self, where: IntArray) -> IntArray:
         """The last bucket below each given one that holds a score (the first bucket if none does)."""
-        return self.filled[np.maximum(np.searchsorted(self.filled, where, side="left") - 1, 0)]
+        places = np.where(self.counts > 0, np.arange(self.n), 0)
+        return np.maximum.accumulate(places)[np.maximum(where - 1, 0)]
 
 
 def _ranks(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
