@@ -16,7 +16,7 @@ from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton import ClassNewton, NewtonSums
 from llrkit.core.rules import ScoringRule
 from llrkit.core.sample import ClassSample, Sample
-from llrkit.core.summary import Both, Grouped, SummaryBase, _subclasses, both, grouped, summary_from_dict
+from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
 from llrkit.errors import InputError
 from llrkit.metrics.llrs import RuleSums, ScoresBetween
 from llrkit.scores import Scores
@@ -165,7 +165,7 @@ def test_every_summary_is_in_this_test():
     collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below
     ours = {
         cls
-        for cls in _subclasses(SummaryBase)
+        for cls in subclasses_of(SummaryBase)
         if cls.__module__.startswith(("llrkit.core", "llrkit.metrics"))
     }
     assert ours == tested | parts | collections

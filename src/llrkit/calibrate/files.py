@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -16,6 +17,7 @@ import numpy as np
 from llrkit._atomic import write_atomically
 from llrkit._version import __version__
 from llrkit.calibrate.maps import Map
+from llrkit.core.summary import subclasses_of
 from llrkit.errors import MapFileError
 
 FORMAT = "llrkit.map/1"
@@ -117,18 +119,18 @@ def load_map(path: str | Path) -> Map:
 
 
 def _kinds() -> dict[str, type[Any]]:
-    """Every kind of map there is; their modules may not have been imported yet."""
+    """Every kind of map there is."""
+    _import_all()
+    return {cls.kind: cls for cls in subclasses_of(Map) if cls.kind}
+
+
+@cache
+def _import_all() -> None:
+    """Import every module that may define a map; once is enough, also for a file with many maps in it."""
     import llrkit.calibrate
 
     for module in iter_modules(llrkit.calibrate.__path__):
         import_module(f"llrkit.calibrate.{module.name}")
-    return {cls.kind: cls for cls in _subclasses(Map) if cls.kind}
-
-
-def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
-    for sub in cls.__subclasses__():
-        yield sub
-        yield from _subclasses(sub)
 
 
 def _plain(value: Any) -> Any:

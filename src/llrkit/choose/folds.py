@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.values import plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -62,7 +63,7 @@ class Folds:
         codes = chunk.columns[name][side]
         values, inverse = np.unique(codes, return_inverse=True)
         names = chunk.categories.get(name)
-        keys = [_plain(names[value] if names is not None else value.item()) for value in values]
+        keys = [plain_value(names[value] if names is not None else value.item()) for value in values]
         return np.array([self.fold_of[key] for key in keys], dtype=np.int64)[inverse]
 
 
@@ -167,7 +168,9 @@ class _Values(SummaryBase):
             for name in columns:
                 names = chunk.categories.get(name)
                 for side in chunk.columns[name]:
-                    found.update(_plain(names[v] if names is not None else v.item()) for v in np.unique(side))
+                    found.update(
+                        plain_value(names[v] if names is not None else v.item()) for v in np.unique(side)
+                    )
             return cls(frozenset(found))
 
         return make
@@ -177,10 +180,6 @@ class _Values(SummaryBase):
 
     def __mul__(self, weight: float) -> _Values:
         return self
-
-
-def _plain(value: Any) -> Any:
-    return None if value != value else value  # a missing number is a missing value, and equal to itself
 
 
 def _dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:

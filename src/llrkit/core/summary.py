@@ -64,15 +64,16 @@ def _unplain(value: Any) -> Any:
     return tuple(map(_unplain, value)) if isinstance(value, list) else value
 
 
-def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+def subclasses_of(cls: type[Any]) -> Iterator[type[Any]]:
+    """All subclasses, and theirs."""
     for sub in cls.__subclasses__():
         yield sub
-        yield from _subclasses(sub)
+        yield from subclasses_of(sub)
 
 
 def summary_from_dict(plain: dict[str, Any]) -> Any:
     """The summary that a ``to_dict`` described, whatever its kind."""
-    kinds = {cls.__name__: cls for cls in _subclasses(SummaryBase)}
+    kinds = {cls.__name__: cls for cls in subclasses_of(SummaryBase)}
     try:
         kind = kinds[plain["kind"]]
     except KeyError:

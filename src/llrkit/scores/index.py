@@ -100,7 +100,7 @@ class ScoreIndex:
         buckets = self._buckets_for(len(cuts) + len(more))
         if buckets is not None:
             wanted = buckets.around(cuts, neighbours=True) | buckets.around(more, neighbours=False)
-            self._near = _Near(self.values, buckets, wanted)
+            self._near = _Near(self.values, buckets, wanted, cuts)
 
     def _buckets_for(self, n_cuts: int) -> _Buckets | None:
         return None if 8 * n_cuts > len(self.values) else self._buckets
@@ -112,25 +112,27 @@ class ScoreIndex:
         buckets = self._buckets_for(len(cuts))
         if buckets is None:
             return self.ascending, np.zeros(len(cuts), dtype=np.intp)
-        wanted = buckets.around(cuts, neighbours=neighbours)
-        near = self._near
-        if near is None or not near.covers(wanted):
-            near = self._near = _Near(self.values, buckets, wanted)
+        near, where = self._near, buckets.of_cuts(cuts)
+        ready = near is not None and (near.around is cuts if neighbours else bool(near.wanted[where].all()))
+        if near is None or not ready:
+            wanted = buckets.around(cuts, neighbours=neighbours)
+            near = self._near = _Near(self.values, buckets, wanted, cuts if neighbours else None)
         # a cut beyond all scores is put into an end bucket, which tells the same
-        return near.ascending, near.left_out[buckets.of_cuts(cuts)]
+        return near.ascending, near.left_out[where]
 
 
 class _Near:
-    """The scores of some buckets in ascending order, and how many were left out up to each bucket."""
+    """The scores of some buckets in ascending order, and how many were left out up to each bucket.
 
-    def __init__(self, values: npt.NDArray[Any], buckets: _Buckets, wanted: BoolArray) -> None:
-        self.wanted = wanted
+    ``around`` are the cuts whose nearest filled buckets are among them.
+    """
+
+    def __init__(
+        self, values: npt.NDArray[Any], buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
+    ) -> None:
+        self.wanted, self.around = wanted, around
         self.ascending: FloatArray = np.sort(values[wanted[buckets.bucket]]).astype(np.float64, copy=False)
         self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
-
-    def covers(self, wanted: BoolArray) -> bool:
-        """Whether all of these buckets are there."""
-        return not (wanted & ~self.wanted).any()
 
 
 class _Buckets:
