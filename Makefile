@@ -10,6 +10,7 @@ demo: $(VENV)/.runtime
 	$(BIN)/llrkit demo
 
 test: $(VENV)/.development lint
+	.ci/debian-packages
 	$(BIN)/pytest --numprocesses 2 --quiet
 
 lint: $(VENV)/.development

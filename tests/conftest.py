@@ -1,6 +1,7 @@
 """Shared by all tests: where the reference data are, and what happens when something optional is absent."""
 
 import os
+import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -38,6 +39,16 @@ def need():
             return import_module(name)
         except ImportError:
             return absent(f"package {name} is not installed")
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def need_program():
+    """``need_program("espeak-ng")`` gives the program's path, or skips the test."""
+
+    def find(name):
+        return shutil.which(name) or absent(f"program {name} is not installed")
 
     return find
 
