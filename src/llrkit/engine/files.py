@@ -136,7 +136,7 @@ class _Kept:
     def or_else(self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]]) -> Iterator[Scores]:
         """The chunks with these columns, as they were kept or as they are read, and kept if they are few."""
         if names in self.sets:
-            yield from self.sets[names]
+            yield from map(_fresh, self.sets[names])
             return
         held: list[Scores] = []
         size = 0
@@ -146,10 +146,14 @@ class _Kept:
             if self.size + size > KEEP_BYTES:
                 held.clear()
             else:
-                # a copy of its own: what was sorted of a chunk must not stay alive with it
-                held.append(Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories))
+                held.append(_fresh(chunk))
         if self.size + size <= KEEP_BYTES:
             self.sets[names], self.size = held, self.size + size
+
+
+def _fresh(chunk: Scores) -> Scores:
+    """The same arrays again: what was sorted of a chunk must not stay alive with it."""
+    return Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories)
 
 
 def _bytes_of(chunk: Scores) -> int:
