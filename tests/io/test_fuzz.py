@@ -128,7 +128,11 @@ def zip_bomb() -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("b.gz", lambda: gzip.compress((b"1." + b"0" * 4000 + b"\n") * 40_000, 3)), ("b.zst", zstd_bomb), ("b.npz", zip_bomb)],
+    [
+        ("b.gz", lambda: gzip.compress((b"1." + b"0" * 4000 + b"\n") * 40_000, 3)),
+        ("b.zst", zstd_bomb),
+        ("b.npz", zip_bomb),
+    ],
 )
 def test_bombs_are_refused_quickly(tmp_path, name, make):
     (tmp_path / name).write_bytes(make())

@@ -204,7 +204,8 @@ def open_trials(
     """
     whole = key is not None or options.get("nontargets") or options.get("duplicates") not in (None, "keep")
     files = [] if whole else files_of(path)
-    if sum(file.stat().st_size for file in files) < LARGE_BYTES or not all(map(in_batches, files)):
+    large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
+    if whole or not large or not all(map(in_batches, files)):
         return read_trials(path, key, **options)
     unused = ("nontargets", "duplicates", "missing")
     return scan_trials(files, **{name: value for name, value in options.items() if name not in unused})
