@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import theory
+    from llrkit import plot, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -125,6 +125,7 @@ _HOME = {
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
+_ROOMS = ("plot", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -205,6 +206,7 @@ __all__ = [
     "min_cllr",
     "min_dcf",
     "operating_point",
+    "plot",
     "prbep",
     "preset",
     "read_trials",
@@ -219,8 +221,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name == "theory":
-        value = import_module("llrkit.theory")
+    elif name in _ROOMS:
+        value = import_module(f"llrkit.{name}")
     else:
         raise AttributeError(f"module 'llrkit' has no attribute {name!r}")
     globals()[name] = value
