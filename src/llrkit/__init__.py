@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import theory
+    from llrkit import recognize, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -121,6 +121,7 @@ _HOME = {
     "llrkit.scores.trials": ("Trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
+_NAMESPACES = ("recognize", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -202,6 +203,7 @@ __all__ = [
     "prbep",
     "preset",
     "read_trials",
+    "recognize",
     "rule_cost",
     "scan_trials",
     "theory",
@@ -212,8 +214,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name == "theory":
-        value = import_module("llrkit.theory")
+    elif name in _NAMESPACES:
+        value = import_module(f"llrkit.{name}")
     else:
         raise AttributeError(f"module 'llrkit' has no attribute {name!r}")
     globals()[name] = value
