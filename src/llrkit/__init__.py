@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
@@ -122,6 +123,7 @@ _HOME = {
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.frames": ("FrameModel",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
@@ -139,6 +141,7 @@ __all__ = [
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
+    "FrameModel",
     "InfiniteScoreError",
     "InputError",
     "LabelError",
