@@ -124,10 +124,7 @@ def test_labels(form):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (
-            [1, 0, 2],
-            r"row 2 \(counted from 0\): labels in column 'label' are not two classes: saw 1, 0, 2; accepted are bool",
-        ),
+        ([1, 0, 2], r"row 2 \(counted from 0\): labels in .* two classes: saw 1, 0, 2; accepted are bool"),
         ([1, 0, -1], r"not two classes: saw 1, 0, -1"),
         (["target", "x", "y"], r"row 1 \(counted from 0\): .* saw 'target', 'x', 'y'"),
         (["target", None, "imp"], r"row 1 \(counted from 0\): no label in column 'label'"),
