@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import plot, theory
+    from llrkit import plot, recognize, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -127,7 +127,7 @@ _HOME = {
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
-_ROOMS = ("plot", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -213,6 +213,7 @@ __all__ = [
     "prbep",
     "preset",
     "read_trials",
+    "recognize",
     "rule_cost",
     "scan_trials",
     "simulate_trials",
