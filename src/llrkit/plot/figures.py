@@ -13,7 +13,6 @@ SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
     "cross": "x-thin", "plus": "cross-thin",
 }  # fmt: skip
-DASHES = {"solid": "solid", "dash": "dash", "dot": "dot", "dashdot": "dashdot"}
 LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
 
 
@@ -82,7 +81,7 @@ def _trace(mark: Any) -> dict[str, Any]:
     }
     if mark.group:
         trace["legendgroup"] = escaped(mark.group)
-    ink = {"color": mark.ink.colour, "dash": DASHES[mark.ink.dash], "width": LINE_WIDTH * mark.ink.width}
+    ink = {"color": mark.ink.colour, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():
             trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}
