@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from llrkit.scores.arrays import Scores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
@@ -119,6 +121,8 @@ _HOME = {
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
 _ROOMS = ("plot", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
@@ -130,6 +134,8 @@ __all__ = [
     "ConstantScoreError",
     "CrossCalibration",
     "Diagnosis",
+    "DurationModel",
+    "DurationPairs",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
@@ -206,6 +212,7 @@ __all__ = [
     "read_trials",
     "rule_cost",
     "scan_trials",
+    "simulate_trials",
     "theory",
     "write_trials",
 ]
