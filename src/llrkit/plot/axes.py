@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from llrkit._atomic import replacing
+from llrkit.errors import InputError
 from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Words
 
 STYLE = Path(__file__).with_name("llrkit.mplstyle")
@@ -25,6 +27,8 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross
 LINE_WIDTH, MARKER_SIZE = 1.2, 4.0
 WIDTHS = {"column": 3.4, "page": 7.0}
 """Widths of a figure in inches: one column and the full width of a two-column page."""
+FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+"""Endings of files, and what is left out of them so that the same picture gives the same file."""
 MANY_LABELS = 8
 BELOW_AXES, LEGEND_ROW = 0.4, 0.13
 """Inches from the axes down to a legend under them, and of each of its rows."""
@@ -51,15 +55,25 @@ def size(picture: Picture, width: str | float = "column") -> tuple[float, float]
     return inches, height
 
 
-def save(picture: Picture, path: str | Path, *, width: str | float = "column") -> None:
-    """Draw a picture and write it to a file whose ending says how: pdf, svg or png."""
+def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
+    """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
+    pictures = [picture] if isinstance(picture, Picture) else list(picture)
+    kind = Path(path).suffix[1:].lower()
+    if kind not in FILES:
+        raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
+    across = 1 if len(pictures) == 1 else 2
+    down = -(-len(pictures) // across)
+    wide, high = size(pictures[0], width)
     with matplotlib.rc_context(fname=STYLE):
-        figure = Figure(figsize=size(picture, width), layout="constrained")
-        draw(picture, figure.subplots())
-        kind = Path(path).suffix[1:].lower()
-        undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+        figure = Figure(figsize=(wide, high * down / across), layout="constrained")
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, one in zip(panels, pictures, strict=False):
+            draw(one, axes)
+        for axes in panels[len(pictures) :]:
+            axes.set_axis_off()
         with replacing(path) as temporary:
-            figure.savefig(temporary, format=kind, metadata={"Title": picture.title, **undated})
+            metadata = {"Title": pictures[0].title, **FILES[kind]}
+            figure.savefig(temporary, format=kind, metadata=metadata)
 
 
 def _plain(text: str) -> str:
