@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from llrkit._atomic import write_atomically
 from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Shown, Stairs, Words
 
 SYMBOLS = {
@@ -45,6 +49,17 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
         "paper_bgcolor": "#FFFFFF",
     }
     return {"data": traces, "layout": layout}
+
+
+def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
+    """Interactive figures as one page that opens without a network."""
+    parts = [
+        figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
+        for i, picture in enumerate(pictures)
+    ]
+    title = html.escape(pictures[0].title)
+    head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+    write_atomically(path, "\n".join([head, *parts, "</body></html>", ""]))
 
 
 def plotly_javascript() -> str:
