@@ -30,6 +30,8 @@ class Summary(Protocol):
 
 
 S = TypeVar("S", bound=Summary)
+C = TypeVar("C")
+"""What a source is cut into: ``Scores`` here, ``ClassVectors`` for more than two classes."""
 
 POSITION = "position"
 """A column every source here can carry: the place of each trial among those of its class."""
@@ -67,9 +69,7 @@ def thread_count(threads: int | None = None) -> int:
     return threads
 
 
-def reduce_chunks(
-    chunks: Iterable[Scores], summarise: Callable[[Scores], S], *, threads: int | None = None
-) -> S:
+def reduce_chunks(chunks: Iterable[C], summarise: Callable[[C], S], *, threads: int | None = None) -> S:
     """Summarise chunks in a pool of threads and merge the summaries in the order of the chunks.
 
     The merge order never depends on which thread was first, so the answer does not depend on the number
@@ -87,7 +87,7 @@ def reduce_chunks(
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, summarise: Callable[[Scores], S], chunks: Iterable[Scores], most: int
+    pool: ThreadPoolExecutor, summarise: Callable[[C], S], chunks: Iterable[C], most: int
 ) -> Iterator[S]:
     """Summaries in the order of the chunks, with at most ``most`` under way or waiting."""
     waiting: deque[Future[S]] = deque()
