@@ -178,7 +178,9 @@ def _unplain(value: Any, where: str, base: type[Saved]) -> Any:
         if set(value) == {"array", "dtype", "shape"}:
             if value["dtype"] not in ("float64", "int64", "bool"):
                 raise MapFileError(f"{where}: array of {value['dtype']!r}")
-            return np.array(_unplain(value["array"], where, base), dtype=value["dtype"]).reshape(value["shape"])
+            return np.array(_unplain(value["array"], where, base), dtype=value["dtype"]).reshape(
+                value["shape"]
+            )
         if set(value) == {"text"}:
             return value["text"]
         if set(value) == {"items"}:

@@ -1,11 +1,17 @@
 """More than two classes: metrics, calibration and fusion of log-likelihood vectors.
 
-Everything takes a :class:`ClassSource`: :class:`llrkit.ClassScores` in memory, files, a cluster. For two classes
-every number equals that of the binary code; the first class is then the target.
+Everything takes a :class:`llrkit.ClassSource`: :class:`llrkit.ClassScores` in memory, files, a cluster. For two
+classes every number equals that of the binary code; the first class is then the target.
 """
 
-from llrkit.multiclass.detection import detection, detection_llrs, only, pair
+from llrkit.multiclass.binary import detection, detection_llrs, only, pair
+from llrkit.multiclass.crossing import CalibrationLoss, calibration_loss, cross_calibrate
+from llrkit.multiclass.files import load_map
 from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.gaussian import fit_gaussian
+from llrkit.multiclass.idempotent import Idempotence, calibrated_means, idempotence
+from llrkit.multiclass.lre import CavgPreset, cavg, cavg_preset
+from llrkit.multiclass.maps import ClassMap, posteriors
 from llrkit.multiclass.metrics import (
     Confusion,
     cllr,
@@ -16,19 +22,32 @@ from llrkit.multiclass.metrics import (
 )
 
 __all__ = [
+    "CalibrationLoss",
+    "CavgPreset",
+    "ClassMap",
     "Confusion",
+    "Idempotence",
+    "calibrated_means",
+    "calibration_loss",
+    "cavg",
+    "cavg_preset",
     "cllr",
     "confusion",
+    "cross_calibrate",
     "detection",
     "detection_llrs",
     "error_rate",
     "expected_cost",
     "fit_affine",
     "fit_fusion",
+    "fit_gaussian",
     "fit_scale_offset",
     "fit_temperature",
     "fit_vector",
+    "idempotence",
+    "load_map",
     "only",
     "pair",
+    "posteriors",
     "zero_one_cost",
 ]

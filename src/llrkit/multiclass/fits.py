@@ -168,9 +168,7 @@ def fit_affine(
     )
 
 
-def _fit(
-    source: ClassSource, target: Target, own: Own, *, fuse: bool = False
-) -> tuple[TrainingTrials, Fit]:
+def _fit(source: ClassSource, target: Target, own: Own, *, fuse: bool = False) -> tuple[TrainingTrials, Fit]:
     found = training_trials(source)
     values = found.sample().values
     if values.ndim == 3 and not fuse:

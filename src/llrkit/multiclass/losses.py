@@ -31,9 +31,9 @@ class ClassLosses(SummaryBase):
     """Soft and hard losses of log-likelihoods at a prior.
 
     ``loss[k]`` is the sum over trials of class k of ``-log`` of the posterior of k, in nats;
-    ``confused[k, j]`` counts those whose most probable class is j (the first of several); ``decided[c][k, j]``
-    those for which decision j has the least expected cost under cost matrix c; ``accepted[d, t, k]`` those
-    that detection d takes for class t.
+    ``confused[k, j]`` counts those whose most probable class is j (the first of several);
+    ``decided[c][k, j]`` those for which decision j has the least expected cost under cost matrix c;
+    ``accepted[d, t, k]`` those that detection d takes for class t.
     """
 
     classes: tuple[str, ...]

@@ -40,10 +40,7 @@ class ClassCounts(SummaryBase):
 
 def count_classes(source: ClassSource) -> ClassCounts:
     """The number of trials of each class; none may be empty."""
-    if isinstance(source, ClassVectors):
-        found = ClassCounts.of(source)
-    else:
-        found = source.reduce(ClassCounts.of)
+    found = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
     require_all_classes(found.classes, found.n)
     return found
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
-from llrkit.multiclass.blocks import IntArray, by_class, trial_blocks
+from llrkit.multiclass.blocks import IntArray, by_class, gram, trial_blocks
 from llrkit.scores.classes import ClassVectors
 
 Own = Literal["nothing", "offset", "line", "plane"]
@@ -178,19 +178,14 @@ class _Block:
         if n_own == 0:
             return found
         if n_own == 1:  # offsets alone
-            own = np.diag(weighted.sum(axis=1)) - _gram(weighted, p)
+            own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
         else:
             features = np.ones((n_own, 1 if family.own == "plane" else k, m))
             features[:-1] = self.own
             rows = (features * p).reshape(n_own * k, m)
-            own = -_gram(rows * weight, rows)
+            own = -gram(rows * weight, rows)
             for c in range(k):
                 mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
-                own[np.ix_(at, at)] += _gram(mine * weighted[c], mine)
+                own[np.ix_(at, at)] += gram(mine * weighted[c], mine)
         found[n_shared:, n_shared:] = own
         return found
-
-
-def _gram(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``a b'``; a few rows without BLAS, whose threads would fight those of the pool."""
-    return np.asarray(np.einsum("im,jm->ij", a, b) if len(a) <= 64 else a @ b.T)

@@ -65,7 +65,9 @@ class Fit:
         return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
 
 
-def solve(source: ClassSource, found: TrainingTrials, family: Family, target: Target, start: FloatArray) -> Fit:
+def solve(
+    source: ClassSource, found: TrainingTrials, family: Family, target: Target, start: FloatArray
+) -> Fit:
     """Minimise ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
     prior = class_prior(target.prior, found.counts)
     weights = prior if target.weights is None else class_prior(target.weights, found.counts)
@@ -149,7 +151,13 @@ def _quasi_newton(
         sums = sums_of(point(y))
         return sums.value, sums.gradient if curvature is None else back.T @ sums.gradient
 
-    options: Any = {"maxcor": 20, "ftol": 1e-15, "gtol": 1e-9 * unit, "maxiter": _MAX_STEPS, "maxfun": _MAX_STEPS}
+    options: Any = {
+        "maxcor": 20,
+        "ftol": 1e-15,
+        "gtol": 1e-9 * unit,
+        "maxiter": _MAX_STEPS,
+        "maxfun": _MAX_STEPS,
+    }
     y = minimize(objective, np.zeros(len(guess)), jac=True, method="L-BFGS-B", options=options).x
     value, slope = objective(y)
     # where the value is flat to the last bit a line search ends, but the gradient can still be halved

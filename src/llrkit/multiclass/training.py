@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from llrkit._version import __version__
 from llrkit.core.sample import ClassSample
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
-from llrkit.errors import ConstantScoreError, InfiniteScoreError, InputError
+from llrkit.errors import ConstantScoreError, InputError
+from llrkit.multiclass.moments import first_infinite, has_loglik, require_finite
 from llrkit.multiclass.priors import ClassCounts, require_all_classes
 from llrkit.scores.classes import ClassSource, ClassVectors
 
@@ -43,14 +43,10 @@ class TrainingTrials(SummaryBase):
             cap = max(_FEWEST, limit // len(chunk.classes))
             low = values.min(axis=0, initial=np.inf).astype(np.float64)
             high = values.max(axis=0, initial=-np.inf).astype(np.float64)
-            first = math.inf
-            if len(values) and not (np.isfinite(low).all() and np.isfinite(high).all()):
-                rows = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
-                first = float(np.argmax(rows))
-            samples = tuple(
-                ClassSample.of(values[chunk.codes == k], cap) for k in range(len(chunk.classes))
+            samples = tuple(ClassSample.of(values[chunk.codes == k], cap) for k in range(len(chunk.classes)))
+            return cls(
+                chunk.classes, chunk.counts, low, high, first_infinite(chunk), samples, not has_loglik(chunk)
             )
-            return cls(chunk.classes, chunk.counts, low, high, first, samples, not _has_loglik(chunk))
 
         return make
 
@@ -66,9 +62,7 @@ class TrainingTrials(SummaryBase):
         )
 
     def __mul__(self, weight: float) -> TrainingTrials:
-        return TrainingTrials(
-            self.classes, self.n * weight, self.low, self.high, self.first_infinite, self.samples, self.vectors
-        )
+        return replace(self, n=self.n * weight)
 
     @property
     def counts(self) -> ClassCounts:
@@ -82,22 +76,11 @@ class TrainingTrials(SummaryBase):
         return ClassVectors.part(values, codes, self.classes)
 
 
-def _has_loglik(chunk: ClassVectors) -> bool:
-    try:
-        _ = chunk.loglik
-    except InputError:
-        return False
-    return True
-
-
 def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
     found = source.reduce(TrainingTrials.of(limit))
     require_all_classes(found.classes, found.n)
-    if math.isfinite(found.first_infinite):
-        raise InfiniteScoreError(
-            f"trial {found.first_infinite:.0f} has an infinite value; a fit needs finite ones"
-        )
+    require_finite(found.first_infinite)
     if (found.low == found.high).all():
         raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
     if not np.isfinite((found.high - found.low) ** 2).all():

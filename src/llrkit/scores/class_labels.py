@@ -67,7 +67,9 @@ def class_codes(labels: Any, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = np.array([known.get(_text(label), -1) for label in distinct], dtype=np.intp)[inverse.ravel()]
     if len(codes) and codes.min() < 0:
         at = int(np.argmax(codes < 0))
-        raise LabelError(f"unknown class {_text(array[at])!r} at index {at}; the classes are {listed(classes)}")
+        raise LabelError(
+            f"unknown class {_text(array[at])!r} at index {at}; the classes are {listed(classes)}"
+        )
     return np.asarray(codes, dtype=np.intp)
 
 

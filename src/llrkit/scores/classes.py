@@ -311,9 +311,7 @@ class ClassScores(ClassVectors):
             if first.ids is not None and other.ids is not None and not np.array_equal(other.ids, first.ids):
                 raise LabelError(f"system {i} has other trials, or in another order, than system 1")
         parts = [one.values if one.values.ndim == 3 else one.values[:, :, None] for one in systems]
-        made = cls.part(
-            read_only(np.concatenate(parts, axis=2)), first.codes, first.classes, first.columns
-        )
+        made = cls.part(read_only(np.concatenate(parts, axis=2)), first.codes, first.classes, first.columns)
         made.ids = first.ids
         return made
 
