@@ -46,6 +46,11 @@ class CavgPreset:
             if not 0.0 <= self.p_out < 1.0 - prior:
                 raise InputError(f"p_out must be from 0 up and below 1 - p_target, got {self.p_out!r}")
 
+    def require_plain(self) -> None:
+        """Refuse a cost that needs more than the trials: clusters, pairs, an out-of-set class."""
+        if self.unit != "all" or self.p_out > 0.0:
+            raise InputError(f"{self.name} does not average over all classes alone; use cavg() for it")
+
 
 _LRE07 = "NIST's scoring script score_lre07.v01d, Cmiss = Cfa = 1, Ptarget = 0.5"
 _OUT = "Poutofset = 0.2"
