@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from llrkit.calibrate.lineup_counts import Foils
-from llrkit.calibrate.lineup_map import LineupMap
-from llrkit.calibrate.lineup_ranks import best_d_prime, rank_histogram
+from llrkit.calibrate.lineup.counts import Foils
+from llrkit.calibrate.lineup.map import LineupMap
+from llrkit.calibrate.lineup.ranks import best_d_prime, rank_histogram
 from llrkit.calibrate.options import one_of
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.errors import InputError, TooFewTrialsError
