@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_frames import bench_frames
 
 import llrkit as lk
+from bench_frames import bench_frames
 from llrkit.metrics.curves import cross_entropy_curve
 
 
