@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import plot, recognize, theory
+    from llrkit import multiclass, plot, recognize, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.scores.arrays import Scores
+    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.simulate.durations import DurationModel, DurationPairs
@@ -120,6 +121,7 @@ _HOME = {
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.scores.arrays": ("Scores",),
+    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
@@ -127,11 +129,14 @@ _HOME = {
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
-_ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("multiclass", "plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "ClassScores",
+    "ClassSource",
+    "ClassVectors",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
@@ -208,6 +213,7 @@ __all__ = [
     "load_map",
     "min_cllr",
     "min_dcf",
+    "multiclass",
     "operating_point",
     "plot",
     "prbep",

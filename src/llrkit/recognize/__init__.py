@@ -76,14 +76,23 @@ _HOME = {
     "llrkit.recognize.statistics": ("Statistics", "baum_welch"),
     "llrkit.recognize.svm": ("LinearModels", "train_svm"),
     "llrkit.recognize.transform_training": (
-        "train_centring", "train_chain", "train_lda", "train_wccn", "train_whitening",
+        "train_centring",
+        "train_chain",
+        "train_lda",
+        "train_wccn",
+        "train_whitening",
     ),
     "llrkit.recognize.transforms": ("Affine", "Chain", "LengthNorm", "Transform"),
     "llrkit.recognize.trials": (
-        "listed_scores", "listed_trials", "matrix_scores", "matrix_trials", "trial_masks", "write_matrix",
+        "listed_scores",
+        "listed_trials",
+        "matrix_scores",
+        "matrix_trials",
+        "trial_masks",
+        "write_matrix",
     ),
     "llrkit.recognize.ubm": ("train_ubm",),
-}  # fmt: skip
+}
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [

@@ -207,20 +207,24 @@ class Scores:
         return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
 
 
-def _score_array(values: Any, what: str) -> Array:
+def number_array(values: Any, what: str) -> Array:
+    """An array of float32 or float64; what is not a number is named by its place."""
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
     if array.dtype == object or array.dtype.kind in "USOcmM":
-        array = _from_objects(array, what)
-    elif array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
+        return _from_objects(array, what)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _score_array(values: Any, what: str) -> Array:
+    array = number_array(values, what)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    return _read_only(array)
+    return read_only(array)
 
 
 def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
@@ -241,7 +245,8 @@ def _real(value: Any) -> float:
     return float(value)
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -260,4 +265,4 @@ def _column(values: Any, scores: Array, name: str) -> Array:
     if array.shape[:1] != scores.shape[:1]:
         n = len(array) if array.ndim else "no"
         raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
-    return _read_only(array)
+    return read_only(array)
