@@ -59,6 +59,7 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
         names,
         lambda i: checked_frames(load[i](), name=f"{file}, {names[i]}"),
         None if speakers is None else tuple(speakers[name] for name in names),
+        ahead=kind == ".scp",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -89,6 +90,6 @@ def _chosen(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Fra
     if isinstance(speech, Frames):
         some = speech.subset(rows)
         speakers = some.speakers if listed.speakers is None else listed.speakers
-        return Frames(some.ids, some.load, speakers)
+        return replace(some, speakers=speakers)
     chosen = speech.select(rows)
     return chosen if listed.speakers is None else chosen.replace(speakers=np.array(listed.speakers))
