@@ -21,6 +21,7 @@ from llrkit.cli.fuse import fuse_command
 from llrkit.cli.output import shown_warnings
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
+from llrkit.cli.recognize import recognize_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
@@ -60,6 +61,7 @@ for command in (
     diagnose_command,
     plot_command,
     convert_command,
+    recognize_command,
     simulate_command,
     theory_command,
 ):
