@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.summary import both
 from llrkit.errors import InputError, NaNScoreError, SystemCountError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
 METHODS = ("logistic", "gaussian", "precalibrated")
@@ -188,7 +189,7 @@ def fit_fusion(
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
-            slopes, b, _, _ = fit(_Systems(source, chosen))
+            slopes, b, _, _ = fit(DerivedSource(source, partial(_columns_of, chosen=chosen)))
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
     return replace(made, subsets=subsets)
 
@@ -279,20 +280,6 @@ def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
         return chunk
     pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)
     return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
-
-
-@dataclass(frozen=True)
-class _Systems:
-    """Some of the systems of a source."""
-
-    inner: ScoreSource
-    chosen: tuple[int, ...]
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        return self.inner.reduce(lambda chunk: summarise(_columns_of(chunk, self.chosen)))
-
-    def with_columns(self, *names: str) -> _Systems:
-        return _Systems(self.inner.with_columns(*names), self.chosen)
 
 
 def _one_of(value: str, known: tuple[str, ...], what: str) -> None:

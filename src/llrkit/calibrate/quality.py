@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray, decoded
+from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.core.values import decoded
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 
 FEATURES = ("linear", "durations", "bilinear")
 
@@ -90,7 +91,15 @@ class Quality:
 
     def source(self, source: ScoreSource) -> ScoreSource:
         """The source whose systems are the scores followed by the features."""
-        return _WideSource(source, self) if self.columns else source
+        return DerivedSource(source, self._widened, self.columns) if self.columns else source
+
+    def _widened(self, chunk: Scores) -> Scores:
+        # words stand in a chunk as codes: a duration read from text must be its value, not its code
+        target, nontarget = (
+            self.widen(scores, {name: decoded(chunk, name, side) for name in self.columns})
+            for side, scores in enumerate((chunk.target, chunk.nontarget))
+        )
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
 
 def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool = False) -> Quality:
@@ -102,24 +111,6 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     ('snr',)
     """
     return Quality((columns,) if isinstance(columns, str) else tuple(columns), features, scaled)
-
-
-@dataclass(frozen=True)
-class _WideSource:
-    inner: ScoreSource
-    quality: Quality
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        def widened(chunk: Scores) -> S:
-            # words stand in a chunk as codes: a duration read from text must be its value, not its code
-            sides = [decoded(chunk, self.quality.columns, side) for side in (0, 1)]
-            target = self.quality.widen(chunk.target, sides[0])
-            return summarise(Scores.part(target, self.quality.widen(chunk.nontarget, sides[1])))
-
-        return self.inner.with_columns(*self.quality.columns).reduce(widened)
-
-    def with_columns(self, *names: str) -> _WideSource:
-        return _WideSource(self.inner.with_columns(*self.quality.columns, *names), self.quality)
 
 
 def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:

@@ -162,6 +162,17 @@ class Scores:
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
         return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
 
+    def select(self, target: Any, nontarget: Any) -> Scores:
+        """Some of the trials of each class, by masks, slices or positions, with their columns.
+
+        Examples
+        --------
+        >>> Scores([1.0, 2.0], [0.0, 3.0, 4.0]).select([0], slice(1, None)).nontarget
+        array([3., 4.])
+        """
+        columns = {name: (side[0][target], side[1][nontarget]) for name, side in self.columns.items()}
+        return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
+
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
         if size is not None:
@@ -189,8 +200,7 @@ class Scores:
         for i in range(pieces):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
-            columns = {name: (values[0][t], values[1][n]) for name, values in self.columns.items()}
-            yield Scores.part(self.target[t], self.nontarget[n], columns, self.categories)
+            yield self.select(t, n)
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""

@@ -12,6 +12,7 @@ import polars as pl
 
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
+from llrkit.scores.derived import row_in_words
 from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.source import POSITION, S
 
@@ -71,10 +72,11 @@ class Trials:
             where = f"{self.origin}: " if self.origin else ""
             raise UnknownNameError(f"{where}there is no column {name!r}; there are: {there}")
 
-    def _place(self, row: int) -> str:
+    def place(self, row: int) -> str:
+        """Where a row is, for messages: file and line where they are known, else the row of the table."""
         if self.origin and self.first_line is not None:
             return f"{self.origin}, line {row + self.first_line}"
-        return f"{self.origin}, row {row}" if self.origin else f"row {row}"
+        return f"{self.origin}, {row_in_words(row)}" if self.origin else row_in_words(row)
 
     @property
     def columns(self) -> list[str]:
@@ -90,7 +92,7 @@ class Trials:
         column = self.table[self.label]
         missing = column.is_null()
         if missing.any():
-            raise LabelError(f"{self._place(int(missing.arg_max() or 0))}: no label in column {self.label!r}")
+            raise LabelError(f"{self.place(int(missing.arg_max() or 0))}: no label in column {self.label!r}")
         if column.dtype == pl.Boolean:
             return column.to_numpy()
         distinct = column.unique(maintain_order=True).to_list()
@@ -102,7 +104,7 @@ class Trials:
         unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
         mixed = {"0", "-1"} <= set(words)
         if unknown or mixed:
-            where = self._place(int((column == unknown[0]).arg_max() or 0)) if unknown else self.label
+            where = self.place(int((column == unknown[0]).arg_max() or 0)) if unknown else self.label
             seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
             raise LabelError(
                 f"{where}: labels in column {self.label!r} are not two classes: saw {seen}; "
@@ -127,7 +129,7 @@ class Trials:
         if bad.any():
             row = int(bad.arg_max() or 0)
             raise NaNScoreError(
-                f"{self._place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
+                f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
                 "(+-inf is allowed)"
             )
         return column.to_numpy()
