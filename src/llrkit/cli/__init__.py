@@ -18,6 +18,7 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.plot import plot_command
+from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
@@ -49,6 +50,7 @@ for command in (
     plot_command,
     convert_command,
     simulate_command,
+    reproduce_command,
     theory_command,
 ):
     cli.add_command(command)
