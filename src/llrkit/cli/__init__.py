@@ -20,6 +20,7 @@ from llrkit.cli.fuse import fuse_command
 from llrkit.cli.plot import plot_command
 from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
+from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
 
@@ -54,6 +55,10 @@ for command in (
     theory_command,
 ):
     cli.add_command(command)
+
+
+for kind in (plda_command, embeddings_command, frames_command):
+    simulate_command.add_command(kind)
 
 
 def main() -> None:

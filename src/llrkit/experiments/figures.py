@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from llrkit.plot.paper import cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.picture import Picture
 from llrkit.theory.gaussian import GaussianLLR
 
+PAPER_RANGE = (0.27, 0.60)
 HEAT_MAPS = {
     "eer": "EER",
     "cmlg": "Cllr, CMLG",
@@ -39,7 +41,10 @@ def scatter(table: ListTable) -> Picture:
 def scan(case: ScanCase) -> Picture:
     """Figure 2 of the paper: a cost against the log-odds of the training weight."""
     picture: Picture = prior_scan(case.curve, renderer="none")
-    return picture
+    costs = np.concatenate([*case.curve.costs.values(), [case.curve.minimum or np.nan]])
+    low, high = min(np.nanmin(costs), PAPER_RANGE[0]), max(np.nanmax(costs), PAPER_RANGE[1])
+    # at least the range of the paper's figure, so that a constant looks like one
+    return replace(picture, y=replace(picture.y, limits=(float(low) - 0.02, float(high) + 0.02)))
 
 
 def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, Picture]:

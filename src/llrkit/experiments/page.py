@@ -17,11 +17,11 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem
   color: #222; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
+th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 .wide { overflow-x: auto; font-size: 85%; }
 .figures { display: flex; flex-wrap: wrap; gap: 1.5rem; }
-figure { margin: 0; flex: 1 1 24rem; }
+figure { margin: 0; flex: 1 1 24rem; max-width: 32rem; }
 figure img { width: 100%; height: auto; }
 figcaption { font-size: 90%; color: #444; }
 @media print { body { margin: 0; max-width: none; } figure { break-inside: avoid; } }
