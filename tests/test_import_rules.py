@@ -16,7 +16,7 @@ LEVELS = [
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
+    {"choose", "trust", "multiclass"},
     {"plot", "sklearn"},
     {"report"},
     {"experiments"},
