@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import theory
+    from llrkit import multiclass, plot, recognize, simulate, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -70,8 +70,10 @@ if TYPE_CHECKING:
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.scores.arrays import Scores
+    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
@@ -118,14 +120,21 @@ _HOME = {
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.scores.arrays": ("Scores",),
+    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
+# used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "ClassScores",
+    "ClassSource",
+    "ClassVectors",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
@@ -200,12 +209,17 @@ __all__ = [
     "load_map",
     "min_cllr",
     "min_dcf",
+    "multiclass",
     "operating_point",
+    "plot",
     "prbep",
     "preset",
     "read_trials",
+    "recognize",
     "rule_cost",
     "scan_trials",
+    "simulate",
+    "simulate_trials",
     "theory",
     "write_trials",
 ]
@@ -214,8 +228,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name == "theory":
-        value = import_module("llrkit.theory")
+    elif name in _ROOMS:
+        value = import_module(f"llrkit.{name}")
     else:
         raise AttributeError(f"module 'llrkit' has no attribute {name!r}")
     globals()[name] = value

@@ -129,7 +129,7 @@ def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch
     for i, part in enumerate(rows.iter_slices(1_700)):
         part.write_parquet(tmp_path / f"part{i}.parquet")
     with pytest.raises(
-        lk.InfiniteScoreError, match=r"part1\.parquet, row 1510 .from 0.: the score is infinite"
+        lk.InfiniteScoreError, match=r"part1\.parquet, row 1510 \(counted from 0\): the score is infinite"
     ):
         lk.fit_cmlg(lk.scan_trials(tmp_path))
 

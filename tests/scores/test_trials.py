@@ -124,12 +124,15 @@ def test_labels(form):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([1, 0, 2], r"row 2 .from 0.: labels in column 'label' are not two classes: saw 1, 0, 2; accepted"),
+        (
+            [1, 0, 2],
+            r"row 2 \(counted from 0\): labels in column 'label' are not two classes: saw 1, 0, 2; accepted",
+        ),
         ([1, 0, -1], r"not two classes: saw 1, 0, -1"),
-        (["target", "x", "y"], r"row 1 .from 0.: .* saw 'target', 'x', 'y'"),
-        (["target", None, "imp"], r"row 1 .from 0.: no label in column 'label'"),
-        ([0.5, 1.0, 0.0], r"row 0 .from 0.: .* saw 0.5, 1.0, 0.0"),
-        ([float("nan"), 1.0, 0.0], r"row 0 .from 0.: .* saw nan"),
+        (["target", "x", "y"], r"row 1 \(counted from 0\): .* saw 'target', 'x', 'y'"),
+        (["target", None, "imp"], r"row 1 \(counted from 0\): no label in column 'label'"),
+        ([0.5, 1.0, 0.0], r"row 0 \(counted from 0\): .* saw 0.5, 1.0, 0.0"),
+        ([float("nan"), 1.0, 0.0], r"row 0 \(counted from 0\): .* saw nan"),
     ],
 )
 def test_wrong_labels_are_named(labels, message):
@@ -140,11 +143,13 @@ def test_wrong_labels_are_named(labels, message):
 @pytest.mark.parametrize("bad", [None, float("nan")])
 def test_missing_scores_are_named_by_row(bad):
     table = {"score": [0.5, 1.0, bad], "label": [0, 1, 1]}
-    with pytest.raises(lk.NaNScoreError, match=r"row 2 .from 0., column 'score': score is missing or NaN"):
+    with pytest.raises(
+        lk.NaNScoreError, match=r"row 2 \(counted from 0\), column 'score': score is missing or NaN"
+    ):
         lk.eer(lk.Trials(table))
     with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, line 4, column 'score'"):
         lk.eer(lk.Trials(table, origin="a.tsv", lines=lambda rows: [row + 2 for row in rows]))
-    with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, row 2 .from 0., column 'score'"):
+    with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, row 2 \(counted from 0\), column 'score'"):
         lk.eer(lk.Trials(table, origin="a.tsv"))
 
 

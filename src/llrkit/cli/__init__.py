@@ -19,7 +19,12 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.output import shown_warnings
+from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
+from llrkit.cli.recognize import recognize_command
+from llrkit.cli.reproduce import reproduce_command
+from llrkit.cli.simulate import simulate_command
+from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
 
@@ -56,10 +61,18 @@ for command in (
     compare_command,
     fuse_command,
     diagnose_command,
+    plot_command,
     convert_command,
+    recognize_command,
+    simulate_command,
+    reproduce_command,
     theory_command,
 ):
     cli.add_command(command)
+
+
+for kind in (plda_command, embeddings_command, frames_command):
+    simulate_command.add_command(kind)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, SystemCountError
 from llrkit.io.found import Found, Scan
-from llrkit.io.scored import scored
+from llrkit.io.llrs import scored
 from llrkit.io.streams import open_scan
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
 from llrkit.io.write import write_batches

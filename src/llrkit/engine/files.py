@@ -78,7 +78,7 @@ class Files:
                 if row < before + batch.table.height:
                     return batch.place(row - before)
                 before += batch.table.height
-        return f"row {row} (from 0)"
+        return f"row {row} (counted from 0)"
 
     def _read(self) -> Iterator[Scores]:
         before = {ROW: np.zeros(2, dtype=np.int64), POSITION: np.zeros(2, dtype=np.int64)}

@@ -37,7 +37,7 @@ class Found:
         """Where rows stand in their file, in words."""
         s = "s" if len(rows) > 1 else ""
         if self.lines is None:
-            return f"row{s} " + ", ".join(str(self.first_row + row) for row in rows) + " (from 0)"
+            return f"row{s} " + ", ".join(str(self.first_row + row) for row in rows) + " (counted from 0)"
         return f"line{s} " + ", ".join(map(str, self.lines(rows)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,11 @@ def long_table(
     *,
     name: str = "score",
     mask: npt.NDArray[Any] | None = None,
+    more: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> pl.DataFrame:
     """One row per cell of a matrix, row by row; only where the mask says so.
+
+    ``more`` holds what else is known of each cell: name -> values that broadcast to the matrix.
 
     Examples
     --------
@@ -36,6 +39,10 @@ def long_table(
             "enroll": pl.Series(row_ids, dtype=pl.String).gather(rows),
             "test": pl.Series(column_ids, dtype=pl.String).gather(columns),
             name: values[rows, columns],
+            **{
+                key: np.broadcast_to(array, values.shape)[rows, columns]
+                for key, array in (more or {}).items()
+            },
         }
     )
 

@@ -30,6 +30,8 @@ class Summary(Protocol):
 
 
 S = TypeVar("S", bound=Summary)
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
 
 POSITION = "position"
 """A column every source here can carry: the place of each trial among those of its class."""
@@ -68,12 +70,13 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def reduce_chunks(
-    chunks: Iterable[Scores], summarise: Callable[[Scores], S], *, threads: int | None = None
+    chunks: Iterable[Chunk], summarise: Callable[[Chunk], S], *, threads: int | None = None
 ) -> S:
     """Summarise chunks in a pool of threads and merge the summaries in the order of the chunks.
 
-    The merge order never depends on which thread was first, so the answer does not depend on the number
-    of threads. Only a few summaries are alive at a time.
+    A chunk is whatever ``summarise`` takes: scores, or the number of a block that it makes itself. The
+    merge order never depends on which thread was first, so the answer does not depend on the number of
+    threads. Only a few summaries are alive at a time.
     """
     workers = thread_count(threads)
     rest = iter(chunks)
@@ -83,16 +86,16 @@ def reduce_chunks(
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
         return _merge(summarise(chunk) for chunk in chain(ahead, rest))
     with ThreadPoolExecutor(workers) as pool:
-        return _merge(_in_order(pool, summarise, chain(ahead, rest), 2 * workers))
+        return _merge(in_order(pool, summarise, chain(ahead, rest), 2 * workers))
 
 
-def _in_order(
-    pool: ThreadPoolExecutor, summarise: Callable[[Scores], S], chunks: Iterable[Scores], most: int
-) -> Iterator[S]:
-    """Summaries in the order of the chunks, with at most ``most`` under way or waiting."""
-    waiting: deque[Future[S]] = deque()
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], most: int
+) -> Iterator[Result]:
+    """Results in the order of the chunks, with at most ``most`` under way or waiting."""
+    waiting: deque[Future[Result]] = deque()
     for chunk in chunks:
-        waiting.append(pool.submit(summarise, chunk))
+        waiting.append(pool.submit(work, chunk))
         if len(waiting) > most:
             yield waiting.popleft().result()
     while waiting:

@@ -12,6 +12,7 @@ import polars as pl
 
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
+from llrkit.scores.derived import row_in_words
 from llrkit.scores.labels import ACCEPTED, classify_words, warn_of_pooled
 from llrkit.scores.source import POSITION, S
 
@@ -73,7 +74,7 @@ class Trials:
 
     def place(self, row: int) -> str:
         """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
-        where = f"line {self.lines([row])[0]}" if self.lines is not None else f"row {row} (from 0)"
+        where = f"line {self.lines([row])[0]}" if self.lines is not None else row_in_words(row)
         return f"{self.origin}, {where}" if self.origin else where
 
     @property
