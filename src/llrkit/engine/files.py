@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from llrkit.errors import UnknownNameError
 from llrkit.io import factor_of, files_of, read_trials, scan_found
 from llrkit.io.formats import in_batches
 from llrkit.io.found import Found, Scan
-from llrkit.io.roles import require_roles, target_mask_of, with_scores
+from llrkit.io.roles import require_roles, score_values, target_mask_of
 from llrkit.scores import Scores
 from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.source import POSITION, S, reduce_chunks
@@ -87,7 +87,7 @@ class Files:
         words: set[str] = set()
         for scan in self.scans:
             for batch in scan.read(wanted):
-                chunk, seen = self._chunk(batch, before)
+                chunk, seen = self._chunk(batch, before, words)
                 words |= seen
                 yield chunk
                 before[ROW] += batch.table.height
@@ -96,9 +96,11 @@ class Files:
             self._kept.warned = True
             warn_of_pooled(words, f"{self.scans[0].like.file}, column {self.label!r}")
 
-    def _chunk(self, batch: Found, before: dict[str, Any]) -> tuple[Scores, frozenset[str]]:
-        batch = with_scores(batch)
-        mask, words = target_mask_of(batch, self.positive)
+    def _chunk(
+        self, batch: Found, before: dict[str, Any], expected: Iterable[str]
+    ) -> tuple[Scores, frozenset[str]]:
+        scores = score_values(batch) * self.factor if self.factor != 1.0 else score_values(batch)
+        mask, words = target_mask_of(batch, self.positive, expected)
         trials = Trials(batch.table, score=self.score, label=self.label)
         columns: dict[str, tuple[Any, Any]] = {}
         categories: dict[str, tuple[Any, ...]] = {}
@@ -109,7 +111,6 @@ class Files:
                 columns[name] = tuple(part + n for part, n in zip(columns[name], before[name], strict=True))
             if names is not None:
                 categories[name] = tuple(names)
-        scores = trials.score_array if self.factor == 1.0 else trials.score_array * self.factor
         return Scores.part(scores[mask], scores[~mask], columns, categories), words
 
     def __repr__(self) -> str:
