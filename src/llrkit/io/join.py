@@ -140,12 +140,20 @@ def join_systems(
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    names = [Path(path).name.split(".")[0] for path in paths]
-    taken = {SCORE, LABEL}
-    for i, name in enumerate(names):
-        if name in taken or names.count(name) > 1:
-            names[i] = f"{name}_{i + 1}"
-    return names
+    """Names of the systems: those of the files, with what it takes to tell them apart (ending, folders)."""
+    files = [Path(path).absolute() for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if files.count(file) > 1:
+            raise InputError(f"{path} is given more than once: a system cannot be fused with itself")
+    for folders in range(max(len(file.parts) for file in files)):
+        for ending in (False, True):
+            names = [
+                "/".join([*file.parts[-1 - folders : -1], file.name if ending else file.name.split(".")[0]])
+                for file in files
+            ]
+            if len({*names, SCORE, LABEL}) == len(names) + 2:
+                return names
+    return [str(file) for file in files]
 
 
 def _refuse_repeated(table: pl.DataFrame, keys: list[str], path: str) -> None:
