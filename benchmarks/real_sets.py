@@ -39,9 +39,10 @@ speaker is in both parts. Made by `benchmarks/real_sets.py`; Cllr in bits.
 """
 
 
-CHOOSING = """`fit_best` on the training part (5 folds dealt three times, speakers disjoint where known) against the best of
-its candidates in hindsight (rule, bayes, student-t, mixture, gamma, expectation and unsupervised are not among
-them). "Plain" is what would be lost without the correction for the smaller training sets of the folds.
+CHOOSING = """`fit_best` on the training part (5 folds dealt three times, speakers disjoint where known)
+against the best of its candidates in hindsight (rule, bayes, student-t, mixture, gamma, expectation and
+unsupervised are not among them). "Plain" is what would be lost without the correction for the smaller
+training sets of the folds.
 
 | set | evaluation trials | chosen | its mean Cllr | best in hindsight | lost | lost, plain |
 |---|--:|---|--:|---|--:|--:|"""
