@@ -11,12 +11,12 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic"},
+    {"errors", "_version", "_atomic", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
+    {"choose", "trust", "multiclass"},
     {"plot", "sklearn"},
     {"report"},
     {"experiments"},

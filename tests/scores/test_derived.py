@@ -71,7 +71,7 @@ def test_values_of_two_columns_are_counted_together():
 def test_rows_are_named_as_in_the_source_below():
     assert place_of(only_value(table(), "room", "b"), 3) == "row 3 (counted from 0)"
     assert place_of(only_value(table("dev.csv"), "room", "b"), 3) == "dev.csv, row 3 (counted from 0)"
-    lines = lk.Trials(table().table, origin="dev.csv", first_line=2)
+    lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
     assert place_of(only_value(lines, "room", "b"), 3) == "dev.csv, line 5"
 
 
