@@ -11,7 +11,7 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic"},
+    {"errors", "_version", "_atomic", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import plot, recognize, simulate, theory
+    from llrkit import multiclass, plot, recognize, simulate, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         MapFileError,
         NaNScoreError,
         NotInvertibleError,
+        PooledClassesWarning,
         ReversedScoresWarning,
         SeparationError,
         ShapeWarning,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.scores.arrays import Scores
+    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.simulate.pairs import simulate_trials
@@ -104,8 +106,8 @@ _HOME = {
     "llrkit.errors": (
         "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
         "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
-        "ReversedScoresWarning", "SeparationError", "ShapeWarning", "SystemCountError", "TooFewTrialsError",
-        "UnconfirmedPresetError", "UnknownNameError",
+        "PooledClassesWarning", "ReversedScoresWarning", "SeparationError", "ShapeWarning",
+        "SystemCountError", "TooFewTrialsError", "UnconfirmedPresetError", "UnknownNameError",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
@@ -118,16 +120,21 @@ _HOME = {
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.scores.arrays": ("Scores",),
+    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
-_ROOMS = ("plot", "recognize", "simulate", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+# used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "ClassScores",
+    "ClassSource",
+    "ClassVectors",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
@@ -146,6 +153,7 @@ __all__ = [
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
+    "PooledClassesWarning",
     "ReversedScoresWarning",
     "ScoreSource",
     "Scores",
@@ -201,6 +209,7 @@ __all__ = [
     "load_map",
     "min_cllr",
     "min_dcf",
+    "multiclass",
     "operating_point",
     "plot",
     "prbep",

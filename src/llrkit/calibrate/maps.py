@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, ClassVar, Self, overload
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.calibrate.saved import Saved
 from llrkit.core.values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -21,23 +21,14 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(ABC):
+class Map(Saved):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
     maps); they set ``kind`` and define :meth:`llr`. Everything else is shared.
     """
 
-    method: str = ""
-    """Which calibrator made it."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What the calibrator was asked for."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What the fit found out besides the parameters."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Counts, training metrics, version, hash of the training file."""
-
-    kind: ClassVar[str] = ""
+    format: ClassVar[str] = "llrkit.map/1"
 
     @property
     def n_systems(self) -> int:
@@ -67,9 +58,6 @@ class Map(ABC):
     def inverse(self) -> Map:
         """The map from LLR back to score, where there is one."""
         raise NotInvertibleError(f"a map made by {self.method or self.kind!r} has no inverse")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.method or self.kind})"
 
     @overload
     def __call__(self, scores: Scores) -> Scores: ...
@@ -123,26 +111,13 @@ class Map(ABC):
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
         return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
-    def with_provenance(self, **more: Any) -> Self:
-        """The same map with more known of where it comes from."""
-        return replace(self, provenance={**self.provenance, **more})
-
-    def parameters(self) -> dict[str, Any]:
-        """The fields of the subclass by name."""
-        shared = {item.name for item in fields(Map)}
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists: what a calibration file holds."""
-        from llrkit.calibrate.files import map_to_dict
-
-        return map_to_dict(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write a calibration file, all at once or not at all."""
-        from llrkit.calibrate.files import save_map
-
-        save_map(self, path)
+    def try_out(self) -> None:
+        """Map a score of 0: parameters of the wrong type or shape fail here."""
+        if self.kind in ("by", "lineup", "lineup_against"):
+            return  # these need values that occurred in training
+        probe = np.zeros((1, self.n_systems)) if self.n_systems > 1 else np.zeros(1)
+        if np.isnan(self(probe, {name: np.ones(1) for name in self.needs})).any():
+            raise ValueError("the LLR of a score of 0 is NaN")
 
     def _column(self, columns: Columns | None, name: str) -> Any:
         if columns is None or name not in columns:

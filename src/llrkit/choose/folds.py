@@ -50,7 +50,7 @@ class Folds:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
         if self.fold_of is None:
             places = chunk.columns[POSITION]
-            return _dealt(places[0], self.n, self.seed), _dealt(places[1], self.n, self.seed)
+            return dealt(places[0], self.n, self.seed), dealt(places[1], self.n, self.seed)
         found = []
         for side in (0, 1):
             folds = [self._lookup(chunk, name, side) for name in self.columns]
@@ -122,7 +122,7 @@ def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) ->
     return DerivedSource(source, crossed, folds.columns)
 
 
-def _dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
+def dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
     """A fold for each trial of a class: n neighbours get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._progress import stage
 from llrkit.cli.output import json_option, parse_share, write_json
-from llrkit.cli.progress import progress
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def write_simulated(
             if name not in ("score", "label")
         ]
         wide = made.with_columns(*names)
-        with progress("simulating", total) as advance:
+        with stage("simulating", total) as advance:
             write_partitions(wide.block, wide.n_blocks, output, on_part=advance)
     else:
         from llrkit.io.write import write_trials
