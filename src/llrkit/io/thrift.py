@@ -61,9 +61,7 @@ class Reader:
         if kind == _MAP:
             size = self._fits(self.varint())
             kinds = self._byte() if size else 0
-            return [
-                (self._item(kinds >> 4, depth), self._item(kinds & 0x0F, depth)) for _ in range(size)
-            ]
+            return [(self._item(kinds >> 4, depth), self._item(kinds & 0x0F, depth)) for _ in range(size)]
         if kind == _STRUCT:
             return self.struct(depth + 1)
         raise ValueError(f"a field of type {kind}")
