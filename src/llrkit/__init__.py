@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
+    from llrkit.report.page import write_report
+    from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
@@ -118,6 +120,8 @@ _HOME = {
     "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
+    "llrkit.report.page": ("write_report",),
+    "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
@@ -201,6 +205,7 @@ __all__ = [
     "fit_student_t",
     "fit_tied_nig",
     "fit_unsupervised",
+    "format_table",
     "hter",
     "load_map",
     "min_cllr",
@@ -214,6 +219,7 @@ __all__ = [
     "scan_trials",
     "simulate_trials",
     "theory",
+    "write_report",
     "write_trials",
 ]
 

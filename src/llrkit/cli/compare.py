@@ -51,15 +51,7 @@ def compare_command(
     print_table(header, rows, to_stderr=to_stderr)
     for name, reason in found.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    best = found.evaluations[found.best]
-    raw = found.evaluations["raw"]
-    said = (
-        f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores; "
-        f"{best.cllr_cal:.4f} are still lost to calibration."
-        if best.cllr < raw.cllr
-        else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
-    )
-    click.echo(f"\n{said}", err=to_stderr)
+    click.echo(f"\n{found.sentence}", err=to_stderr)
     if train == evaluation:
         click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
     write_json(found.to_dict(), "compare", json_path)
