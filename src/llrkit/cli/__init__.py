@@ -18,6 +18,7 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.plot import plot_command
+from llrkit.cli.report import report_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
@@ -34,6 +35,7 @@ def cli() -> None:
       llrkit evaluate scores.csv --point sre08 --point 0.05
       llrkit calibrate dev.csv --method logistic -o cal.json
       llrkit apply cal.json eval.csv -o llrs.csv
+      llrkit report llrs.csv -o report.html
       llrkit theory --eer 5%
     """
 
@@ -47,6 +49,7 @@ for command in (
     fuse_command,
     diagnose_command,
     plot_command,
+    report_command,
     convert_command,
     simulate_command,
     theory_command,

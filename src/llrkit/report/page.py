@@ -39,6 +39,7 @@ def write_report(
     by: str = "condition",
     comparison: Comparison | None = None,
     sections: Sequence[Section] = (),
+    cautions: Sequence[str] = (),
     made_from: Provenance | None = None,
 ) -> None:
     """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
@@ -56,6 +57,8 @@ def write_report(
         Calibrators compared, as a section beside the systems.
     sections
         More sections with words, tables and pictures, shown after the curves.
+    cautions
+        Sentences that a reader must not miss, shown above the verdicts.
     made_from
         Files, command and date; see :func:`llrkit.report.provenance.provenance`.
 
@@ -69,7 +72,13 @@ def write_report(
     True
     """
     page = report_page(
-        results, title=title, by=by, comparison=comparison, sections=sections, made_from=made_from
+        results,
+        title=title,
+        by=by,
+        comparison=comparison,
+        sections=sections,
+        cautions=cautions,
+        made_from=made_from,
     )
     write_atomically(path, page)
 
@@ -81,6 +90,7 @@ def report_page(
     by: str,
     comparison: Comparison | None,
     sections: Sequence[Section],
+    cautions: Sequence[str],
     made_from: Provenance | None,
 ) -> str:
     """The page as text."""
@@ -105,6 +115,7 @@ def report_page(
         headline=comparison.sentence
         if comparison is results and comparison.maps
         else contents.headline(systems),
+        cautions=list(cautions),
         verdicts=contents.verdicts(systems),
         numbers=as_words(table),
         conventions=next(iter(systems.values())).conventions,

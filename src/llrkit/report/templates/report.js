@@ -78,10 +78,14 @@
     return { plot, legend: figure.labels ? 24 * Math.ceil(figure.labels / across) + 10 : 0 };
   }
 
-  function draw(i, width) {
+  const PAPER = { large: 640, small: 310 };
+  let screenTheme = null;  // while on paper: what to go back to
+
+  function draw(i) {
     const figure = data.figures[i];
     const place = byId("figure" + i);
-    const wide = width || place.clientWidth;
+    const onPaper = place.closest(".small") ? PAPER.small : PAPER.large;
+    const wide = screenTheme === null ? place.clientWidth : onPaper;
     const { traces, layout } = dressed(figure);
     layout.width = wide;
     const size = sizeFor(figure, wide);
@@ -91,10 +95,6 @@
     layout.autosize = false;
     drawn.add(i);
     return Plotly.react(place, traces, layout, { displaylogo: false, displayModeBar: false });
-  }
-
-  function drawAll(width) {
-    return Promise.all(data.figures.map((_, i) => draw(i, width)));
   }
 
   function redraw() {
@@ -173,7 +173,7 @@
     data.systems.forEach((_, s) => {
       const [miss, fa, bestMiss, bestFa] = ratesOf(s);
       const texts = [
-        fixed(-odds, 3), percent(miss), percent(fa), fixed(cost(odds, miss, fa), 4),
+        fixed(0 - odds, 3), percent(miss), percent(fa), fixed(cost(odds, miss, fa), 4),
         fixed(cost(odds, bestMiss, bestFa), 4), fixed(1000 * (prior * miss), 2), fixed(1000 * ((1 - prior) * fa), 2),
       ];
       texts.forEach((text, k) => { rows[s].cells[k + 1].textContent = text; });
@@ -196,7 +196,7 @@
 
   function describe(odds, prior, miss, fa, note) {
     return `Target prior ${Number(prior.toPrecision(4))}, cost of a miss ${miss}, of a false alarm ${fa}: ` +
-      `accept when the LLR is at least ${fixed(-odds, 3)} (prior log-odds ${fixed(odds, 3)}${note}).`;
+      `accept when the LLR is at least ${fixed(0 - odds, 3)} (prior log-odds ${fixed(odds, 3)}${note}).`;
   }
 
   function atGrid(i, note) {
@@ -279,13 +279,11 @@
     redraw();
   });
 
-  const PAPER = { large: 640, small: 310 };
-  let screenTheme = null;
   function toPaper() {
     if (screenTheme !== null) return;
     screenTheme = theme;
     setTheme("light");
-    data.figures.forEach((_, i) => draw(i, byId("figure" + i).closest(".small") ? PAPER.small : PAPER.large));
+    data.figures.forEach((_, i) => draw(i));
   }
   function toScreen() {
     if (screenTheme === null) return;
@@ -346,6 +344,6 @@
     inputs.prior.value = "0.5";
     fromInputs();
   }
-  window.llrkit = { drawAll, state: () => used };
+  window.llrkit = { state: () => used };
   drawInTurn();
 })();
