@@ -11,12 +11,12 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic", "_plain"},
+    {"errors", "_version", "_atomic", "_plain", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
+    {"choose", "trust", "multiclass"},
     {"plot", "sklearn"},
     {"report"},
     {"experiments"},
@@ -39,6 +39,8 @@ FRAMEWORKS = {
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
+    "soundfile": {"recognize.audio"},
+    "kaldi_native_fbank": {"recognize.audio"},
     "polars": {"scores", "io", "engine.files"},
     "pandas": set(),
 }

@@ -24,6 +24,7 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @click.argument("train")
 @click.argument("evaluation")
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
+@click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
 @reading_options
 @table_option
@@ -33,6 +34,7 @@ def compare_command(
     train: str,
     evaluation: str,
     methods: str | None,
+    evaluation_key: str | None,
     points: tuple[str, ...],
     table_style: str | None,
     html_path: str | None,
@@ -47,9 +49,13 @@ def compare_command(
     """
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
 
-    sets = [read_trials(path, **read_options(**reading)) for path in (train, evaluation)]
+    options = read_options(**reading)
+    sets = [
+        open_trials(train, **options),
+        open_trials(evaluation, **options | {"key": evaluation_key or options["key"]}),
+    ]
     found = compare(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
     )
@@ -70,9 +76,8 @@ def compare_command(
         title = "Calibrators compared"
         beside = to_stderr or table_style is not None
         warned = (SAME_TRIALS,) if train == evaluation else ()
-        write_page(
-            found, html_path, files=[train, evaluation], title=title, cautions=warned, to_stderr=beside
-        )
+        files = [train, evaluation, options["key"], evaluation_key]
+        write_page(found, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(found.to_dict(), "compare", json_path)
 
 
@@ -88,8 +93,8 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
       llrkit diagnose dev.csv
     """
     from llrkit.choose.diagnose import diagnose
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
 
-    found = diagnose(read_trials(scores, **read_options(**reading)))
+    found = diagnose(open_trials(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

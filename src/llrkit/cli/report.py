@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._progress import stage, tracked
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -18,13 +19,11 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
-from llrkit.cli.progress import progress
-from llrkit.cli.systems import key_option, names_option, read_systems, score_columns_option
+from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.choose.compare import Comparison
-    from llrkit.scores.trials import Trials
 
 html_option: Callable[[Any], Any] = click.option(
     "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
@@ -39,12 +38,12 @@ table_option: Callable[[Any], Any] = click.option(
 @click.argument("scores", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="FILE", help="The page, usually report.html.")
 @click.option("--title", default="Evaluation of detection scores", show_default=True)
-@key_option
 @score_columns_option
 @names_option
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
+@click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
 @reading_options
 @unconfirmed_option
@@ -53,12 +52,12 @@ def report_command(
     scores: tuple[str, ...],
     output: str,
     title: str,
-    key: str | None,
     score_columns: str | None,
     names: str | None,
     points: tuple[str, ...],
     by: str | None,
     train: str | None,
+    train_key: str | None,
     methods: str | None,
     allow_unconfirmed: bool,
     json_path: str | None,
@@ -75,24 +74,31 @@ def report_command(
       llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
       llrkit report eval.csv --by gender --train dev.csv -o report.html
     """
+    from llrkit.choose.compare import compare
+    from llrkit.choose.methods import CANDIDATES
+    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     asked = parse_points(points) or ("sre08", "sre10")
-    systems = read_systems(scores, key, score_columns, names, reading)
+    systems = read_systems(scores, score_columns, names, reading)
     if train and len(systems) > 1:
         raise InputError(f"--train goes with one system; these are {len(systems)}")
-    results = {}
-    with progress("evaluating", len(systems)) as advance:
-        for name, trials in systems.items():
-            results[name] = evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed)
-            advance(1)
+    results = {
+        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed)
+        for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
+    }
     comparison = None
     if train:
-        comparison = _compared(train, next(iter(systems.values())), methods, asked, reading)
+        options = read_options(**reading)
+        options |= {"key": train_key or options["key"], "score": options["score"] or score_columns}
+        options["nontargets"] = None
+        trained = open_trials(train, **options)
+        with stage("calibrators"):
+            comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
     write_page(
         results,
         output,
-        files=[path for path in (*scores, key, reading["nontargets"], train) if path],
+        files=[*scores, reading["key"], reading["nontargets"], train, train_key],
         title=title,
         by=by,
         comparison=comparison,
@@ -101,23 +107,11 @@ def report_command(
     write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
 
 
-def _compared(
-    train: str, trials: Trials, methods: str | None, points: Any, reading: dict[str, Any]
-) -> Comparison:
-    from llrkit.choose.compare import compare
-    from llrkit.choose.methods import CANDIDATES
-    from llrkit.io import read_trials
-
-    options = read_options(**reading)
-    options["score"] = trials.score[0]
-    return compare(read_trials(train, **options), trials, methods or CANDIDATES, points=points)
-
-
 def write_page(
     results: Any,
     path: str,
     *,
-    files: Sequence[str],
+    files: Sequence[str | None],
     title: str = "Evaluation of detection scores",
     by: str | None = None,
     comparison: Comparison | None = None,
@@ -128,6 +122,14 @@ def write_page(
     from llrkit.report.page import write_report
     from llrkit.report.provenance import provenance
 
-    made_from = provenance(files, command=shlex.join(["llrkit", *sys.argv[1:]]))
-    write_report(results, path, title=title, by=by or "condition", comparison=comparison, made_from=made_from)
+    made_from = provenance([file for file in files if file], command=shlex.join(["llrkit", *sys.argv[1:]]))
+    write_report(
+        results,
+        path,
+        title=title,
+        by=by or "condition",
+        comparison=comparison,
+        cautions=cautions,
+        made_from=made_from,
+    )
     click.echo(f"The report is in {path}", err=to_stderr)
