@@ -16,8 +16,8 @@ LEVELS = [
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
-    {"plot", "sklearn"},
+    {"choose", "trust", "multiclass"},
+    {"plot", "sklearn", "_sklearn_classes"},
     {"report"},
     {"experiments"},
     {"cli", "__main__"},
@@ -34,12 +34,12 @@ STRANGERS = {
 FRAMEWORKS = {
     "dask": {"engine.dask"},
     "distributed": {"engine.dask"},
-    "sklearn": {"sklearn", "recognize.svm"},
+    "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
-    "polars": {"scores", "io", "engine.files"},
+    "polars": {"scores", "io", "engine.files", "engine.class_files"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

@@ -91,7 +91,7 @@ class Files:
                 raise FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
 
     def _chunk(self, batch: pl.DataFrame, path: Path, first_row: int, before: dict[str, Any]) -> Scores:
-        batch = _numeric(batch, self.score, path, first_row)
+        batch = numeric(batch, self.score, path, first_row)
         text = path.suffix.lower() not in (".parquet", ".pq")
         trials = Trials(
             batch,
@@ -141,11 +141,12 @@ def scan_trials(
     0.0
     """
     given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    found = [path for item in given for path in _expand(item)]
+    found = [path for item in given for path in expand(item)]
     return Files(found, [score] if isinstance(score, str) else score, label)
 
 
-def _expand(item: str | PathLike[str]) -> list[Path]:
+def expand(item: str | PathLike[str]) -> list[Path]:
+    """The tables that a path, a directory or a pattern stands for."""
     path = Path(item)
     if path.is_file():
         return [path]
@@ -160,7 +161,7 @@ def _expand(item: str | PathLike[str]) -> list[Path]:
     return found
 
 
-def _numeric(batch: pl.DataFrame, names: Sequence[str], path: Path, first_row: int) -> pl.DataFrame:
+def numeric(batch: pl.DataFrame, names: Sequence[str], path: Path, first_row: int) -> pl.DataFrame:
     """Scores of a text table as numbers; what is not one is named by line."""
     for name in names:
         if batch[name].dtype == pl.String:
