@@ -266,7 +266,7 @@ def test_a_class_without_trials_is_named_and_can_be_left_out():
 
 
 def test_evaluate_agrees_with_the_single_metrics():
-    loglik, labels, scores = made(k=4)
+    _, labels, scores = made(k=4)
     cost = np.array([[0, 1, 2, 3], [1, 0, 1, 1], [5, 1, 0, 1], [1, 1, 1, 0.0]])
     done = []
     found = mc.evaluate(scores, prior="counts", costs={"own": cost}, progress=lambda *step: done.append(step))

@@ -10,9 +10,10 @@ import llrkit as lk
 
 mc = lk.multiclass
 SETS = {
-    "SST2 GPT2-4sh": "sst2_gpt2_4shot", "SST2 GPT2-0sh": "sst2_gpt2", "PNEUM Resnet-50": "pneumoniamnist_resnet50",
-    "ADRENAL Resnet-50": "adrenalmnist_resnet50", "PATH Resnet-50": "pathmnist_resnet50",
-    "IEMOCAP W2V2": "iemocap_wav2vec_pt", "AGNEWS GPT2-0sh": "agnews_gpt2", "CIFAR10 Resnet-20": "cifar10_resnet-20",
+    "SST2 GPT2-4sh": "sst2_gpt2_4shot", "SST2 GPT2-0sh": "sst2_gpt2",
+    "PNEUM Resnet-50": "pneumoniamnist_resnet50", "ADRENAL Resnet-50": "adrenalmnist_resnet50",
+    "PATH Resnet-50": "pathmnist_resnet50", "IEMOCAP W2V2": "iemocap_wav2vec_pt",
+    "AGNEWS GPT2-0sh": "agnews_gpt2", "CIFAR10 Resnet-20": "cifar10_resnet-20",
     "CIFAR10 Vgg19": "cifar10_vgg19_bn", "CIFAR10 RepVgg-a2": "cifar10_repvgg_a2",
     "CIFAR100 Resnet-20": "cifar100_resnet-20",
 }  # fmt: skip
@@ -102,7 +103,7 @@ def test_five_fold_affine_calibration_within_its_rounding(printed, load, name):
 
 @pytest.mark.parametrize("name", [name for name in SETS if "CIFAR100" not in name])
 def test_five_fold_temperature_scaling_within_its_rounding(printed, load, name):
-    """Temperature of posteriors: every trial counts the same, and the prior stays inside the scaled logits."""
+    """Of posteriors: every trial counts the same, and the prior stays inside the scaled logits."""
     logits, labels, columns = load(name)
     k = logits.shape[1]
     given = lk.ClassScores(logits, labels, range(k), columns=columns)
