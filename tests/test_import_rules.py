@@ -11,7 +11,7 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic"},
+    {"errors", "_version", "_atomic", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
@@ -39,7 +39,9 @@ FRAMEWORKS = {
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
-    "polars": {"scores", "io", "engine.files", "engine.class_files"},
+    "soundfile": {"recognize.audio"},
+    "kaldi_native_fbank": {"recognize.audio"},
+    "polars": {"scores", "io", "engine.files"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

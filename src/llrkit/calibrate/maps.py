@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.saved import Saved
+from llrkit.core.values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 
 FloatArray = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -95,7 +96,7 @@ class Map(Saved):
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""
-        return MappedSource(source, self)
+        return DerivedSource(source, self, self.needs)
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.
@@ -131,7 +132,7 @@ class Map(Saved):
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
             )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
-        target, nontarget = (decoded(wide, self.needs, side) for side in (0, 1))
+        target, nontarget = ({name: decoded(wide, name, side) for name in self.needs} for side in (0, 1))
         return Scores.part(
             self.checked(chunk.target.astype(np.float64, copy=False), target),
             self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
@@ -148,35 +149,6 @@ class Map(Saved):
             if len(column) != len(values):
                 raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")
         return self.llr(values, columns)
-
-
-def decoded(chunk: Scores, names: Iterable[str], side: int) -> dict[str, npt.NDArray[Any]]:
-    """Columns of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
-    found = {}
-    for name in names:
-        codes = chunk.columns[name][side]
-        known = chunk.categories.get(name)
-        found[name] = codes if known is None else np.asarray(known, dtype=object)[codes]
-    return found
-
-
-@dataclass(frozen=True)
-class MappedSource:
-    """A source whose scores went through a map."""
-
-    source: ScoreSource
-    map: Map
-    carried: tuple[str, ...] = ()
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Map every chunk, then summarise it."""
-        names = dict.fromkeys((*self.carried, *self.map.needs))
-        wide = self.source.with_columns(*names) if names else self.source
-        return wide.reduce(lambda chunk: summarise(self.map(chunk)))
-
-    def with_columns(self, *names: str) -> MappedSource:
-        """The same trials carrying these columns."""
-        return MappedSource(self.source, self.map, names)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -14,7 +14,7 @@ from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.found import Found
 from llrkit.io.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
 from llrkit.io.numpy_files import Arrays, read_arrays
-from llrkit.io.text import not_a_number
+from llrkit.io.roles import with_scores
 from llrkit.scores.class_labels import class_codes, class_names, listed
 from llrkit.scores.labels import classify_words
 
@@ -100,9 +100,7 @@ def from_wide(found: Found, classes: Sequence[str] | None, label: str | None) ->
         names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
     if role in names:
         role = None
-    for name in names:
-        table = table.with_columns(_as_numbers(replace(found, table=table), name))
-    return replace(found, table=table, score=tuple(names), label=role, test=test)
+    return with_scores(replace(found, score=tuple(names), label=role, test=test))
 
 
 def from_long(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
@@ -120,7 +118,9 @@ def from_long(found: Found, classes: Sequence[str] | None, label: str | None) ->
             f"{found.file}: a long table needs the columns of trial, class and score; there are: "
             + ", ".join(table.columns)
         )
-    numbers = table.with_columns(_as_numbers(found, score), pl.col(hypothesis).cast(pl.String))
+    numbers = with_scores(replace(found, score=(score,))).table.with_columns(
+        pl.col(hypothesis).cast(pl.String)
+    )
     twice = numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series()
     if twice.any():
         row = int(twice.arg_max() or 0)
@@ -188,15 +188,3 @@ def looks_numeric(column: pl.Series) -> bool:
     if column.dtype != pl.String or head.len() == 0:
         return False
     return not head.str.strip_chars().cast(pl.Float64, strict=False).has_nulls()
-
-
-def _as_numbers(found: Found, name: str) -> pl.Series:
-    """A column as float64; what is not a number is named by its line."""
-    column = found.table[name]
-    numbers = column.str.strip_chars() if column.dtype == pl.String else column
-    numbers = numbers.cast(pl.Float64, strict=False)
-    bad = numbers.is_null() | numbers.is_nan()
-    if bad.any():
-        row = int(bad.fill_null(True).arg_max() or 0)
-        raise not_a_number(f"{found.place(row)}, column {name!r}", str(column[row] or ""))
-    return numbers.alias(name)

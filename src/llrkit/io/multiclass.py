@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import FileFormatError, LabelError, LlrkitError
-from llrkit.io import read_found
+from llrkit.io import files_of, read_found
 from llrkit.io.class_tables import (
     HYPOTHESIS_NAMES,
     LOGLIK_NAMES,
@@ -24,10 +24,11 @@ from llrkit.io.class_tables import (
     from_wide,
     is_lre07,
 )
+from llrkit.io.columns import with_roles
 from llrkit.io.formats import detect
 from llrkit.io.found import Found
 from llrkit.io.join import join_found
-from llrkit.io.layouts import SCORE_NAMES, has_header, named
+from llrkit.io.layouts import SCORE_NAMES, has_header, named, unique_names
 from llrkit.io.numpy_files import read_arrays
 from llrkit.io.text import open_text
 from llrkit.scores.class_labels import listed
@@ -35,6 +36,7 @@ from llrkit.scores.classes import ClassScores
 from llrkit.scores.labels import classify_words
 
 PathArg = str | PathLike[str]
+_GLANCE = 200
 
 
 def read_classes(
@@ -114,7 +116,7 @@ def scores_of(found: Found) -> ClassScores:
 
 
 def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Found:
-    first = _first_file(path)
+    first = files_of(path)[0]
     kind = detect(first)
     if kind == "npz":
         return from_npz(first, classes)
@@ -134,21 +136,13 @@ def _is_long(columns: Sequence[str]) -> bool:
 
 def _read_key(path: PathArg, label: str | None) -> Found:
     """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
-    first = _first_file(path)
+    first = files_of(path)[0]
     rows = [fields for _, fields in open_text(first).head] if detect(first) == "text" else []
     if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
         return replace(read_found(path, columns=("test", "label"), score=[]), label="label", test="test")
     found = read_found(path, score=[], label=label)
     role = found.label or named(found.table.columns, TRUTH_NAMES)
     return replace(found, label=role, score=())
-
-
-def _first_file(path: PathArg) -> Path:
-    file = Path(path)
-    if file.is_dir():
-        inside = sorted(part for part in file.iterdir() if part.is_file() and part.name[0] not in "._")
-        file = inside[0] if inside else file
-    return file
 
 
 def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None = None) -> bool:
@@ -170,7 +164,7 @@ def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None =
     False
     """
     try:
-        return _is_class_file(_first_file(path), key, label)
+        return _is_class_file(files_of(path)[0], key, label)
     except (LlrkitError, OSError):
         return False  # whoever reads it as trials of two classes says what is wrong
 
@@ -181,20 +175,18 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
         arrays = read_arrays(file)
         name = named(list(arrays), LOGLIK_NAMES)
         return name is not None and arrays[name].ndim == 2 and named(list(arrays), NPZ_LABELS) is not None
-    if kind == "text":
-        rows = [fields for _, fields in open_text(file).head]
-        if is_lre07(rows):
-            return True
-        if not has_header(rows) or not _may_hold_classes(rows[0]):
-            return False
-    elif kind not in ("parquet", "arrow"):
-        return False
-    found = read_found(file, score=[], label=label if key is None else None)
-    if not _may_hold_classes(found.table.columns):
+    if kind == "text" and is_lre07([fields for _, fields in open_text(file).head]):
+        return True
+    found = _glance(file, kind)
+    if found is None or not (
+        _is_long(found.table.columns) or named(found.table.columns, SCORE_NAMES) is None
+    ):
         return False
     if _is_long(found.table.columns):
         role = label or named([c for c in found.table.columns if c not in HYPOTHESIS_NAMES], TRUTH_NAMES)
         return role is not None and None in classify_words(_distinct(found.table[role]))
+    if named(found.table.columns, SCORE_NAMES) is not None:
+        return False
     wide = from_wide(found, None, label if key is None else None)
     labels = wide if key is None else _read_key(key, label)
     if len(wide.score) < 2 or labels.label is None:
@@ -203,9 +195,23 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
     return len(there) > 0 and there <= set(wide.score)
 
 
-def _may_hold_classes(columns: Sequence[str]) -> bool:
-    """Whether a header could be that of several classes, before the rest is read."""
-    return _is_long(columns) or named(columns, SCORE_NAMES) is None
+def _glance(file: Path, kind: str) -> Found | None:
+    """The first rows of a table with a header; None where there is none."""
+    if kind == "text":
+        rows = [fields for _, fields in open_text(file).head]
+        if not has_header(rows):
+            return None
+        whole = [row for row in rows[1:] if len(row) == len(rows[0])]
+        table = pl.DataFrame(whole, schema=dict.fromkeys(unique_names(rows[0]), pl.String), orient="row")
+    elif kind in ("parquet", "arrow"):
+        lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+        try:
+            table = lazy.head(_GLANCE).collect()
+        except pl.exceptions.PolarsError:
+            return None
+    else:
+        return None
+    return with_roles(Found(str(file), kind, table), score=[], label=None)
 
 
 def _distinct(column: pl.Series) -> list[str]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.values import plain_value
 from llrkit.choose.folds import dealt
 from llrkit.core.summary import SummaryBase
+from llrkit.core.values import plain_value
 from llrkit.errors import InputError
 from llrkit.multiclass.fits import fit_scale_offset
 from llrkit.multiclass.maps import ClassMap

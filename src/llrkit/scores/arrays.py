@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
@@ -142,7 +143,8 @@ class Scores:
 
     def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Summarise every chunk in a pool of threads and merge the summaries."""
-        return reduce_chunks(self.chunks(), summarise, threads=threads)
+        with stage("summarising", self.n_target + self.n_nontarget) as done:
+            return reduce_chunks(_counted(self.chunks(), done), summarise, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.
@@ -161,6 +163,17 @@ class Scores:
                 there = ", ".join(self.columns) or "none"
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
         return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+
+    def select(self, target: Any, nontarget: Any) -> Scores:
+        """Some of the trials of each class, by masks, slices or positions, with their columns.
+
+        Examples
+        --------
+        >>> Scores([1.0, 2.0], [0.0, 3.0, 4.0]).select([0], slice(1, None)).nontarget
+        array([3., 4.])
+        """
+        columns = {name: (side[0][target], side[1][nontarget]) for name, side in self.columns.items()}
+        return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
@@ -189,12 +202,17 @@ class Scores:
         for i in range(pieces):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
-            columns = {name: (values[0][t], values[1][n]) for name, values in self.columns.items()}
-            yield Scores.part(self.target[t], self.nontarget[n], columns, self.categories)
+            yield self.select(t, n)
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
         return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
+
+
+def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterator[Scores]:
+    for chunk in chunks:
+        yield chunk
+        done(chunk.n_target + chunk.n_nontarget)
 
 
 def number_array(values: Any, what: str) -> Array:
