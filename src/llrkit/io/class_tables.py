@@ -181,10 +181,13 @@ def chosen(there: Sequence[str], classes: Sequence[str] | None, file: str) -> li
 
 
 def looks_numeric(column: pl.Series) -> bool:
-    """Whether a column holds numbers, by its type or its first values."""
+    """Whether a column holds numbers: by its type, or half of its first values.
+
+    Half, so that one value that is not a number makes an error with its line, not a class less.
+    """
     if column.dtype.is_numeric():
         return True
     head = column.head(_HEAD).drop_nulls()
     if column.dtype != pl.String or head.len() == 0:
         return False
-    return not head.str.strip_chars().cast(pl.Float64, strict=False).has_nulls()
+    return 2 * head.str.strip_chars().cast(pl.Float64, strict=False).null_count() <= head.len()
