@@ -17,7 +17,7 @@ LEVELS = [
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
     {"choose", "trust", "multiclass"},
-    {"plot", "sklearn"},
+    {"plot", "sklearn", "_sklearn_classes"},
     {"report"},
     {"experiments"},
     {"cli", "__main__"},
@@ -34,7 +34,7 @@ STRANGERS = {
 FRAMEWORKS = {
     "dask": {"engine.dask"},
     "distributed": {"engine.dask"},
-    "sklearn": {"sklearn", "recognize.svm"},
+    "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
