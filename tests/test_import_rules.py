@@ -39,7 +39,7 @@ FRAMEWORKS = {
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
-    "polars": {"scores", "io", "engine.files"},
+    "polars": {"scores", "io", "engine.files", "engine.batches", "engine.partitions"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

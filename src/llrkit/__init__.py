@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.choose.compare import Comparison, compare
     from llrkit.choose.diagnose import Diagnosis, diagnose
+    from llrkit.engine.dask import DaskSource, cluster
     from llrkit.engine.files import scan_trials
     from llrkit.errors import (
+        ClusterError,
         ConstantScoreError,
         EmptyClassError,
         FileFormatError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         LlrkitError,
         LlrkitWarning,
         MapFileError,
+        MissingPackageError,
         NaNScoreError,
         NotInvertibleError,
         ReversedScoresWarning,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         TooFewTrialsError,
         UnconfirmedPresetError,
         UnknownNameError,
+        UnreadableWarning,
     )
     from llrkit.io import read_trials
     from llrkit.io.write import write_trials
@@ -99,12 +103,13 @@ _HOME = {
     "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
     "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
     "llrkit.calibrate.maps": ("AffineMap", "Map"),
+    "llrkit.engine.dask": ("DaskSource", "cluster"),
     "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
-        "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
-        "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
+        "ClusterError", "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
+        "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "MissingPackageError", "NaNScoreError", "NotInvertibleError",
         "ReversedScoresWarning", "SeparationError", "ShapeWarning", "SystemCountError", "TooFewTrialsError",
-        "UnconfirmedPresetError", "UnknownNameError",
+        "UnconfirmedPresetError", "UnknownNameError", "UnreadableWarning",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
@@ -125,9 +130,11 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "ClusterError",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
+    "DaskSource",
     "Diagnosis",
     "EmptyClassError",
     "Evaluation",
@@ -140,6 +147,7 @@ __all__ = [
     "LlrkitWarning",
     "Map",
     "MapFileError",
+    "MissingPackageError",
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
@@ -153,6 +161,7 @@ __all__ = [
     "Trials",
     "UnconfirmedPresetError",
     "UnknownNameError",
+    "UnreadableWarning",
     "__version__",
     "act_dcf",
     "auc",
@@ -163,6 +172,7 @@ __all__ = [
     "c_primary",
     "cllr",
     "cllr_cal",
+    "cluster",
     "compare",
     "compound_llr",
     "cross_calibrate",

@@ -18,7 +18,7 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.theory import theory_command
-from llrkit.errors import LlrkitError
+from llrkit.errors import ClusterError, LlrkitError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -56,7 +56,7 @@ def main() -> None:
         cli.main(prog_name="llrkit")
     except LlrkitError as error:
         click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, ClusterError) else 2)
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         sys.exit(1)

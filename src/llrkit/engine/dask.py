@@ -1,0 +1,295 @@
+"""Trials on a cluster: every partition is summarised where it is read, and only summaries travel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, repeat
+from operator import add
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Literal
+
+from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
+from llrkit.engine.partitions import Partition, RowGroups, Table, expand, parquet_partitions
+from llrkit.errors import (
+    ClusterError,
+    FileFormatError,
+    InputError,
+    LlrkitError,
+    MissingPackageError,
+    UnreadableWarning,
+)
+from llrkit.scores import Scores
+from llrkit.scores.source import S
+from llrkit.scores.trials import Trials
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Unreadable = Literal["error", "skip"]
+
+MERGED_AT_ONCE = 4
+"""Summaries merged by one task. A tree of few branches keeps few of them in memory."""
+
+PROGRESS = "llrkit-progress"
+_LARGE_GRAPH = "1GiB"  # a grid of 10 million targets is 80 MB; Dask would warn of it
+
+
+class DaskSource:
+    """Trials in the partitions of a Dask cluster, as a source.
+
+    Made by :meth:`from_parquet`, :meth:`from_dataframe`, :meth:`from_arrays` or :meth:`from_delayed`. How the
+    trials are cut depends on the data alone, never on the workers, and so does every bit of the answer.
+    A worker that dies costs only the tasks it was at.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> with lk.cluster(workers=2) as client:  # doctest: +SKIP
+    ...     trials = lk.DaskSource.from_parquet("scores/*.parquet", client)
+    ...     print(lk.eer(trials))
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        partitions: Sequence[Any],
+        roles: Roles | None = None,
+        *,
+        unreadable: Unreadable = "error",
+        skipped: Sequence[str] = (),
+    ) -> None:
+        if unreadable not in ("error", "skip"):
+            raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
+        if not partitions:
+            raise InputError("there are no partitions to read" + _listed(skipped))
+        self.client, self.partitions, self.roles = client, tuple(partitions), roles or Roles()
+        self.unreadable, self.skipped = unreadable, tuple(skipped)
+        self._before: tuple[Before, ...] | None = None
+
+    @classmethod
+    def from_parquet(
+        cls,
+        paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+        client: Client,
+        *,
+        score: str | Sequence[str] = "score",
+        label: str = "label",
+        unreadable: Unreadable = "error",
+    ) -> DaskSource:
+        """Parquet files, directories or patterns, on any path that fsspec can open.
+
+        ``unreadable="skip"`` leaves out what cannot be read, with a warning that names it.
+        """
+        given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+        files = [name for path in given for name in expand(fspath(path))]
+        roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
+        footers = client.gather(client.map(_footer, files, columns=roles.stored, pure=False))
+        skipped = [str(found) for found in footers if isinstance(found, LlrkitError)]
+        if skipped and unreadable == "error":
+            raise next(found for found in footers if isinstance(found, LlrkitError))
+        _warn_of(skipped)
+        partitions = [part for found in footers if not isinstance(found, LlrkitError) for part in found]
+        return cls(client, partitions, roles, unreadable=unreadable, skipped=skipped)
+
+    @classmethod
+    def from_dataframe(
+        cls, frame: Any, client: Client, *, score: str | Sequence[str] = "score", label: str = "label"
+    ) -> DaskSource:
+        """A Dask DataFrame with columns for the scores and the label."""
+        return cls.from_delayed(frame.to_delayed(), client, score=score, label=label)
+
+    @classmethod
+    def from_arrays(cls, scores: Any, is_target: Any, client: Client) -> DaskSource:
+        """Two Dask arrays, or NumPy arrays to be cut: the scores and whether each is of a target."""
+        import dask.array as da
+
+        scores = da.asarray(scores)
+        labels = da.asarray(is_target).rechunk(scores.chunks[0])
+        pairs = zip(scores.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
+        from dask import delayed
+
+        split = delayed(_split, pure=False)
+        return cls.from_delayed([split(values, mask) for values, mask in pairs], client)
+
+    @classmethod
+    def from_delayed(
+        cls,
+        parts: Sequence[Any],
+        client: Client,
+        *,
+        score: str | Sequence[str] = "score",
+        label: str = "label",
+    ) -> DaskSource:
+        """Delayed tables (polars, pandas, dicts of columns), or delayed :class:`Scores`."""
+        from dask import delayed
+
+        wrap = delayed(Table, pure=False)
+        roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
+        return cls(client, [wrap(part, f"partition {i}") for i, part in enumerate(parts)], roles)
+
+    def with_columns(self, *names: str) -> DaskSource:
+        """The same trials, each chunk carrying these columns."""
+        made = DaskSource(
+            self.client,
+            self.partitions,
+            self.roles.carrying(names),
+            unreadable=self.unreadable,
+            skipped=self.skipped,
+        )
+        made._before = self._before
+        return made
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Summarise every partition on the cluster and merge the summaries in the order of the rows."""
+        from dask import config, delayed
+
+        level, merge = self._leaves(summarise, self.roles), delayed(_merge, pure=False)
+        while len(level) > 1:
+            level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
+        with config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}):
+            found = _result(self.client, self.client.compute(level[0]))
+        _warn_of(name for name in found.skipped if name not in self.skipped)
+        self.skipped = tuple(dict.fromkeys((*self.skipped, *found.skipped)))
+        if found.summary is None:
+            raise FileFormatError("no partition could be read" + _listed(self.skipped))
+        return found.summary  # type: ignore[no-any-return]
+
+    def _places(self) -> tuple[Before, ...]:
+        """How many trials come before each partition, by one more pass over the labels."""
+        if self._before is None:
+            counted = _result(self.client, self.client.compute(self._leaves(Before.of, self.roles.carrying(()))))
+            self._before = tuple(accumulate((part.summary or Before() for part in counted), initial=Before()))
+        return self._before[:-1]
+
+    def _leaves(self, summarise: Callable[[Scores], Any], roles: Roles) -> list[Any]:
+        from dask import delayed
+
+        starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(Before())
+        # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
+        work = delayed(_Work(summarise, roles, self.unreadable), pure=False)
+        leaf = delayed(_summarise, pure=False)
+        return [leaf(work, part, start) for part, start in zip(self.partitions, starts, strict=False)]
+
+    def __repr__(self) -> str:
+        return f"DaskSource({len(self.partitions)} partitions; {', '.join(self.roles.score)}, {self.roles.label})"
+
+
+@contextmanager
+def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iterator[Client]:
+    """A client of a running Dask cluster, or of one on this machine that ends with the block.
+
+    Parameters
+    ----------
+    scheduler
+        Address of a running scheduler, such as ``tcp://10.0.0.1:8786``.
+    workers
+        Instead of an address: start so many single-thread workers on this machine.
+    """
+    if (scheduler is None) == (workers is None):
+        raise InputError("give the address of a scheduler or a number of workers")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"no scheduler answers at {scheduler} ({error})") from None
+        with client:
+            yield client
+        return
+    if workers is None or workers < 1:
+        raise InputError(f"the number of workers must be at least 1, got {workers}")
+    local = LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+    )
+    client = Client(local, set_as_default=False)
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+        local.close(timeout=2)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is done to each partition."""
+
+    summarise: Callable[[Scores], Any]
+    roles: Roles
+    unreadable: Unreadable
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The summary of some partitions, if any could be read, and those that could not."""
+
+    summary: Any
+    skipped: tuple[str, ...] = ()
+
+
+def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
+    """The task of a worker: read a partition chunk by chunk, summarise, forget."""
+    from distributed import get_worker
+
+    summary, rows = None, 0
+    try:
+        for chunk in partition.chunks(work.roles, before):
+            part = work.summarise(chunk)
+            summary = part if summary is None else summary + part
+            rows += chunk.n_target + chunk.n_nontarget
+    except FileFormatError as error:
+        if work.unreadable == "error":
+            raise
+        return _Part(None, (str(error),))
+    get_worker().log_event(PROGRESS, rows)
+    return _Part(summary)
+
+
+def _merge(parts: Sequence[_Part]) -> _Part:
+    there = [part.summary for part in parts if part.summary is not None]
+    return _Part(reduce(add, there) if there else None, tuple(name for part in parts for name in part.skipped))
+
+
+def _footer(path: str, columns: list[str]) -> list[RowGroups] | LlrkitError:
+    try:
+        return parquet_partitions(path, columns)
+    except FileFormatError as error:
+        return error  # the policy is the client's
+
+
+def _split(values: Any, is_target: Any) -> Scores:
+    made = Trials({"score": values, "label": is_target})
+    return chunk_of(made.table, Roles(), Before())
+
+
+def _result(client: Client, future: Any) -> Any:
+    """The result of a future or of a list of them; what goes wrong with the cluster itself is said plainly."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        return client.gather(future)
+    except KilledWorker as error:
+        raise ClusterError(
+            f"workers died again and again at the same partition, probably for lack of memory ({error})"
+        ) from None
+    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+        raise ClusterError(f"the scheduler is gone, so there is no result ({error!r})") from None
+
+
+def _warn_of(names: Iterable[str]) -> None:
+    skipped = list(names)
+    if skipped:
+        text = f"{len(skipped)} partitions could not be read and are left out" + _listed(skipped)
+        warnings.warn(text, UnreadableWarning, stacklevel=3)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = "; ".join(names[:5]) + ("; ..." if len(names) > 5 else "")
+    return f": {shown}" if names else ""
