@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import theory
+    from llrkit import plot, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from llrkit.scores.arrays import Scores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
@@ -124,8 +126,11 @@ _HOME = {
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
+_ROOMS = ("plot", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -136,6 +141,8 @@ __all__ = [
     "CrossCalibration",
     "DaskSource",
     "Diagnosis",
+    "DurationModel",
+    "DurationPairs",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
@@ -209,11 +216,13 @@ __all__ = [
     "min_cllr",
     "min_dcf",
     "operating_point",
+    "plot",
     "prbep",
     "preset",
     "read_trials",
     "rule_cost",
     "scan_trials",
+    "simulate_trials",
     "theory",
     "write_trials",
 ]
@@ -222,8 +231,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name == "theory":
-        value = import_module("llrkit.theory")
+    elif name in _ROOMS:
+        value = import_module(f"llrkit.{name}")
     else:
         raise AttributeError(f"module 'llrkit' has no attribute {name!r}")
     globals()[name] = value
