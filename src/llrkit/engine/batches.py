@@ -75,7 +75,9 @@ def chunk_of(
         values, names = trials.coded(name)
         columns[name] = (values[mask], values[~mask])
         if name in COUNTED:
-            columns[name] = tuple(np.add(part, n) for part, n in zip(columns[name], offsets[name], strict=True))
+            columns[name] = tuple(
+                np.add(part, n) for part, n in zip(columns[name], offsets[name], strict=True)
+            )
         if names is not None:
             categories[name] = tuple(names)
     scores = trials.score_array

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, repeat
@@ -110,7 +112,7 @@ class DaskSource:
         scores = da.asarray(scores)
         labels = da.asarray(is_target).rechunk(scores.chunks[0])
         pairs = zip(scores.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
-        from dask import delayed
+        from dask.delayed import delayed
 
         split = delayed(_split, pure=False)
         return cls.from_delayed([split(values, mask) for values, mask in pairs], client)
@@ -125,7 +127,7 @@ class DaskSource:
         label: str = "label",
     ) -> DaskSource:
         """Delayed tables (polars, pandas, dicts of columns), or delayed :class:`Scores`."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         wrap = delayed(Table, pure=False)
         roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
@@ -145,7 +147,8 @@ class DaskSource:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every partition on the cluster and merge the summaries in the order of the rows."""
-        from dask import config, delayed
+        from dask import config
+        from dask.delayed import delayed
 
         level, merge = self._leaves(summarise, self.roles), delayed(_merge, pure=False)
         while len(level) > 1:
@@ -161,12 +164,14 @@ class DaskSource:
     def _places(self) -> tuple[Before, ...]:
         """How many trials come before each partition, by one more pass over the labels."""
         if self._before is None:
-            counted = _result(self.client, self.client.compute(self._leaves(Before.of, self.roles.carrying(()))))
+            counted = _result(
+                self.client, self.client.compute(self._leaves(Before.of, self.roles.carrying(())))
+            )
             self._before = tuple(accumulate((part.summary or Before() for part in counted), initial=Before()))
         return self._before[:-1]
 
     def _leaves(self, summarise: Callable[[Scores], Any], roles: Roles) -> list[Any]:
-        from dask import delayed
+        from dask.delayed import delayed
 
         starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(Before())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
@@ -174,8 +179,13 @@ class DaskSource:
         leaf = delayed(_summarise, pure=False)
         return [leaf(work, part, start) for part, start in zip(self.partitions, starts, strict=False)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is done to a chunk may hold on to the source it is of; of that nothing is needed on a worker.
+        return {"roles": self.roles}
+
     def __repr__(self) -> str:
-        return f"DaskSource({len(self.partitions)} partitions; {', '.join(self.roles.score)}, {self.roles.label})"
+        names = ", ".join((*self.roles.score, self.roles.label))
+        return f"DaskSource({len(self.partitions)} partitions; {names})"
 
 
 @contextmanager
@@ -206,14 +216,28 @@ def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iter
     if workers is None or workers < 1:
         raise InputError(f"the number of workers must be at least 1, got {workers}")
     local = LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=":0",
+        silence_logs="CRITICAL",
     )
-    client = Client(local, set_as_default=False)
     try:
-        yield client
+        with Client(local, set_as_default=False) as client:
+            yield client
     finally:
-        client.close(timeout=2)
-        local.close(timeout=2)
+        _end(local)
+
+
+def _end(local: Any) -> None:
+    """Stop the workers, by force where they do not stop by themselves."""
+    started = [nanny.process.pid for nanny in local.workers.values() if nanny.process is not None]
+    try:
+        local.close(timeout=3)
+    except TimeoutError:
+        for pid in started:
+            with suppress(ProcessLookupError, TypeError):  # gone, or never there
+                os.kill(pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -253,7 +277,9 @@ def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
 
 def _merge(parts: Sequence[_Part]) -> _Part:
     there = [part.summary for part in parts if part.summary is not None]
-    return _Part(reduce(add, there) if there else None, tuple(name for part in parts for name in part.skipped))
+    return _Part(
+        reduce(add, there) if there else None, tuple(name for part in parts for name in part.skipped)
+    )
 
 
 def _footer(path: str, columns: list[str]) -> list[RowGroups] | LlrkitError:
@@ -269,7 +295,7 @@ def _split(values: Any, is_target: Any) -> Scores:
 
 
 def _result(client: Client, future: Any) -> Any:
-    """The result of a future or of a list of them; what goes wrong with the cluster itself is said plainly."""
+    """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 

@@ -150,4 +150,6 @@ class _open:  # noqa: N801 - reads as the function it stands for
 
 
 def _unreadable(path: str, error: Exception) -> FileFormatError:
-    return FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0] if str(error) else error!r})")
+    return FileFormatError(
+        f"{path}: cannot be read ({str(error).splitlines()[0] if str(error) else error!r})"
+    )
