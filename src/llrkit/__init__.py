@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import plot, theory
+    from llrkit import plot, recognize, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
@@ -128,10 +129,11 @@ _HOME = {
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.frames": ("FrameModel",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
-_ROOMS = ("plot", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -147,6 +149,7 @@ __all__ = [
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
+    "FrameModel",
     "InfiniteScoreError",
     "InputError",
     "LabelError",
@@ -221,6 +224,7 @@ __all__ = [
     "prbep",
     "preset",
     "read_trials",
+    "recognize",
     "rule_cost",
     "scan_trials",
     "simulate_trials",
