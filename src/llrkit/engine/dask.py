@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Unreadable = Literal["error", "skip"]
 
+ROWS_A_PARTITION = 1 << 23
+"""About so many rows are one task: enough to make the cost of a task small, few enough to do again."""
+
 MERGED_AT_ONCE = 4
 """Summaries merged by one task. A tree of few branches keeps few of them in memory."""
 
@@ -89,7 +92,9 @@ class DaskSource:
         given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         files = [name for path in given for name in expand(fspath(path))]
         roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
-        footers = client.gather(client.map(_footer, files, columns=roles.stored, pure=False))
+        footers = client.gather(
+            client.map(_footer, files, columns=roles.stored, most=ROWS_A_PARTITION, pure=False)
+        )
         skipped = [str(found) for found in footers if isinstance(found, LlrkitError)]
         if skipped and unreadable == "error":
             raise next(found for found in footers if isinstance(found, LlrkitError))
@@ -282,9 +287,9 @@ def _merge(parts: Sequence[_Part]) -> _Part:
     )
 
 
-def _footer(path: str, columns: list[str]) -> list[RowGroups] | LlrkitError:
+def _footer(path: str, columns: list[str], most: int) -> list[RowGroups] | LlrkitError:
     try:
-        return parquet_partitions(path, columns)
+        return parquet_partitions(path, columns, most)
     except FileFormatError as error:
         return error  # the policy is the client's
 

@@ -12,9 +12,6 @@ from llrkit.engine.batches import Before, Roles, chunk_of
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.scores import Scores
 
-ROWS_A_PARTITION = 1 << 23
-"""About so many rows are one task: enough to make the cost of a task small, few enough to do again."""
-
 ROWS_A_BATCH = 1 << 20
 
 
@@ -87,8 +84,8 @@ class Table:
             before += Before.of(chunk)
 
 
-def parquet_partitions(path: str, columns: Sequence[str]) -> list[RowGroups]:
-    """Cut one Parquet file into runs of row groups, by its footer; the columns must be there."""
+def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[RowGroups]:
+    """Cut a Parquet file into runs of row groups of at most ``most`` rows; the columns must be there."""
     with _open(path) as file:
         there = file.schema_arrow.names
         for name in columns:
@@ -96,7 +93,7 @@ def parquet_partitions(path: str, columns: Sequence[str]) -> list[RowGroups]:
                 raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {', '.join(there)}")
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     made, first_row = [], 0
-    for run in _runs(rows, ROWS_A_PARTITION):
+    for run in _runs(rows, most):
         sizes = tuple(rows[i] for i in run)
         made.append(RowGroups(path, tuple(run), sizes, first_row))
         first_row += sum(sizes)
