@@ -1,9 +1,6 @@
-"""A cluster as a source: the answers of memory and files, also when workers die."""
+"""A cluster as a source: the answers of memory and files."""
 
-import os
-import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -150,58 +147,6 @@ def test_arrays_frames_and_delayed_tables(table, client):
     assert_allclose(lk.cllr(arrays), expected, rtol=1e-12)
     parts = [lk.Scores.from_labels(scores[:2500], labels[:2500]), table[2500:]]
     assert_allclose(lk.cllr(lk.DaskSource.from_delayed(parts, client)), expected, rtol=1e-12)
-
-
-def deadly(table, folder, passes, times=1):
-    """Delayed parts of a table; the worker that reads the third one dies, ``times`` in each of the passes."""
-    from dask import delayed
-
-    def read(part, number):
-        if number != 2:
-            return part
-        with (folder / "lock").open("a"):
-            reads = len(list(folder.glob("read*")))
-        (folder / f"read{reads}").write_text(str(os.getpid()))
-        # Every kill means one more read of the same pass.
-        turn, again = divmod(reads, times + 1)
-        if turn < passes and again < times:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return part
-
-    read = delayed(read, pure=False)
-    return [read(part, i) for i, part in enumerate(table.iter_slices(1_000))]
-
-
-def victims(folder, passes, times=1):
-    reads = sorted(folder.glob("read*"), key=lambda path: int(path.name[4:]))
-    return [int(path.read_text()) for i, path in enumerate(reads) if i % (times + 1) < times]
-
-
-def alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in "ZX"
-
-
-def test_a_worker_killed_in_every_pass_changes_nothing(table, client, tmp_path):
-    expected = lk.evaluate(lk.DaskSource.from_delayed(list(table.iter_slices(1_000)), client))
-    source = lk.DaskSource.from_delayed(deadly(table, tmp_path, passes=2), client)
-    found = lk.evaluate(source)
-    killed = victims(tmp_path, 2)
-    assert len(killed) == 2
-    assert not any(alive(pid) for pid in killed)
-    assert found.to_dict() == expected.to_dict()
-
-
-def test_two_kills_in_a_row_change_nothing(table, client, tmp_path):
-    expected = lk.cllr(lk.DaskSource.from_delayed(list(table.iter_slices(1_000)), client))
-    source = lk.DaskSource.from_delayed(deadly(table, tmp_path, passes=1, times=2), client)
-    assert lk.cllr(source) == expected
-    killed = victims(tmp_path, 1, times=2)
-    assert len(set(killed)) == 2
-    assert not any(alive(pid) for pid in killed)
 
 
 def test_a_slow_partition_is_waited_for(table, client):

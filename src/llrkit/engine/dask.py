@@ -194,7 +194,9 @@ class DaskSource:
 
 
 @contextmanager
-def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iterator[Client]:
+def cluster(
+    scheduler: str | None = None, *, workers: int | None = None, memory_limit: str | float = "auto"
+) -> Iterator[Client]:
     """A client of a running Dask cluster, or of one on this machine that ends with the block.
 
     Parameters
@@ -203,6 +205,9 @@ def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iter
         Address of a running scheduler, such as ``tcp://10.0.0.1:8786``.
     workers
         Instead of an address: start so many single-thread workers on this machine.
+    memory_limit
+        How much memory each of these may use, as Dask takes it ("2GiB"); a worker that needs more is
+        restarted, and what it was at is tried again three times.
     """
     if (scheduler is None) == (workers is None):
         raise InputError("give the address of a scheduler or a number of workers")
@@ -212,7 +217,7 @@ def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iter
         raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout=10, set_as_default=False)
+            client = Client(scheduler, timeout=5, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ClusterError(f"no scheduler answers at {scheduler} ({error})") from None
         with client:
@@ -225,24 +230,29 @@ def cluster(scheduler: str | None = None, *, workers: int | None = None) -> Iter
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address=":0",
+        memory_limit=memory_limit,
         silence_logs="CRITICAL",
     )
+    client = Client(local, set_as_default=False)
     try:
-        with Client(local, set_as_default=False) as client:
-            yield client
+        yield client
+    except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
+        _kill(local)
+        raise
     finally:
-        _end(local)
+        with suppress(TimeoutError):
+            client.close(timeout=1)
+            local.close(timeout=3)
+        _kill(local)
 
 
-def _end(local: Any) -> None:
-    """Stop the workers, by force where they do not stop by themselves."""
-    started = [nanny.process.pid for nanny in local.workers.values() if nanny.process is not None]
-    try:
-        local.close(timeout=3)
-    except TimeoutError:
-        for pid in started:
-            with suppress(ProcessLookupError, TypeError):  # gone, or never there
-                os.kill(pid, signal.SIGKILL)
+def _kill(local: Any) -> None:
+    """End the workers by force; those that have ended are none."""
+    for nanny in local.workers.values():
+        nanny.auto_restart = False
+        if nanny.process is not None and nanny.process.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(nanny.process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -311,7 +321,8 @@ def _result(client: Client, future: Any) -> Any:
             f"workers died again and again at the same partition, probably for lack of memory ({error})"
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
-        raise ClusterError(f"the scheduler is gone, so there is no result ({error!r})") from None
+        where = client.scheduler.address if client.scheduler is not None else "its address"
+        raise ClusterError(f"the scheduler at {where} is gone, so there is no result ({error!r})") from None
 
 
 def _warn_of(names: Iterable[str]) -> None:
