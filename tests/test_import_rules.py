@@ -11,12 +11,12 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic"},
+    {"errors", "_version", "_atomic", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
+    {"choose", "trust", "multiclass"},
     {"plot", "sklearn"},
     {"report"},
     {"experiments"},
@@ -39,7 +39,9 @@ FRAMEWORKS = {
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
-    "polars": {"scores", "io", "engine.files", "engine.batches", "engine.partitions"},
+    "soundfile": {"recognize.audio"},
+    "kaldi_native_fbank": {"recognize.audio"},
+    "polars": {"scores", "io", "engine.partitions"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

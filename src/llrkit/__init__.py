@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import plot, recognize, theory
+    from llrkit import multiclass, plot, recognize, simulate, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         MissingPackageError,
         NaNScoreError,
         NotInvertibleError,
+        PooledClassesWarning,
         ReversedScoresWarning,
         SeparationError,
         ShapeWarning,
@@ -73,10 +74,9 @@ if TYPE_CHECKING:
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.scores.arrays import Scores
+    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
-    from llrkit.simulate.durations import DurationModel, DurationPairs
-    from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
@@ -84,13 +84,18 @@ if TYPE_CHECKING:
 _HOME = {
     "llrkit.calibrate.bayes": ("fit_bayes",),
     "llrkit.calibrate.bigaussian": ("fit_bigaussian",),
-    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources",),
+    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources"),
+    "llrkit.calibrate.cmlg": ("fit_cmlg",),
     "llrkit.calibrate.conditional": ("fit_by",),
     "llrkit.calibrate.expectation": ("fit_expectation",),
+    "llrkit.calibrate.files": ("load_map",),
+    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
     "llrkit.calibrate.gamma": ("fit_gamma",),
     "llrkit.calibrate.gaussian": ("fit_gaussian",),
     "llrkit.calibrate.kde": ("fit_kde",),
     "llrkit.calibrate.lineup": ("fit_lineup",),
+    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
+    "llrkit.calibrate.maps": ("AffineMap", "Map"),
     "llrkit.calibrate.mixture": ("fit_mixture",),
     "llrkit.calibrate.nig": ("fit_nig",),
     "llrkit.calibrate.pav": ("fit_pav",),
@@ -98,58 +103,76 @@ _HOME = {
     "llrkit.calibrate.student": ("fit_student_t",),
     "llrkit.calibrate.tied": ("fit_tied_nig",),
     "llrkit.calibrate.unsupervised": ("fit_unsupervised",),
-    "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best",),
-    "llrkit.choose.compare": ("Comparison", "compare",),
-    "llrkit.choose.diagnose": ("Diagnosis", "diagnose",),
-    "llrkit.calibrate.cmlg": ("fit_cmlg",),
-    "llrkit.calibrate.files": ("load_map",),
-    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
-    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
-    "llrkit.calibrate.maps": ("AffineMap", "Map"),
+    "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best"),
+    "llrkit.choose.compare": ("Comparison", "compare"),
+    "llrkit.choose.diagnose": ("Diagnosis", "diagnose"),
     "llrkit.engine.dask": ("DaskSource", "cluster"),
     "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
-        "ClusterError", "ConstantScoreError", "EmptyClassError", "FileFormatError",
-        "InfiniteScoreError", "InputError", "LabelError", "LlrkitError", "LlrkitWarning",
-        "MapFileError", "MissingPackageError", "NaNScoreError", "NotInvertibleError",
-        "ReversedScoresWarning", "SeparationError", "ShapeWarning", "SystemCountError",
-        "TooFewTrialsError", "UnconfirmedPresetError", "UnknownNameError", "UnreadableWarning",
+        "ClusterError",
+        "ConstantScoreError",
+        "EmptyClassError",
+        "FileFormatError",
+        "InfiniteScoreError",
+        "InputError",
+        "LabelError",
+        "LlrkitError",
+        "LlrkitWarning",
+        "MapFileError",
+        "MissingPackageError",
+        "NaNScoreError",
+        "NotInvertibleError",
+        "PooledClassesWarning",
+        "ReversedScoresWarning",
+        "SeparationError",
+        "ShapeWarning",
+        "SystemCountError",
+        "TooFewTrialsError",
+        "UnconfirmedPresetError",
+        "UnknownNameError",
+        "UnreadableWarning",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
     "llrkit.metrics.evaluation": ("Evaluation",),
     "llrkit.metrics.llrs": (
-        "act_dcf", "cllr", "cllr_cal", "cross_entropy", "eer_threshold", "hter", "rule_cost",
+        "act_dcf",
+        "cllr",
+        "cllr_cal",
+        "cross_entropy",
+        "eer_threshold",
+        "hter",
+        "rule_cost",
     ),
     "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.scores.arrays": ("Scores",),
+    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
-    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
-    "llrkit.simulate.frames": ("FrameModel",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
-}  # fmt: skip
-_ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+}
+# used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "ClassScores",
+    "ClassSource",
+    "ClassVectors",
     "ClusterError",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
     "DaskSource",
     "Diagnosis",
-    "DurationModel",
-    "DurationPairs",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
-    "FrameModel",
     "InfiniteScoreError",
     "InputError",
     "LabelError",
@@ -162,6 +185,7 @@ __all__ = [
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
+    "PooledClassesWarning",
     "ReversedScoresWarning",
     "ScoreSource",
     "Scores",
@@ -219,6 +243,7 @@ __all__ = [
     "load_map",
     "min_cllr",
     "min_dcf",
+    "multiclass",
     "operating_point",
     "plot",
     "prbep",
@@ -227,6 +252,7 @@ __all__ = [
     "recognize",
     "rule_cost",
     "scan_trials",
+    "simulate",
     "simulate_trials",
     "theory",
     "write_trials",

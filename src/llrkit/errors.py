@@ -20,6 +20,7 @@
     ├── MissingPackageError     an optional package is not installed; the message says how to get it
     └── ClusterError            a cluster cannot be reached, or was lost on the way (exit code 1)
     LlrkitWarning               base class of the warnings
+    ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     └── UnreadableWarning       files that could not be read were left out, as was asked for
@@ -96,6 +97,10 @@ class ClusterError(LlrkitError):
 
 class LlrkitWarning(UserWarning):
     """Base class of llrkit's warnings."""
+
+
+class PooledClassesWarning(LlrkitWarning):
+    """Labels of more than two kinds were taken as two classes."""
 
 
 class ShapeWarning(LlrkitWarning):

@@ -17,6 +17,7 @@ from llrkit.core.newton import ClassNewton, NewtonSums
 from llrkit.core.rules import ScoringRule
 from llrkit.core.sample import ClassSample, Sample
 from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
+from llrkit.core.values import ValueCounts
 from llrkit.errors import InputError
 from llrkit.metrics.llrs import RuleSums, ScoresBetween
 from llrkit.scores import Scores
@@ -36,6 +37,7 @@ SUMMARIES = {
     "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
     "Both": both(Moments.of, LossSums.of),
     "Grouped": grouped(Moments.of, "room"),
+    "ValueCounts": lambda chunk: ValueCounts.of(chunk, "room"),
     "Grouped of Both": grouped(both(Grid.of, LossSums.of), "room"),
 }
 every = pytest.mark.parametrize("name", SUMMARIES)

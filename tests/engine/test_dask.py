@@ -145,7 +145,7 @@ def test_arrays_frames_and_delayed_tables(table, client):
     scores, labels = table["score"].to_numpy(), (table["label"] == "target").to_numpy()
     arrays = lk.DaskSource.from_arrays(da.from_array(scores, chunks=800), da.from_array(labels), client)
     assert_allclose(lk.cllr(arrays), expected, rtol=1e-12)
-    parts = [lk.Scores.from_labels(scores[:2500], labels[:2500]), table[2500:]]
+    parts = [{"score": scores[:2500], "label": labels[:2500]}, table[2500:]]
     assert_allclose(lk.cllr(lk.DaskSource.from_delayed(parts, client)), expected, rtol=1e-12)
 
 

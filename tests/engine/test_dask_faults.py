@@ -90,7 +90,7 @@ def test_a_worker_out_of_memory_is_said_plainly(tmp_path):
             (tmp_path / str(os.getpid())).touch()
             held = np.ones(1 << 27)  # 1 GiB
             time.sleep(held[0] * 30)
-        return lk.Scores([1.0, 2.0], [0.0, 1.5])
+        return {"score": [1.0, 2.0, 0.0, 1.5], "label": [1, 1, 0, 0]}
 
     parts = [delayed(greedy, pure=False)(i) for i in range(3)]
     with (
@@ -136,7 +136,7 @@ def test_a_scheduler_that_is_gone_is_said_plainly(tmp_path):
     def last_act(number):
         if number == 2:
             os.killpg(group, signal.SIGKILL)
-        return lk.Scores([1.0, 2.0], [0.0, 1.5])
+        return {"score": [1.0, 2.0, 0.0, 1.5], "label": [1, 1, 0, 0]}
 
     last_act = delayed(last_act, pure=False)
     with lk.cluster(address) as client, pytest.raises(lk.ClusterError, match=f"{address} is gone"):

@@ -1,28 +1,16 @@
 """The paper's figures: what is drawn is what was given."""
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from drawn import lines
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.metrics.pictures import CllrScatter, HeatMap, PriorScan
 
-matplotlib.use("Agg")
 
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
-def lines(axes):
-    return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
-
-
-def test_two_gaussians_are_normal_densities_with_means_mu_and_minus_mu():
+def test_two_gaussians_are_normal_densities():
     axes = lk.plot.two_gaussians(lk.theory.GaussianLLR.from_mu(2.0))
     drawn = lines(axes)
     for label, mean in (("same source, e(x)", 2.0), ("different sources, d(x)", -2.0)):
@@ -42,7 +30,7 @@ def test_scatter_draws_the_points_and_the_diagonal():
     assert axes.get_xlabel() == "Cllr, CMLG (bits)"
 
 
-def test_prior_scan_draws_each_method_and_the_minimum():
+def test_prior_scan_draws_each_method():
     scan = PriorScan([-4.0, 0.0, 4.0], {"logistic": [0.24, 0.27, 0.35], "CMLG": [0.24, 0.39, 0.59]}, 0.2426)
     drawn = lines(lk.plot.prior_scan(scan))
     assert list(drawn) == ["best threshold", "logistic", "CMLG"]
@@ -50,7 +38,7 @@ def test_prior_scan_draws_each_method_and_the_minimum():
     assert_array_equal(drawn["best threshold"].get_ydata(), [0.2426, 0.2426])
 
 
-def test_heat_map_writes_the_values_and_keeps_rows_and_columns():
+def test_heat_map_writes_the_values():
     values = np.array([[0.26, 0.215, 0.135], [0.215, 0.166, 0.088]])
     axes = lk.plot.heat_map(
         HeatMap(values, ("5 s", "10 s"), ("5 s", "10 s", "full"), value_name="EER", percent=True)

@@ -7,7 +7,8 @@ from scipy.stats import multivariate_normal
 
 import llrkit as lk
 from llrkit.recognize import PLDA, Embeddings, pool_sessions, train_plda
-from llrkit.recognize.plda_training import log_likelihood, moment_estimate, speaker_sums
+from llrkit.recognize.plda_training import log_likelihood, moment_estimate
+from llrkit.recognize.speakers import speaker_sums
 
 
 def covariance(rng, dim, rank=None):
@@ -130,7 +131,7 @@ def test_float32_and_out():
 
 
 def test_memory_is_that_of_a_block(monkeypatch):
-    monkeypatch.setattr("llrkit.recognize.plda._BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr("llrkit.recognize.matrices.BLOCK_BYTES", 8 * 30 * 7)
     rng = np.random.default_rng(16)
     plda = some_model(rng)
     x, t = rng.normal(size=(20, 5)), rng.normal(size=(30, 5))

@@ -9,11 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit.calibrate.maps import Columns, FloatArray, Map
-from llrkit.calibrate.values import has_value, places, plain_value
-from llrkit.core.summary import SummaryBase, split_by
+from llrkit.core.values import ValueCounts, only_value, places
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores import ScoreSource
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -114,6 +112,7 @@ def fit_by(
     Examples
     --------
     >>> from llrkit.calibrate.cmlg import fit_cmlg
+    >>> from llrkit.scores import Scores
     >>> scores = Scores([2.0, 4.0, 20.0, 40.0], [0.0, 2.0, 0.0, 20.0],
     ...                 {"room": ([1, 1, 2, 2], [1, 1, 2, 2])})
     >>> fitted = fit_by(scores, "room", fit_cmlg)
@@ -122,12 +121,12 @@ def fit_by(
     """
     if not callable(method):
         raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
-    values = source.with_columns(column).reduce(lambda chunk: _Values.of(chunk, column))
+    values = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
     name = getattr(method, "__name__", str(method))
     maps = {}
     for value in sorted(values.counts, key=lambda value: (value is None, value)):
         try:
-            maps[value] = method(PartSource(source, column, value), **options)
+            maps[value] = method(only_value(source, column, value), **options)
         except LlrkitError as error:
             raise type(error)(f"{column} = {value!r}: {error}") from error
     rest = method(source, **options) if fallback else None
@@ -139,49 +138,3 @@ def fit_by(
         details={"n_target": {key: n[0] for key, n in values.counts.items()},
                  "n_nontarget": {key: n[1] for key, n in values.counts.items()}},
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class PartSource:
-    """The trials of a source that have one value in a column."""
-
-    source: ScoreSource
-    column: str
-    value: Any
-    carried: tuple[str, ...] = ()
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Keep the part of every chunk, then summarise it; a chunk may have nothing of it."""
-        wide = self.source.with_columns(*dict.fromkeys((*self.carried, self.column)))
-        return wide.reduce(lambda chunk: summarise(self._part(chunk)))
-
-    def _part(self, chunk: Scores) -> Scores:
-        names = chunk.categories.get(self.column)
-        masks = [has_value(values, self.value, names) for values in chunk.columns[self.column]]
-        columns = {name: (both[0][masks[0]], both[1][masks[1]]) for name, both in chunk.columns.items()}
-        return Scores.part(chunk.target[masks[0]], chunk.nontarget[masks[1]], columns, chunk.categories)
-
-    def with_columns(self, *names: str) -> PartSource:
-        """The same trials carrying these columns."""
-        self.source.with_columns(*names)  # a name that does not exist is refused here already
-        return PartSource(self.source, self.column, self.value, names)
-
-
-@dataclass(frozen=True, eq=False)
-class _Values(SummaryBase):
-    counts: dict[Any, tuple[float, float]]
-
-    @classmethod
-    def of(cls, chunk: Scores, column: str) -> _Values:
-        parts = split_by(chunk, column).items()
-        return cls({plain_value(key): (part.n_target, part.n_nontarget) for key, part in parts})
-
-    def __add__(self, other: _Values) -> _Values:
-        merged = dict(self.counts)
-        for key, (t, n) in other.counts.items():
-            have = merged.get(key, (0, 0))
-            merged[key] = (have[0] + t, have[1] + n)
-        return _Values(merged)
-
-    def __mul__(self, weight: float) -> _Values:
-        return _Values({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})

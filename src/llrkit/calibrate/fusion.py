@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -11,14 +12,15 @@ import numpy as np
 
 from llrkit.calibrate.linear import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.options import class_weight, one_of
 from llrkit.calibrate.quality import Quality, quality
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both
-from llrkit.errors import InputError, NaNScoreError, SystemCountError, UnknownNameError
+from llrkit.errors import InputError, NaNScoreError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
 METHODS = ("logistic", "gaussian", "precalibrated")
@@ -138,8 +140,8 @@ def fit_fusion(
     >>> lk.fit_fusion(lk.Scores(target, nontarget), method="gaussian")
     LinearMap(gaussian: llr = 10.42 system1 + 9.201 system2 -14.83)
     """
-    _one_of(method, METHODS, "fusion method")
-    _one_of(missing, MISSING, "policy for missing scores")
+    one_of(method, METHODS, "fusion method")
+    one_of(missing, MISSING, "policy for missing scores")
     names = list(systems) if systems is not None else list(getattr(source, "score", ()))
     if missing != "error":
         if not hasattr(source, "complete"):
@@ -188,7 +190,7 @@ def fit_fusion(
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
-            slopes, b, _, _ = fit(_Systems(source, chosen))
+            slopes, b, _, _ = fit(DerivedSource(source, partial(_columns_of, chosen=chosen)))
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
     return replace(made, subsets=subsets)
 
@@ -227,8 +229,7 @@ def fit_quality(
 
 
 def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    if not 0.0 <= alpha <= 1.0:
-        raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
+    alpha = class_weight(alpha)
     moments = source.reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
@@ -279,22 +280,3 @@ def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
         return chunk
     pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)
     return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
-
-
-@dataclass(frozen=True)
-class _Systems:
-    """Some of the systems of a source."""
-
-    inner: ScoreSource
-    chosen: tuple[int, ...]
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        return self.inner.reduce(lambda chunk: summarise(_columns_of(chunk, self.chosen)))
-
-    def with_columns(self, *names: str) -> _Systems:
-        return _Systems(self.inner.with_columns(*names), self.chosen)
-
-
-def _one_of(value: str, known: tuple[str, ...], what: str) -> None:
-    if value not in known:
-        raise UnknownNameError(f"unknown {what} {value!r}; known are {', '.join(known)}")

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, ClassVar, Self, overload
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.calibrate.saved import Saved
+from llrkit.core.values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 
 FloatArray = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(ABC):
+class Map(Saved):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
     maps); they set ``kind`` and define :meth:`llr`. Everything else is shared.
     """
 
-    method: str = ""
-    """Which calibrator made it."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What the calibrator was asked for."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What the fit found out besides the parameters."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Counts, training metrics, version, hash of the training file."""
-
-    kind: ClassVar[str] = ""
+    format: ClassVar[str] = "llrkit.map/1"
 
     @property
     def n_systems(self) -> int:
@@ -66,9 +58,6 @@ class Map(ABC):
     def inverse(self) -> Map:
         """The map from LLR back to score, where there is one."""
         raise NotInvertibleError(f"a map made by {self.method or self.kind!r} has no inverse")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.method or self.kind})"
 
     @overload
     def __call__(self, scores: Scores) -> Scores: ...
@@ -107,7 +96,7 @@ class Map(ABC):
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""
-        return MappedSource(source, self)
+        return DerivedSource(source, self, self.needs)
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.
@@ -122,26 +111,13 @@ class Map(ABC):
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
         return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
-    def with_provenance(self, **more: Any) -> Self:
-        """The same map with more known of where it comes from."""
-        return replace(self, provenance={**self.provenance, **more})
-
-    def parameters(self) -> dict[str, Any]:
-        """The fields of the subclass by name."""
-        shared = {item.name for item in fields(Map)}
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists: what a calibration file holds."""
-        from llrkit.calibrate.files import map_to_dict
-
-        return map_to_dict(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write a calibration file, all at once or not at all."""
-        from llrkit.calibrate.files import save_map
-
-        save_map(self, path)
+    def try_out(self) -> None:
+        """Map a score of 0: parameters of the wrong type or shape fail here."""
+        if self.kind in ("by", "lineup", "lineup_against"):
+            return  # these need values that occurred in training
+        probe = np.zeros((1, self.n_systems)) if self.n_systems > 1 else np.zeros(1)
+        if np.isnan(self(probe, {name: np.ones(1) for name in self.needs})).any():
+            raise ValueError("the LLR of a score of 0 is NaN")
 
     def _column(self, columns: Columns | None, name: str) -> Any:
         if columns is None or name not in columns:
@@ -156,7 +132,7 @@ class Map(ABC):
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
             )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
-        target, nontarget = (decoded(wide, self.needs, side) for side in (0, 1))
+        target, nontarget = ({name: decoded(wide, name, side) for name in self.needs} for side in (0, 1))
         return Scores.part(
             self.checked(chunk.target.astype(np.float64, copy=False), target),
             self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
@@ -173,35 +149,6 @@ class Map(ABC):
             if len(column) != len(values):
                 raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")
         return self.llr(values, columns)
-
-
-def decoded(chunk: Scores, names: Iterable[str], side: int) -> dict[str, npt.NDArray[Any]]:
-    """Columns of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
-    found = {}
-    for name in names:
-        codes = chunk.columns[name][side]
-        known = chunk.categories.get(name)
-        found[name] = codes if known is None else np.asarray(known, dtype=object)[codes]
-    return found
-
-
-@dataclass(frozen=True)
-class MappedSource:
-    """A source whose scores went through a map."""
-
-    source: ScoreSource
-    map: Map
-    carried: tuple[str, ...] = ()
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Map every chunk, then summarise it."""
-        names = dict.fromkeys((*self.carried, *self.map.needs))
-        wide = self.source.with_columns(*names) if names else self.source
-        return wide.reduce(lambda chunk: summarise(self.map(chunk)))
-
-    def with_columns(self, *names: str) -> MappedSource:
-        """The same trials carrying these columns."""
-        return MappedSource(self.source, self.map, names)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

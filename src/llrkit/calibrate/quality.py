@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray, decoded
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.calibrate.options import one_of
+from llrkit.core.values import decoded
+from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 
 FEATURES = ("linear", "durations", "bilinear")
 
@@ -40,9 +42,7 @@ class Quality:
     scaled: bool = False
 
     def __post_init__(self) -> None:
-        if self.features not in FEATURES:
-            known = ", ".join(FEATURES)
-            raise UnknownNameError(f"unknown kind of features {self.features!r}; known are {known}")
+        one_of(self.features, FEATURES, "kind of features")
         if self.features == "durations" and len(self.columns) != 2:
             raise InputError(f"durations are two columns, one for each side; got {list(self.columns)}")
         if self.features == "bilinear" and (not self.columns or len(self.columns) % 2):
@@ -90,7 +90,15 @@ class Quality:
 
     def source(self, source: ScoreSource) -> ScoreSource:
         """The source whose systems are the scores followed by the features."""
-        return _WideSource(source, self) if self.columns else source
+        return DerivedSource(source, self._widened, self.columns) if self.columns else source
+
+    def _widened(self, chunk: Scores) -> Scores:
+        # words stand in a chunk as codes: a duration read from text must be its value, not its code
+        target, nontarget = (
+            self.widen(scores, {name: decoded(chunk, name, side) for name in self.columns})
+            for side, scores in enumerate((chunk.target, chunk.nontarget))
+        )
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
 
 def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool = False) -> Quality:
@@ -102,24 +110,6 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     ('snr',)
     """
     return Quality((columns,) if isinstance(columns, str) else tuple(columns), features, scaled)
-
-
-@dataclass(frozen=True)
-class _WideSource:
-    inner: ScoreSource
-    quality: Quality
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        def widened(chunk: Scores) -> S:
-            # words stand in a chunk as codes: a duration read from text must be its value, not its code
-            sides = [decoded(chunk, self.quality.columns, side) for side in (0, 1)]
-            target = self.quality.widen(chunk.target, sides[0])
-            return summarise(Scores.part(target, self.quality.widen(chunk.nontarget, sides[1])))
-
-        return self.inner.with_columns(*self.quality.columns).reduce(widened)
-
-    def with_columns(self, *names: str) -> _WideSource:
-        return _WideSource(self.inner.with_columns(*self.quality.columns, *names), self.quality)
 
 
 def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:

@@ -24,6 +24,7 @@ from llrkit.errors import (
     UnknownNameError,
 )
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import place_of
 
 ROW = "row"
 
@@ -115,7 +116,7 @@ class FirstInfinite(SummaryBase):
 def _first_infinite(source: ScoreSource) -> str:
     try:
         found = source.with_columns(ROW).reduce(FirstInfinite.of)
-        return f"the score in row {found.row:.0f} is infinite"
+        return f"{place_of(source, int(found.row))}: the score is infinite"
     except UnknownNameError:  # not a table: the position within the class must do
         found = source.reduce(FirstInfinite.of)
         name, side = ("target", 0) if math.isfinite(found.place[0]) else ("nontarget", 1)

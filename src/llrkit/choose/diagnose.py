@@ -76,7 +76,11 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     >>> found.problems, found.advised("cmlg")
     ((), True)
     """
-    result = evaluate(source)
+    return diagnosis_of(evaluate(source))
+
+
+def diagnosis_of(result: Evaluation) -> Diagnosis:
+    """What follows from an evaluation, without another look at the trials."""
     problems = shape_problems(result.moments)
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:

@@ -7,7 +7,7 @@ trials that have no speaker in either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.values import plain_value
-from llrkit.core.summary import SummaryBase
+from llrkit.core.values import ValueCounts, plain_value
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import POSITION, S
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.source import POSITION
 
 IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -50,7 +50,7 @@ class Folds:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
         if self.fold_of is None:
             places = chunk.columns[POSITION]
-            return _dealt(places[0], self.n, self.seed), _dealt(places[1], self.n, self.seed)
+            return dealt(places[0], self.n, self.seed), dealt(places[1], self.n, self.seed)
         found = []
         for side in (0, 1):
             folds = [self._lookup(chunk, name, side) for name in self.columns]
@@ -85,7 +85,8 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     if len(columns) == 2 and n < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
-    found = sorted(source.with_columns(*columns).reduce(_Values.of(columns)).values, key=str)
+    values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
+    found = sorted(values.counts, key=str)
     if len(found) < n:
         raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
     order = np.random.default_rng(seed).permutation(len(found))
@@ -100,89 +101,28 @@ def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
         low, high = code // n, code % n
         return np.asarray((low != pair[0]) & (low != pair[1]) & (high != pair[0]) & (high != pair[1]))
 
-    return _Chosen(source, folds, apart)
+    def kept(chunk: Scores) -> Scores:
+        return chunk.select(*(apart(code) for code in folds.of(chunk)))
+
+    return DerivedSource(source, kept, folds.columns)
 
 
 def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
-    return _Crossed(source, folds, maps)
+
+    def crossed(chunk: Scores) -> Scores:
+        codes = folds.of(chunk)
+        sides = [np.empty(chunk.n_target), np.empty(chunk.n_nontarget)]
+        for (f, g), fitted in maps.items():
+            rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
+            llrs = fitted(chunk.select(*rows))
+            sides[0][rows[0]], sides[1][rows[1]] = llrs.target, llrs.nontarget
+        return Scores.part(sides[0], sides[1], chunk.columns, chunk.categories)
+
+    return DerivedSource(source, crossed, folds.columns)
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    inner: ScoreSource
-    folds: Folds
-    wanted: Callable[[IntArray], npt.NDArray[np.bool_]]
-    carried: tuple[str, ...] = ()
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        def chosen(chunk: Scores) -> S:
-            t, n = (self.wanted(code) for code in self.folds.of(chunk))
-            columns = {name: (both[0][t], both[1][n]) for name, both in chunk.columns.items()}
-            return summarise(Scores.part(chunk.target[t], chunk.nontarget[n], columns, chunk.categories))
-
-        names = dict.fromkeys((*self.carried, *self.folds.columns))
-        wide = self.inner.with_columns(*names) if names else self.inner
-        return wide.reduce(chosen)
-
-    def with_columns(self, *names: str) -> _Chosen:
-        return _Chosen(self.inner, self.folds, self.wanted, names)
-
-
-@dataclass(frozen=True)
-class _Crossed:
-    inner: ScoreSource
-    folds: Folds
-    maps: Mapping[Pair, Map]
-    carried: tuple[str, ...] = ()
-
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        def crossed(chunk: Scores) -> S:
-            codes = self.folds.of(chunk)
-            sides = [np.empty(chunk.n_target), np.empty(chunk.n_nontarget)]
-            for (f, g), fitted in self.maps.items():
-                rows = [np.flatnonzero(code == f * self.folds.n + g) for code in codes]
-                part = Scores.part(chunk.target[rows[0]], chunk.nontarget[rows[1]])
-                llrs = fitted(part)
-                sides[0][rows[0]], sides[1][rows[1]] = llrs.target, llrs.nontarget
-            return summarise(Scores.part(sides[0], sides[1], chunk.columns, chunk.categories))
-
-        names = dict.fromkeys((*self.carried, *self.folds.columns))
-        wide = self.inner.with_columns(*names) if names else self.inner
-        return wide.reduce(crossed)
-
-    def with_columns(self, *names: str) -> _Crossed:
-        return _Crossed(self.inner, self.folds, self.maps, names)
-
-
-@dataclass(frozen=True, eq=False)
-class _Values(SummaryBase):
-    """The distinct values of some columns."""
-
-    values: frozenset[Any]
-
-    @classmethod
-    def of(cls, columns: tuple[str, ...]) -> Callable[[Scores], _Values]:
-        def make(chunk: Scores) -> _Values:
-            found: set[Any] = set()
-            for name in columns:
-                names = chunk.categories.get(name)
-                for side in chunk.columns[name]:
-                    found.update(
-                        plain_value(names[v] if names is not None else v.item()) for v in np.unique(side)
-                    )
-            return cls(frozenset(found))
-
-        return make
-
-    def __add__(self, other: _Values) -> _Values:
-        return _Values(self.values | other.values)
-
-    def __mul__(self, weight: float) -> _Values:
-        return self
-
-
-def _dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
+def dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
     """A fold for each trial of a class: n neighbours get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)

@@ -21,6 +21,7 @@ from llrkit.cli.output import (
 @click.argument("train")
 @click.argument("evaluation")
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
+@click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
 @reading_options
 @json_option
@@ -28,6 +29,7 @@ def compare_command(
     train: str,
     evaluation: str,
     methods: str | None,
+    evaluation_key: str | None,
     points: tuple[str, ...],
     json_path: str | None,
     **reading: Any,
@@ -40,9 +42,13 @@ def compare_command(
     """
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
 
-    sets = [read_trials(path, **read_options(**reading)) for path in (train, evaluation)]
+    options = read_options(**reading)
+    sets = [
+        open_trials(train, **options),
+        open_trials(evaluation, **options | {"key": evaluation_key or options["key"]}),
+    ]
     found = compare(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
     )
@@ -77,8 +83,8 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
       llrkit diagnose dev.csv
     """
     from llrkit.choose.diagnose import diagnose
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
 
-    found = diagnose(read_trials(scores, **read_options(**reading)))
+    found = diagnose(open_trials(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @click.argument("scores")
-@click.option("--key", metavar="KEY", help="A file with the labels, joined on the columns both files share.")
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
+@click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
 @reading_options
 @unconfirmed_option
 @json_option
 def evaluate_command(
     scores: str,
-    key: str | None,
     points: tuple[str, ...],
     by: str | None,
     threshold_from: str | None,
+    threshold_key: str | None,
     allow_unconfirmed: bool,
     json_path: str | None,
     **reading: Any,
@@ -43,8 +43,8 @@ def evaluate_command(
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
     SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
-    Parquet, ...), recognised by its content. Scores are read as natural-log LLRs, higher meaning more
-    target-like.
+    Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
+    higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
     \b
     Examples:
@@ -54,12 +54,13 @@ def evaluate_command(
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
     """
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)
-    trials = read_trials(scores, key, **options)
-    dev = read_trials(threshold_from, **options) if threshold_from else None
+    trials = open_trials(scores, **options)
+    of_dev = options | {"key": threshold_key, "nontargets": None}
+    dev = open_trials(threshold_from, **of_dev) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),

@@ -155,10 +155,9 @@ def split_by(chunk: Scores, column: str) -> dict[Any, Scores]:
         return parts
     t_parts, n_parts = _positions(target, values), _positions(nontarget, values)
     for value, t, n in zip(values, t_parts, n_parts, strict=True):
-        columns = {name: (both_[0][t], both_[1][n]) for name, both_ in chunk.columns.items()}
         key = names[value] if names is not None else value.item()
         key = None if key != key else key  # a missing number is a missing value, and equal to itself
-        parts[key] = Scores.part(chunk.target[t], chunk.nontarget[n], columns, chunk.categories)
+        parts[key] = chunk.select(t, n)
     return parts
 
 

@@ -14,8 +14,8 @@ from operator import add
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal
 
-from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
-from llrkit.engine.partitions import Partition, RowGroups, Table, expand, parquet_partitions
+from llrkit.engine.batches import COUNTED, Before, Roles
+from llrkit.engine.partitions import Partition, RowGroups, Table, chunks_of, expand, parquet_partitions
 from llrkit.errors import (
     ClusterError,
     FileFormatError,
@@ -26,7 +26,6 @@ from llrkit.errors import (
 )
 from llrkit.scores import Scores
 from llrkit.scores.source import S
-from llrkit.scores.trials import Trials
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -119,8 +118,8 @@ class DaskSource:
         pairs = zip(scores.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
         from dask.delayed import delayed
 
-        split = delayed(_split, pure=False)
-        return cls.from_delayed([split(values, mask) for values, mask in pairs], client)
+        pair = delayed(_pairs, pure=False)
+        return cls.from_delayed([pair(values, mask) for values, mask in pairs], client)
 
     @classmethod
     def from_delayed(
@@ -131,7 +130,7 @@ class DaskSource:
         score: str | Sequence[str] = "score",
         label: str = "label",
     ) -> DaskSource:
-        """Delayed tables (polars, pandas, dicts of columns), or delayed :class:`Scores`."""
+        """Delayed tables: polars, pandas, or dicts of columns."""
         from dask.delayed import delayed
 
         wrap = delayed(Table, pure=False)
@@ -278,7 +277,7 @@ def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
 
     summary, rows = None, 0
     try:
-        for chunk in partition.chunks(work.roles, before):
+        for chunk in chunks_of(partition, work.roles, before):
             part = work.summarise(chunk)
             summary = part if summary is None else summary + part
             rows += chunk.n_target + chunk.n_nontarget
@@ -304,9 +303,8 @@ def _footer(path: str, columns: list[str], most: int) -> list[RowGroups] | Llrki
         return error  # the policy is the client's
 
 
-def _split(values: Any, is_target: Any) -> Scores:
-    made = Trials({"score": values, "label": is_target})
-    return chunk_of(made.table, Roles(), Before())
+def _pairs(values: Any, is_target: Any) -> dict[str, Any]:
+    return {"score": values, "label": is_target}
 
 
 def _result(client: Client, future: Any) -> Any:

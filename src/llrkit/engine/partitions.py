@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import polars as pl
 
 from llrkit.engine.batches import Before, Roles, chunk_of
-from llrkit.errors import FileFormatError, InputError, UnknownNameError
+from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.io.found import Found
 from llrkit.scores import Scores
+from llrkit.scores.trials import as_table
 
 ROWS_A_BATCH = 1 << 20
 
@@ -23,8 +26,13 @@ class Partition(Protocol):
         """Where the trials are, for messages."""
         ...
 
-    def chunks(self, roles: Roles, before: Before) -> Iterator[Scores]:
-        """The trials in chunks."""
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        ...
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches with the columns asked for."""
         ...
 
 
@@ -33,24 +41,23 @@ class RowGroups:
     """Consecutive row groups of one Parquet file, on any path that fsspec can open."""
 
     origin: str
+    columns: tuple[str, ...]
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     first_row: int = 0
 
-    def chunks(self, roles: Roles, before: Before) -> Iterator[Scores]:
-        """The trials in chunks of whole row groups."""
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches of whole row groups."""
         first_row = self.first_row
         with _open(self.origin) as file:
             for groups in _runs(self.rows, ROWS_A_BATCH):
-                batch = self._read(file, [self.groups[i] for i in groups], roles.stored)
-                where = f"{self.origin} from row {first_row} on" if first_row else self.origin
-                chunk = chunk_of(batch, roles, before, origin=where)
-                yield chunk
-                before, first_row = before + Before.of(chunk), first_row + batch.height
+                table = self._read(file, [self.groups[i] for i in groups], wanted)
+                yield Found(self.origin, "parquet", table, first_row=first_row)
+                first_row += table.height
 
-    def _read(self, file: Any, groups: list[int], columns: list[str]) -> pl.DataFrame:
+    def _read(self, file: Any, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
         try:
-            table = file.read_row_groups(groups, columns=columns, use_threads=False)
+            table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         except (OSError, ValueError) as error:  # pyarrow's own errors are among these
             raise _unreadable(self.origin, error) from None
         made = pl.from_arrow(table)
@@ -65,23 +72,30 @@ class Table:
     table: Any
     origin: str
 
-    def chunks(self, roles: Roles, before: Before) -> Iterator[Scores]:
-        """The trials in chunks."""
-        if isinstance(self.table, Scores):
-            if roles.carried:
-                raise UnknownNameError(f"{self.origin}: bare scores carry no columns; give tables instead")
-            yield self.table
-            return
-        table = self.table
-        if not isinstance(table, pl.DataFrame):
-            try:
-                table = pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
-            except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-                raise InputError(f"{self.origin}: not a table ({error})") from None
-        for batch in table.iter_slices(ROWS_A_BATCH):
-            chunk = chunk_of(batch, roles, before, origin=self.origin)
-            yield chunk
-            before += Before.of(chunk)
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        return as_table(self.table)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._frame.columns
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches."""
+        for name in wanted:
+            if name not in self.columns:
+                raise _no_column(self.origin, name, self.columns)
+        for i, batch in enumerate(self._frame.select(wanted).iter_slices(ROWS_A_BATCH)):
+            yield Found(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
+
+
+def chunks_of(partition: Partition, roles: Roles, before: Before) -> Iterator[Scores]:
+    """The trials of a partition in chunks of scores; ``before`` are the trials of earlier partitions."""
+    for batch in partition.batches(roles.stored(list(partition.columns))):
+        chunk, _ = chunk_of(replace(batch, score=roles.score, label=roles.label), roles, before)
+        yield chunk
+        before += Before.of(chunk)
 
 
 def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[RowGroups]:
@@ -90,12 +104,12 @@ def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[Row
         there = file.schema_arrow.names
         for name in columns:
             if name not in there:
-                raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {', '.join(there)}")
+                raise _no_column(path, name, there)
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     made, first_row = [], 0
     for run in _runs(rows, most):
         sizes = tuple(rows[i] for i in run)
-        made.append(RowGroups(path, tuple(run), sizes, first_row))
+        made.append(RowGroups(path, tuple(there), tuple(run), sizes, first_row))
         first_row += sum(sizes)
     return made
 
@@ -150,3 +164,7 @@ def _unreadable(path: str, error: Exception) -> FileFormatError:
     return FileFormatError(
         f"{path}: cannot be read ({str(error).splitlines()[0] if str(error) else error!r})"
     )
+
+
+def _no_column(origin: str, name: str, there: Sequence[str]) -> UnknownNameError:
+    return UnknownNameError(f"{origin}: there is no column {name!r}; there are: {', '.join(there)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.found import Found
-from llrkit.io.text import Text, parse
+from llrkit.io.parse import parse
+from llrkit.io.text import Text
 
 
 def long_table(
@@ -21,8 +22,11 @@ def long_table(
     *,
     name: str = "score",
     mask: npt.NDArray[Any] | None = None,
+    more: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> pl.DataFrame:
     """One row per cell of a matrix, row by row; only where the mask says so.
+
+    ``more`` holds what else is known of each cell: name -> values that broadcast to the matrix.
 
     Examples
     --------
@@ -35,6 +39,10 @@ def long_table(
             "enroll": pl.Series(row_ids, dtype=pl.String).gather(rows),
             "test": pl.Series(column_ids, dtype=pl.String).gather(columns),
             name: values[rows, columns],
+            **{
+                key: np.broadcast_to(array, values.shape)[rows, columns]
+                for key, array in (more or {}).items()
+            },
         }
     )
 
@@ -44,7 +52,7 @@ def read_matrix(text: Text, names: Sequence[str]) -> Found:
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
     ids = [field.strip() for field in text.head[0][1][1:]]
-    table = parse(text, names, header=True, numbers=names[1:])
+    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:
         raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from llrkit.core.counts import ScoreBins
 from llrkit.core.hull import PavBlocks, error_path
@@ -67,6 +68,35 @@ class ErrorCurve(Curve):
     def probit_fa(self) -> FloatArray:
         """Pfa on the axis of a DET plot."""
         return np.asarray(probit(self.p_fa))
+
+    def for_probit_axes(self, step: float = 0.05) -> ErrorCurve:
+        """The same curve with points in between where a segment is not straight on probit axes.
+
+        That is where both rates change: on the hull, and where scores of both classes are tied. The points
+        added are no more than ``step`` probits apart in either rate between 10^-9 and 1 - 10^-9; each has
+        the threshold of the segment's beginning.
+        """
+        x, y = (np.clip(axis, -6.0, 6.0) for axis in (self.probit_fa, self.probit_miss))
+        length = np.maximum(np.abs(np.diff(x)), np.abs(np.diff(y)))
+        sloped = (np.diff(self.p_miss) > 0) & (np.diff(self.p_fa) < 0)
+        where, shares = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+        for i in np.flatnonzero(sloped & (length > step)):  # few: the axes are only 12 probits long
+            between = []
+            for rate, place in ((self.p_fa, x), (self.p_miss, y)):
+                n = int(np.ceil(abs(place[i + 1] - place[i]) / step))
+                even = ndtr(np.linspace(place[i], place[i + 1], n + 1))
+                between.append((even - rate[i]) / (rate[i + 1] - rate[i]))
+            share = np.unique(np.concatenate(between))
+            shares.append(share[(share > 0) & (share < 1)])
+            where.append(np.full(len(shares[-1]), i))
+        at, share = np.concatenate(where), np.concatenate(shares)
+        p_miss, p_fa = (rate[at] + share * (rate[at + 1] - rate[at]) for rate in (self.p_miss, self.p_fa))
+        return replace(
+            self,
+            p_miss=np.insert(self.p_miss, at + 1, p_miss),
+            p_fa=np.insert(self.p_fa, at + 1, p_fa),
+            threshold=np.insert(self.threshold, at + 1, self.threshold[at]),
+        )
 
     @property
     def rule_of_30(self) -> tuple[float, float]:

@@ -8,12 +8,18 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from llrkit.core.counts import ScoreBins
 from llrkit.core.hull import PavBlocks
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.metrics import curves, wording
+from llrkit.metrics.detection import best_errors
+from llrkit.metrics.pictures import OperatingMarks
 from llrkit.metrics.slope import DetSlope, det_slope_from_bins
+from llrkit.theory.gaussian import GaussianLLR
+from llrkit.theory.pair_curve import PairCurve, pair_curve
 from llrkit.theory.points import OperatingPoint
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -166,6 +172,28 @@ class Evaluation:
     def histogram(self) -> curves.HistogramPair:
         """Histograms of both classes."""
         return curves.histogram_pair(self.summaries.at_llrs, self.moments)
+
+    @cached_property
+    def marks(self) -> OperatingMarks:
+        """The error rates at the operating points, to be marked on DET and ROC plots."""
+        best = best_errors(self.summaries.blocks, [result.point.log_odds for result in self.points])
+        return OperatingMarks(
+            tuple(result.point.name for result in self.points),
+            np.array([result.p_miss for result in self.points]),
+            np.array([result.p_fa for result in self.points]),
+            *best,
+        )
+
+    @cached_property
+    def predicted(self) -> PairCurve | None:
+        """The densities of calibrated Gaussian LLRs with this EER, over the range of the histogram.
+
+        None where there is no such pair: at an EER of 0, and from 1/2 on.
+        """
+        if not 0.0 < self.eer < 0.5:
+            return None
+        edges = self.histogram.edges
+        return pair_curve(GaussianLLR.from_eer(self.eer), np.linspace(edges[0], edges[-1], 513))
 
     @cached_property
     def det_slope(self) -> DetSlope:

@@ -16,7 +16,8 @@ from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.special import LN2
 from llrkit.core.summary import Both, Grouped, both, split_by
-from llrkit.errors import EmptyClassError, InputError
+from llrkit.core.values import only_value
+from llrkit.errors import EmptyClassError
 from llrkit.metrics import curves, detection
 from llrkit.metrics.evaluation import (
     Evaluation,
@@ -193,7 +194,7 @@ def _evaluate_groups(
             skipped[str(key)] = str(error)
     for key, (moments, grid) in usable.items():
         if grid.points is None:
-            usable[key] = (moments, collect_again(_OneGroup(wide, by, key), grid))
+            usable[key] = (moments, collect_again(only_value(wide, by, key), grid))
     second = {key: _second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
     if not second:
         return {}, skipped
@@ -208,23 +209,3 @@ def _each(column: str, summarise: Any) -> Any:
         return Grouped({key: part for key, part in parts.items() if part is not None})
 
     return make
-
-
-@dataclass(frozen=True)
-class _OneGroup:
-    """The trials of one value of a column, as a source."""
-
-    source: ScoreSource
-    column: str
-    key: Any
-
-    def reduce(self, summarise: Any) -> Any:
-        parts = self.source.reduce(
-            _each(self.column, lambda key, part: summarise(part) if key == self.key else None)
-        )
-        if self.key not in parts.parts:
-            raise InputError(f"there are no trials with {self.column} = {self.key!r}")
-        return parts.parts[self.key]
-
-    def with_columns(self, *names: str) -> _OneGroup:
-        return _OneGroup(self.source.with_columns(self.column, *names), self.column, self.key)

@@ -76,6 +76,25 @@ class IdempotenceCurve(Curve):
 
 
 @dataclass(frozen=True, eq=False)
+class ScoreToLlr(Curve):
+    """What a calibration map makes of scores.
+
+    Examples
+    --------
+    >>> ScoreToLlr([-1.0, 0.0, 1.0], [-2.0, 0.5, 3.0]).llr
+    array([-2. ,  0.5,  3. ])
+    """
+
+    score: FloatArray
+    llr: FloatArray
+
+    def __post_init__(self) -> None:
+        _as_floats(self, "score", "llr")
+        _same_length(self, "score", "llr")
+        super().__post_init__()
+
+
+@dataclass(frozen=True, eq=False)
 class CllrScatter(Curve):
     """One point for each trial list: Cllr by one calibration method against Cllr by another.
 

@@ -34,6 +34,28 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
+def verdict(result: Evaluation) -> tuple[str, str]:
+    """Whether the scores can be read as LLRs: a word and what it means."""
+    blind = [point for point in result.points if point.act_dcf > 1.0]
+    if math.isinf(result.cllr):
+        return "not usable", "at least one trial has an infinite LLR for the wrong side"
+    if result.eer >= 0.5:
+        words = "the scores do not separate the classes at all (is a higher score more target-like?)"
+        return "not usable", words
+    if result.cllr >= 1.0:
+        words = "read as LLRs these scores are worse than saying nothing (Cllr = 1): calibrate them first"
+        return "not calibrated", words
+    if result.cllr_cal <= 0.05 * result.cllr + 0.002:
+        words = "the scores can be read as LLRs as they are"
+        if blind:
+            where = ", ".join(point.point.name for point in blind)
+            words += f", but decisions at {where} are worse than deciding blindly"
+        return "calibrated", words
+    if result.cllr_cal <= 0.2 * result.cllr:
+        return "nearly calibrated", "calibration would still help a little"
+    return "not calibrated", "a good part of the information is lost by the scale or offset: calibrate them"
+
+
 def sentence(result: Evaluation) -> str:
     """What the numbers mean: how much is lost to discrimination, how much to calibration."""
     if math.isinf(result.cllr):
@@ -44,21 +66,7 @@ def sentence(result: Evaluation) -> str:
     lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
     lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration"
-    blind = [point for point in result.points if point.act_dcf > 1.0]
-    if result.eer >= 0.5:
-        verdict = "the scores do not separate the classes at all (is a higher score more target-like?)"
-    elif result.cllr >= 1.0:
-        verdict = "read as LLRs these scores are worse than saying nothing (Cllr = 1): calibrate them first"
-    elif result.cllr_cal <= 0.05 * result.cllr + 0.002:
-        verdict = "the scores can be read as LLRs as they are"
-        if blind:
-            where = ", ".join(point.point.name for point in blind)
-            verdict += f", but decisions at {where} are worse than deciding blindly"
-    elif result.cllr_cal <= 0.2 * result.cllr:
-        verdict = "calibration would still help a little"
-    else:
-        verdict = "a good part of the information is lost by the scale or offset: calibrate them"
-    return f"{lost}; {verdict}."
+    return f"{lost}; {verdict(result)[1]}."
 
 
 def rows(result: Evaluation) -> list[tuple[str, str, str]]:

@@ -5,6 +5,26 @@ by system, and returns the Axes it drew into (``ax``, or new ones in one column'
 ``renderer="plotly"`` it returns a plotly Figure instead. Nothing is computed here.
 """
 
+from llrkit.plot.bayes import ape, bayes_error, ece
+from llrkit.plot.detection import det, roc
+from llrkit.plot.llrs import histogram, idempotence, pav, tippett
 from llrkit.plot.paper import cllr_scatter, heat_map, prior_scan, two_gaussians
+from llrkit.plot.people import fusion_weights, zoo
 
-__all__ = ["cllr_scatter", "heat_map", "prior_scan", "two_gaussians"]
+__all__ = [
+    "ape",
+    "bayes_error",
+    "cllr_scatter",
+    "det",
+    "ece",
+    "fusion_weights",
+    "heat_map",
+    "histogram",
+    "idempotence",
+    "pav",
+    "prior_scan",
+    "roc",
+    "tippett",
+    "two_gaussians",
+    "zoo",
+]

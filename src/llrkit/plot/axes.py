@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +11,27 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from llrkit._atomic import replacing
+from llrkit.errors import InputError
 from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Words
 
 STYLE = Path(__file__).with_name("llrkit.mplstyle")
 
 DASHES: dict[str, Any] = {
-    "solid": "-",
-    "dash": (0, (5, 2)),
+    "solid": "-", "dash": (0, (4, 1.8)), "dashdot": (0, (5, 1.5, 1.2, 1.5)), "longdash": (0, (9, 2)),
     "dot": (0, (1.2, 1.4)),
-    "dashdot": (0, (5, 1.6, 1.2, 1.6)),
-}
+}  # fmt: skip
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x", "plus": "+"}
 LINE_WIDTH, MARKER_SIZE = 1.2, 4.0
 WIDTHS = {"column": 3.4, "page": 7.0}
 """Widths of a figure in inches: one column and the full width of a two-column page."""
-MANY_LABELS = 9
+FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+"""Endings of files, and what is left out of them so that the same picture gives the same file."""
+MANY_LABELS = 8
+BELOW_AXES, LEGEND_ROW = 0.4, 0.13
+"""Inches from the axes down to a legend under them, and of each of its rows."""
 
 
 def draw(picture: Picture, ax: Axes | None = None) -> Axes:
@@ -43,20 +48,32 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
 def size(picture: Picture, width: str | float = "column") -> tuple[float, float]:
     """Width and height in inches that suit a picture."""
     inches = WIDTHS[width] if isinstance(width, str) else width
-    crowded = len(list(picture.labels())) >= MANY_LABELS
-    share = 0.95 if picture.equal and not crowded else 0.78
-    return inches, inches * min(share, share * 4.6 / inches if inches > 4.6 else share)
+    height = (0.92 if picture.equal else 0.75) * min(inches, 4.8)
+    labels = len(list(picture.labels()))
+    if picture.legend == "below" or labels >= MANY_LABELS:
+        height += LEGEND_ROW * (-(-labels // 2) + 2 * picture.equal)
+    return inches, height
 
 
-def save(picture: Picture, path: str | Path, *, width: str | float = "column") -> None:
-    """Draw a picture and write it to a file whose ending says how: pdf, svg or png."""
+def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
+    """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
+    pictures = [picture] if isinstance(picture, Picture) else list(picture)
+    kind = Path(path).suffix[1:].lower()
+    if kind not in FILES:
+        raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
+    across = 1 if len(pictures) == 1 else 2
+    down = -(-len(pictures) // across)
+    wide, high = size(pictures[0], width)
     with matplotlib.rc_context(fname=STYLE):
-        figure = Figure(figsize=size(picture, width), layout="constrained")
-        draw(picture, figure.subplots())
-        kind = Path(path).suffix[1:].lower()
-        undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
+        figure = Figure(figsize=(wide, high * down / across), layout="constrained")
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, one in zip(panels, pictures, strict=False):
+            draw(one, axes)
+        for axes in panels[len(pictures) :]:
+            axes.set_axis_off()
         with replacing(path) as temporary:
-            figure.savefig(temporary, format=kind, metadata={"Title": picture.title, **undated})
+            metadata = {"Title": pictures[0].title, **FILES[kind]}
+            figure.savefig(temporary, format=kind, metadata=metadata)
 
 
 def _plain(text: str) -> str:
@@ -66,22 +83,27 @@ def _plain(text: str) -> str:
 
 
 def _draw_mark(ax: Axes, mark: Any, order: float) -> None:
+    label = _plain(getattr(mark, "label", "")) or None
     match mark:
         case Line():
+            signs: dict[str, Any] = {}
+            if mark.marker is not None:
+                signs = {"marker": MARKERS[mark.marker], "markevery": max(1, len(mark.x) // 8),
+                         "markersize": 0.8 * MARKER_SIZE, "markerfacecolor": "white"}  # fmt: skip
             ax.plot(mark.x, mark.y, color=mark.ink.colour, linestyle=DASHES[mark.ink.dash], zorder=order,
-                    linewidth=LINE_WIDTH * mark.ink.width, label=_plain(mark.label) or None)  # fmt: skip
+                    linewidth=LINE_WIDTH * mark.ink.width, label=label, **signs)  # fmt: skip
         case Points():
             hollow = not mark.filled and MARKERS[mark.marker] not in "x+"
             ax.plot(mark.x, mark.y, linestyle="none", marker=MARKERS[mark.marker], zorder=order + 0.5,
                     markersize=MARKER_SIZE * mark.size, color=mark.ink.colour, markeredgewidth=1.0,
                     markerfacecolor="white" if hollow else mark.ink.colour,
-                    label=_plain(mark.label) or None)  # fmt: skip
+                    label=label)  # fmt: skip
         case Band():
             ax.fill_between(mark.x, mark.low, mark.high, color=mark.ink.colour, alpha=0.18, linewidth=0,
-                            zorder=order, label=_plain(mark.label) or None)  # fmt: skip
+                            zorder=order, label=label)  # fmt: skip
         case Stairs():
             ax.stairs(mark.heights, mark.edges, fill=True, color=mark.ink.colour, alpha=0.35, zorder=order,
-                      label=_plain(mark.label) or None)  # fmt: skip
+                      label=label)  # fmt: skip
         case Cells():
             _draw_cells(ax, mark)
         case Words():
@@ -116,7 +138,9 @@ def _dress(ax: Axes, picture: Picture) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if picture.legend == "none" or not handles:
         return
-    if len(handles) < MANY_LABELS:
+    if picture.legend != "below" and len(handles) < MANY_LABELS:
         ax.legend(loc=picture.legend)
-    else:  # beside the picture, where it covers nothing
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize=5.5)
+        return
+    # under the label of the abscissa, where it covers nothing
+    below = ax.transAxes + ScaledTranslation(0.0, -BELOW_AXES, ax.figure.dpi_scale_trans)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, ncols=2, borderaxespad=0.0)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from llrkit._atomic import write_atomically
 from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Shown, Stairs, Words
 
 SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
     "cross": "x-thin", "plus": "cross-thin",
 }  # fmt: skip
-DASHES = {"solid": "solid", "dash": "dash", "dot": "dot", "dashdot": "dashdot"}
 LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
 
 
@@ -46,6 +49,17 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
         "paper_bgcolor": "#FFFFFF",
     }
     return {"data": traces, "layout": layout}
+
+
+def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
+    """Interactive figures as one page that opens without a network."""
+    parts = [
+        figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
+        for i, picture in enumerate(pictures)
+    ]
+    title = html.escape(pictures[0].title)
+    head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+    write_atomically(path, "\n".join([head, *parts, "</body></html>", ""]))
 
 
 def plotly_javascript() -> str:
@@ -82,7 +96,7 @@ def _trace(mark: Any) -> dict[str, Any]:
     }
     if mark.group:
         trace["legendgroup"] = escaped(mark.group)
-    ink = {"color": mark.ink.colour, "dash": DASHES[mark.ink.dash], "width": LINE_WIDTH * mark.ink.width}
+    ink = {"color": mark.ink.colour, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():
             trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}

@@ -15,11 +15,12 @@ import numpy as np
 
 from llrkit.core.special import FloatArray
 
-Dash: TypeAlias = Literal["solid", "dash", "dot", "dashdot"]
+Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
 Marker: TypeAlias = Literal["circle", "square", "triangle", "diamond", "cross", "plus"]
 Role: TypeAlias = Literal["target", "nontarget", "reference", "guide"]
 
-DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+DASHES: tuple[Dash, ...] = ("solid", "dash", "dashdot", "longdash")
+"""Of systems; dots are for what is not a system."""
 MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus")
 
 # Okabe and Ito (2008) without yellow, in an order whose lightness differs from one to the next
@@ -82,6 +83,8 @@ class Line:
     shown: tuple[Shown, ...] = ()
     group: str = ""
     """Marks of one group are switched on and off together."""
+    marker: Marker | None = None
+    """Where colour and dashes are not enough, on paper: a sign here and there on the line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +170,9 @@ class Picture:
     """The picture in a sentence, for those who cannot see it."""
     equal: bool = False
     """Whether a unit is as long on both axes."""
-    legend: Literal["upper right", "upper left", "lower right", "lower left", "best", "none"] = "best"
+    legend: Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"] = (
+        "best"
+    )
     grid: bool = True
 
     def labels(self) -> Iterator[str]:

@@ -16,6 +16,7 @@ from llrkit.core.special import FloatArray, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, vectors_of
+from llrkit.recognize.matrices import float_type, require_definite, rows_per_block, symmetric
 from llrkit.recognize.model_files import load_arrays, save_arrays
 from llrkit.recognize.plda_scoring import (
     Side,
@@ -30,7 +31,6 @@ SCHEMA = "llrkit.plda/1"
 SESSIONS = "sessions"
 """The column of an :class:`Embeddings` that says of how many sessions each row is the average."""
 UNCERTAINTY = ("exact", "diagonal")
-_BLOCK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,11 +155,11 @@ class PLDA(ReadOnlyArrays):
         left, right = self._sides(
             enroll, test, counts, test_counts, covariances, test_covariances, uncertainty
         )
-        shape, kind = (len(left.natural), len(right.natural)), _float_type(dtype)
+        shape, kind = (len(left.natural), len(right.natural)), float_type(dtype)
         made = np.empty(shape, dtype=kind) if out is None else out
         if made.shape != shape:
             raise InputError(f"out has shape {made.shape}, but there are {shape} scores")
-        for rows in blocks(shape[0], _rows_per_block(shape[1])):
+        for rows in blocks(shape[0], rows_per_block(shape[1])):
             score_into(made[rows], left.rows(rows), right)
         return made
 
@@ -186,8 +186,8 @@ class PLDA(ReadOnlyArrays):
         left, right = self._sides(
             enroll, test, counts, test_counts, covariances, test_covariances, uncertainty
         )
-        kind, m = _float_type(dtype), len(right.natural)
-        for rows in blocks(len(left.natural), _rows_per_block(m)):
+        kind, m = float_type(dtype), len(right.natural)
+        for rows in blocks(len(left.natural), rows_per_block(m)):
             part = np.empty((rows.stop - rows.start, m), dtype=kind)
             score_into(part, left.rows(rows), right)
             yield rows, part
@@ -248,37 +248,3 @@ class PLDA(ReadOnlyArrays):
 
     def __repr__(self) -> str:
         return f"PLDA({self.dim} dimensions, rank {self.rank})"
-
-
-def symmetric(values: Any, dim: int, what: str) -> FloatArray:
-    """A symmetric matrix of finite numbers."""
-    matrix = np.asarray(values, dtype=np.float64)
-    if matrix.shape != (dim, dim):
-        raise InputError(f"{what} must have shape {(dim, dim)}, got {matrix.shape}")
-    if not np.isfinite(matrix).all():
-        raise InputError(f"{what} holds NaN or an infinite value")
-    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * float(np.abs(matrix).max())):
-        raise InputError(f"{what} is not symmetric")
-    return np.asarray(0.5 * (matrix + matrix.T))
-
-
-def require_definite(matrix: FloatArray, what: str) -> None:
-    """Refuse a covariance matrix that cannot be inverted."""
-    values = np.linalg.eigvalsh(matrix)
-    rank = int(np.sum(values > len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0)))
-    if rank < len(values):
-        raise InputError(
-            f"{what} is singular (rank {rank} of {len(values)}): use more sessions than dimensions, "
-            "or reduce the dimensions first"
-        )
-
-
-def _float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise InputError(f"dtype must be float32 or float64, got {kind}")
-    return kind
-
-
-def _rows_per_block(columns: int) -> int:
-    return max(1, _BLOCK_BYTES // (8 * max(columns, 1)))

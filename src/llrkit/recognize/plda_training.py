@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,9 @@ from scipy.linalg import eigh
 
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.recognize.embeddings import Embeddings, texts, vectors_of
-from llrkit.recognize.plda import PLDA, require_definite
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.plda import PLDA
+from llrkit.recognize.speakers import SpeakerSums, speaker_sums
 
 STARTS = ("moments",)
 _FLOOR = 1e-3  # smallest ratio between/within that EM starts from: from zero it could never grow
@@ -25,25 +25,6 @@ class PLDATraining(NamedTuple):
     log_likelihood: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class SpeakerSums:
-    """What training needs of the vectors: sessions and mean of each speaker, scatter within speakers."""
-
-    counts: FloatArray
-    means: FloatArray
-    scatter: FloatArray
-
-    @property
-    def sessions(self) -> float:
-        """Number of sessions of all speakers."""
-        return float(self.counts.sum())
-
-    @property
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return int(self.means.shape[1])
-
-
 def train_plda(
     vectors: Embeddings | npt.ArrayLike,
     speakers: npt.ArrayLike | None = None,
@@ -51,6 +32,7 @@ def train_plda(
     start: str | PLDA = "moments",
     iterations: int = 20,
     rank: int | None = None,
+    shrinkage: float = 0.0,
 ) -> PLDATraining:
     """Train a PLDA model by expectation-maximisation.
 
@@ -64,6 +46,10 @@ def train_plda(
         How often to repeat; 0 gives the start itself.
     rank
         Dimensions of the space in which speakers differ; all of them by default.
+    shrinkage
+        Adds this share of the mean variance within speakers to that variance in every direction, for
+        embeddings some of whose directions do not vary. The log-likelihood then includes the penalty that
+        this amounts to.
 
     The speaker space is found by regression on the latent variables, followed by a minimum-divergence step,
     which needs far fewer iterations than the textbook updates of the two covariances and has the same
@@ -89,7 +75,7 @@ def train_plda(
     """
     if int(iterations) != iterations or iterations < 0:
         raise InputError(f"iterations must be a whole number from 0 on, got {iterations!r}")
-    sums = speaker_sums(vectors, speakers)
+    sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
     if rank is not None and not (int(rank) == rank and 1 <= rank <= sums.dim):
         raise InputError(f"rank must be a whole number from 1 to {sums.dim}, got {rank!r}")
     model = _start(sums, start, rank, floor=_FLOOR if iterations else 0.0)
@@ -100,33 +86,7 @@ def train_plda(
     return PLDATraining(model, np.array(history))
 
 
-def speaker_sums(vectors: Any, speakers: Any = None) -> SpeakerSums:
-    """Collect what training needs; every speaker with one session only is an error."""
-    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
-    if speakers is None:
-        if not isinstance(vectors, Embeddings):
-            raise InputError("training needs the speaker of each row")
-        speakers = vectors.known_speakers
-    names = texts(speakers, "speakers")
-    if len(names) != len(matrix):
-        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
-    distinct, codes = np.unique(names, return_inverse=True)
-    if len(distinct) < 2:
-        raise InputError(f"there is only one speaker, {str(distinct[0])!r}; training needs at least two")
-    counts = np.bincount(codes).astype(np.float64)
-    if counts.max() == 1:
-        raise InputError(
-            f"each of the {len(distinct)} speakers has one session only: "
-            "the variation within speakers cannot be estimated"
-        )
-    totals = np.zeros((len(distinct), matrix.shape[1]))
-    np.add.at(totals, codes, matrix)
-    means = totals / counts[:, None]
-    rest = matrix - means[codes]
-    return SpeakerSums(counts, means, rest.T @ rest)
-
-
-def moment_estimate(vectors: Any, speakers: Any = None) -> PLDA:
+def moment_estimate(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> PLDA:
     """Analysis of variance: the within-speaker covariance, and what is left over it between speaker means.
 
     ``within = S_w / (N - K)``, ``between = (S_b / (K - 1) - within) / n0`` with
@@ -138,14 +98,13 @@ def moment_estimate(vectors: Any, speakers: Any = None) -> PLDA:
     >>> moment_estimate([[0.0], [2.0], [6.0], [8.0]], ["a", "a", "b", "b"]).between
     array([[17.]])
     """
-    return _moments(speaker_sums(vectors, speakers))
+    return _moments(speaker_sums(vectors, speakers, shrinkage=shrinkage))
 
 
 def _moments(sums: SpeakerSums) -> PLDA:
     n, k = sums.counts, len(sums.counts)
     total = sums.sessions
-    within = sums.scatter / (total - k)
-    require_definite(within, f"the within-speaker covariance of {total:.0f} sessions of {k} speakers")
+    within = sums.within
     mean = n @ sums.means / total
     centred = sums.means - mean
     n0 = (total - (n @ n) / total) / (k - 1)

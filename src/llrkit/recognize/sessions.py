@@ -45,7 +45,7 @@ def pool_sessions(
     >>> pooled.ids, pooled.vectors.ravel(), pooled.columns["sessions"]
     (array(['a', 'b'], dtype='<U1'), array([2., 5.]), array([2, 1]))
     """
-    groups = _groups(embeddings, models)
+    groups = model_rows(embeddings, models)
     rows = list(groups.values())
     vectors = np.array([embeddings.vectors[part].mean(axis=0, dtype=np.float64) for part in rows])
     covariances = None
@@ -64,7 +64,8 @@ def pool_sessions(
     return Embeddings(vectors, np.array(list(groups)), speakers, {**kept, SESSIONS: counts}, covariances)
 
 
-def _groups(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.intp]]:
+def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.intp]]:
+    """The rows of each model, in the order in which the models come first."""
     if SESSIONS in embeddings.columns and (embeddings.columns[SESSIONS] != 1).any():
         raise InputError("these embeddings are averages already; pool the sessions themselves")
     if isinstance(models, Mapping):

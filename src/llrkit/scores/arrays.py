@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
@@ -142,7 +143,8 @@ class Scores:
 
     def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Summarise every chunk in a pool of threads and merge the summaries."""
-        return reduce_chunks(self.chunks(), summarise, threads=threads)
+        with stage("summarising", self.n_target + self.n_nontarget) as done:
+            return reduce_chunks(_counted(self.chunks(), done), summarise, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.
@@ -161,6 +163,17 @@ class Scores:
                 there = ", ".join(self.columns) or "none"
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
         return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+
+    def select(self, target: Any, nontarget: Any) -> Scores:
+        """Some of the trials of each class, by masks, slices or positions, with their columns.
+
+        Examples
+        --------
+        >>> Scores([1.0, 2.0], [0.0, 3.0, 4.0]).select([0], slice(1, None)).nontarget
+        array([3., 4.])
+        """
+        columns = {name: (side[0][target], side[1][nontarget]) for name, side in self.columns.items()}
+        return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
@@ -189,28 +202,37 @@ class Scores:
         for i in range(pieces):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
-            columns = {name: (values[0][t], values[1][n]) for name, values in self.columns.items()}
-            yield Scores.part(self.target[t], self.nontarget[n], columns, self.categories)
+            yield self.select(t, n)
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
         return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
 
 
-def _score_array(values: Any, what: str) -> Array:
+def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterator[Scores]:
+    for chunk in chunks:
+        yield chunk
+        done(chunk.n_target + chunk.n_nontarget)
+
+
+def number_array(values: Any, what: str) -> Array:
+    """An array of float32 or float64; what is not a number is named by its place."""
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
     if array.dtype == object or array.dtype.kind in "USOcmM":
-        array = _from_objects(array, what)
-    elif array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
+        return _from_objects(array, what)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _score_array(values: Any, what: str) -> Array:
+    array = number_array(values, what)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    return _read_only(array)
+    return read_only(array)
 
 
 def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
@@ -231,7 +253,8 @@ def _real(value: Any) -> float:
     return float(value)
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -250,4 +273,4 @@ def _column(values: Any, scores: Array, name: str) -> Array:
     if array.shape[:1] != scores.shape[:1]:
         n = len(array) if array.ndim else "no"
         raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
-    return _read_only(array)
+    return read_only(array)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.lineup_counts import Foils, decoded, foil_counts
-from llrkit.calibrate.lineup_ranks import lr_of_ranks
-from llrkit.calibrate.maps import Columns, FloatArray, Map, MappedSource
+from llrkit.calibrate.lineup.counts import Foils, foil_counts
+from llrkit.calibrate.lineup.ranks import lr_of_ranks
+from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.core.values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 
@@ -71,7 +72,7 @@ class LineupMap(Map):
     def on(self, source: ScoreSource) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
         bound = self.against(source)
-        return MappedSource(source, LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method))
+        return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(source)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Not possible: a score alone has no rank."""

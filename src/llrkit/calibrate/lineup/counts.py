@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.values import places
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
+from llrkit.core.values import decoded, places
 from llrkit.scores import Scores
 
 IntArray = npt.NDArray[np.int64]
@@ -100,13 +100,6 @@ def foil_counts(
             for out, found in zip(counts, _ranks(scores[where], foils[key]), strict=True):
                 out[where] = found
     return counts[0], counts[1], counts[2]
-
-
-def decoded(chunk: Scores, by: str, side: int) -> npt.NDArray[Any]:
-    """The values of a column of one class, codes replaced by what they stand for."""
-    column = chunk.columns[by][side]
-    names = chunk.categories.get(by)
-    return column if names is None else np.asarray(names, dtype=object)[column]
 
 
 def _ranks(scores: FloatArray, foils: FloatArray) -> tuple[IntArray, IntArray, IntArray]:

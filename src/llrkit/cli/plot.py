@@ -1,0 +1,175 @@
+"""``llrkit plot``: one figure for a paper, or one interactive page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, shown_warnings
+from llrkit.cli.systems import key_option, names_option, read_systems, score_columns_option
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.plot.picture import Picture
+
+OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
+OTHERS = ("two-gaussians", "heat-map", "zoo", "fusion-weights")
+CURVES = ("steps", "hull")
+STYLES = ("above", "crossing")
+
+
+@click.command("plot")
+@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS]), metavar="KIND")
+@click.argument("scores", nargs=-1)
+@click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
+@key_option
+@score_columns_option
+@names_option
+@point_option
+@click.option(
+    "--by",
+    metavar="COL[,COL]",
+    help="One curve for each value; the speaker for zoo; rows and columns for heat-map.",
+)
+@click.option(
+    "--curve",
+    type=click.Choice(CURVES),
+    default="steps",
+    show_default=True,
+    help="det, roc: the exact steps or the convex hull.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(STYLES),
+    default="above",
+    show_default=True,
+    help="tippett: both curves at or above, or targets below.",
+)
+@click.option("--base-10", is_flag=True, help="tippett: show LLRs to base ten.")
+@click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
+@click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
+@click.option(
+    "--width",
+    default="column",
+    show_default=True,
+    metavar="column|page|INCHES",
+    help="Width of the figure; a column is 3.4 inches, a page 7.",
+)
+@reading_options  # fmt: skip
+def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
+    """Draw a figure from score files; several files or columns are drawn together.
+
+    \b
+    KIND is one of
+      det, roc            misses and false alarms
+      ape, bayes-error    errors and costs at every prior
+      ece                 empirical cross-entropy
+      tippett, histogram  the LLRs themselves
+      pav                 score to LLR, and the identity
+      two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
+      heat-map            a number for each pair of conditions (--by COL,COL)
+      zoo                 speakers (--by COL)
+      fusion-weights      SCORES is a fusion file made by llrkit fuse
+
+    \b
+    Examples:
+      llrkit plot det a.csv b.csv -o det.pdf
+      llrkit plot bayes-error scores.tsv --score-columns plda,cosine -o costs.svg --width page
+      llrkit plot tippett llrs.csv --style crossing --base-10 -o tippett.html
+      llrkit plot heat-map scores.csv --by enroll_duration,test_duration --value cllr -o heat.png
+    """
+    if not scores and not (kind == "two-gaussians" and options["eer"]):
+        raise InputError(f"plot {kind}: give at least one file of scores")
+    with shown_warnings():
+        pictures = _pictures(kind, scores, options)
+        if output.lower().endswith((".html", ".htm")):
+            from llrkit.plot.figures import write_page
+
+            write_page(pictures, output)
+        else:
+            from llrkit.plot.axes import WIDTHS, save
+
+            save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
+    click.echo(f"Written to {output}")
+
+
+def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
+    from llrkit.plot.table import PLOTS
+
+    plot = PLOTS[kind.replace("-", "_")]
+    if kind in OF_SCORES:
+        return _of_scores(kind, plot, scores, options)
+    if kind == "fusion-weights":
+        return [plot.draw(_weights(file), renderer="none") for file in scores]
+    if kind == "two-gaussians" and options["eer"]:
+        from llrkit.theory import GaussianLLR
+
+        rate = parse_share(options["eer"], "--eer")
+        return [plot.draw(GaussianLLR.from_eer(rate), renderer="none")]
+    return [
+        plot.draw(_other(kind, trials, options), renderer="none")
+        for trials in _read(scores, options).values()
+    ]
+
+
+def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
+    from llrkit.metrics.measure import evaluate
+
+    points = parse_points(options["points"]) or ("sre08", "sre10")
+    systems = {}
+    for name, trials in _read(scores, options).items():
+        result = evaluate(trials, points, by=options["by"], ece=kind == "ece" and not options["by"])
+        if not options["by"]:
+            systems[name] = result
+            continue
+        if kind == "ece":
+            raise InputError("plot ece: --by is not possible, the curves of groups are not computed")
+        several = len(scores) > 1 or options["score_columns"]
+        systems |= {f"{name} {group}" if several else group: part for group, part in result.groups.items()}
+    chosen: dict[str, Any] = {"renderer": "none"}
+    if kind in ("det", "roc"):
+        chosen["curve"] = options["curve"]
+    if kind == "tippett":
+        chosen |= {"style": options["style"], "log10": options["base_10"]}
+    if not plot.many:
+        return [plot.draw({name: result}, **chosen) for name, result in systems.items()]
+    alone = len(systems) == 1 and not options["names"]
+    return [plot.draw(next(iter(systems.values())) if alone else systems, **chosen)]
+
+
+def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
+    by = options["by"].split(",") if options["by"] else []
+    if kind == "two-gaussians":
+        from llrkit.metrics.detection import eer
+        from llrkit.theory import GaussianLLR
+
+        return GaussianLLR.from_eer(eer(trials))
+    if kind == "heat-map":
+        from llrkit.metrics.condition_map import condition_map
+
+        if len(by) != 2:
+            raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS")
+        return condition_map(trials, by[0], by[1], value=options["value"])
+    from llrkit.metrics.zoo import zoo_curve
+
+    if len(by) != 1:
+        raise InputError("plot zoo: name the column of the speakers, --by COLUMN")
+    return zoo_curve(trials, by[0])
+
+
+def _weights(file: str) -> Any:
+    from llrkit.calibrate.files import load_map
+    from llrkit.calibrate.fusion import LinearMap
+    from llrkit.metrics.pictures import FusionWeights
+
+    fitted = load_map(file)
+    if not isinstance(fitted, LinearMap):
+        raise InputError(f"{file}: is a calibration of one system, not a fusion")
+    return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+
+
+def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    own = ("key", "score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
+    reading = {name: value for name, value in options.items() if name not in own}
+    return dict(read_systems(scores, options["key"], options["score_columns"], options["names"], reading))

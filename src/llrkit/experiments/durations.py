@@ -1,0 +1,158 @@
+"""The duration experiment: 25 trial lists, calibrated on one corpus and evaluated on another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit.errors import UnknownNameError
+from llrkit.experiments.lists import ListTable, fit_both, measure_list, pool
+from llrkit.experiments.paper import PAPER
+from llrkit.recognize.plda import PLDA
+from llrkit.recognize.plda_training import train_plda
+from llrkit.simulate.corpus import Corpus, Recordings
+from llrkit.simulate.cross import CrossTrials
+from llrkit.simulate.population import Population
+
+SECONDS = (5.0, 10.0, 20.0, 40.0, 100.0)
+"""The paper's four short durations, and what a whole side of a conversation has here."""
+NAMES: Mapping[float, str] = MappingProxyType({5.0: "5", 10.0: "10", 20.0: "20", 40.0: "40", 100.0: "full"})
+
+
+@dataclass(frozen=True)
+class Side:
+    """How many recordings of how many speakers a trial list is made of."""
+
+    models: int
+    tests: int
+    speakers: int
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of the lists that train the calibration and of those that are evaluated.
+
+    All models are tested with all segments of their gender, so a list has ``models * tests / 2`` trials.
+    """
+
+    train: Side
+    evaluate: Side
+
+
+SCALES: Mapping[str, Scale] = MappingProxyType(
+    {
+        "small": Scale(Side(64, 128, 16), Side(240, 200, 60)),
+        "paper": Scale(Side(130, 263, 26), Side(986, 812, 116)),  # 17,095 and 400,316 trials a list
+        "25x": Scale(Side(650, 1315, 130), Side(4930, 4060, 580)),  # 427,375 and 10,007,900
+    }
+)
+"""``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
+
+POPULATION = Population(dim=100, between=0.38, channel=0.532, noise=8.8)
+BACKGROUND = (1500, 9000)  # speakers and recordings that train the recogniser
+ITERATIONS = 10
+SHIFT, ROUGHER = 0.3, 1.02
+"""How far the evaluated corpus is from the one that everything was trained on."""
+
+
+@dataclass(frozen=True)
+class DurationsResult:
+    """The table of the experiment and how it was made."""
+
+    table: ListTable
+    scale: str
+    seed: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        return {
+            **self.table.to_dict(),
+            "paper": dict(PAPER),
+            "seconds": self.seconds,
+            "trials": self.table.trials,
+            "scale": self.scale,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Corpora:
+    """Recordings of both corpora and the recogniser that scores them."""
+
+    train: tuple[Recordings, Recordings]
+    evaluate: tuple[Recordings, Recordings]
+    recogniser: PLDA
+
+    def train_list(self, enroll: float, test: float) -> CrossTrials:
+        """Trials of the first corpus."""
+        return CrossTrials(*self.train, enroll, test, self.recogniser.scores)
+
+    def evaluation_list(self, enroll: float, test: float) -> CrossTrials:
+        """Trials of the second corpus."""
+        return CrossTrials(*self.evaluate, enroll, test, self.recogniser.scores)
+
+
+def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
+    """Simulate two corpora and train a PLDA recogniser on whole recordings of the first one's background.
+
+    The background, the trials that train the calibration and the evaluated trials have no speaker in
+    common. The second corpus is shifted and varies a little more within speakers.
+    """
+    if scale not in SCALES:
+        raise UnknownNameError(f"scale={scale!r}: expected one of {', '.join(SCALES)}")
+    size = SCALES[scale]
+    speakers, recordings = BACKGROUND
+    background = Corpus(POPULATION, 0, seed).recordings(
+        "train", n_speakers=speakers, n=recordings, durations=SECONDS[-1:]
+    )
+    trained = train_plda(
+        background.vectors[SECONDS[-1]], background.speaker_names, iterations=ITERATIONS
+    ).model
+    # the last bits of long matrix products depend on the threads of the linear algebra library
+    recogniser = PLDA(*(np.round(part, 6) for part in (trained.mean, trained.between, trained.within)))
+    first = Corpus(POPULATION, 1, seed)
+    second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
+    return Corpora(_sides(first, size.train), _sides(second, size.evaluate), recogniser)
+
+
+def _sides(corpus: Corpus, size: Side) -> tuple[Recordings, Recordings]:
+    enroll = corpus.recordings("enroll", n_speakers=size.speakers, n=size.models, durations=SECONDS)
+    return enroll, corpus.recordings("test", n_speakers=size.speakers, n=size.tests, durations=SECONDS)
+
+
+def run_durations(
+    scale: str = "small", *, seed: int = 2013, on_list: Callable[[float], None] = lambda lists: None
+) -> DurationsResult:
+    """Run the experiment; the same seed gives the same numbers, whatever the number of threads.
+
+    Parameters
+    ----------
+    scale
+        "small" (20 thousand trials a list or so), "paper" or "25x".
+    on_list
+        Called with 1 whenever a list is done.
+
+    Examples
+    --------
+    >>> found = run_durations("small", seed=1)
+    >>> len(found.table.lists), round(found.table.correlation, 2)
+    (25, 1.0)
+    """
+    began = time.perf_counter()
+    corpora = make_corpora(scale, seed=seed)
+    pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
+    train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
+    pooled = fit_both(pool(list(train.values())))
+    results = []
+    for pair in pairs:
+        maps = fit_both(train[pair]) | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
+        names = {"enroll": NAMES[pair[0]], "test": NAMES[pair[1]]}
+        results.append(measure_list(corpora.evaluation_list(*pair), maps, **names))
+        on_list(1)
+    return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began)

@@ -1,0 +1,67 @@
+"""More than two classes: metrics, calibration and fusion of log-likelihood vectors.
+
+Everything takes a :class:`llrkit.ClassSource`: :class:`llrkit.ClassScores` in memory, files, a cluster. For
+two classes every number equals that of the binary code; the first class is then the target.
+"""
+
+from llrkit.multiclass.binary import detection, detection_llrs, only, pair
+from llrkit.multiclass.choosing import ClassComparison, compare
+from llrkit.multiclass.crossing import CalibrationLoss, calibration_loss, cross_calibrate
+from llrkit.multiclass.evaluation import ClassEvaluation
+from llrkit.multiclass.files import load_map
+from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.gaussian import fit_gaussian
+from llrkit.multiclass.idempotent import Idempotence, calibrated_means, idempotence
+from llrkit.multiclass.lre import CavgPreset, cavg, cavg_preset
+from llrkit.multiclass.maps import ClassMap, posteriors
+from llrkit.multiclass.measure import evaluate
+from llrkit.multiclass.metrics import (
+    Confusion,
+    cllr,
+    confusion,
+    error_rate,
+    expected_cost,
+    zero_one_cost,
+)
+from llrkit.multiclass.pictures import class_calibration, class_dets, pair_histograms
+from llrkit.multiclass.refining import refine, refined_cllr
+
+__all__ = [
+    "CalibrationLoss",
+    "CavgPreset",
+    "ClassComparison",
+    "ClassEvaluation",
+    "ClassMap",
+    "Confusion",
+    "Idempotence",
+    "calibrated_means",
+    "calibration_loss",
+    "cavg",
+    "cavg_preset",
+    "class_calibration",
+    "class_dets",
+    "cllr",
+    "compare",
+    "confusion",
+    "cross_calibrate",
+    "detection",
+    "detection_llrs",
+    "error_rate",
+    "evaluate",
+    "expected_cost",
+    "fit_affine",
+    "fit_fusion",
+    "fit_gaussian",
+    "fit_scale_offset",
+    "fit_temperature",
+    "fit_vector",
+    "idempotence",
+    "load_map",
+    "only",
+    "pair",
+    "pair_histograms",
+    "posteriors",
+    "refine",
+    "refined_cllr",
+    "zero_one_cost",
+]

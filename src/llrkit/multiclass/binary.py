@@ -1,0 +1,138 @@
+"""One class against the others, and one class against another: sources for every binary metric and curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.multiclass.blocks import IntArray, against_others, by_class, loglik_blocks
+from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.class_labels import listed
+from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.scores.source import S
+
+
+def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> ScoreSource:
+    """Detection LLRs of one class as a source: ``l_t - log sum_{n != t} p_n e^{l_n}``.
+
+    ``p_n`` is the prior of the other classes, scaled to sum to 1; trials of the class are the targets, all
+    others the non-targets. Every binary metric, calibrator and ``evaluate`` takes the result.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> lk.eer(lk.multiclass.detection(scores, "1"))
+    0.0
+    """
+    counts = source.reduce(ClassCounts.of)
+    return DetectionSource(source, _place(target, counts.classes), class_prior(prior, counts))
+
+
+def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
+    """LLRs of one class against another, of the trials of these two only, as a source.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> lk.auc(lk.multiclass.pair(scores, "0", "2"))
+    1.0
+    """
+    return DetectionSource(only(source, [target, other]), 0, np.ones(2))
+
+
+def _place(name: str, classes: Sequence[str]) -> int:
+    if name not in classes:
+        raise UnknownNameError(f"there is no class {name!r}; the classes are {listed(classes)}")
+    return list(classes).index(name)
+
+
+@dataclass(frozen=True, eq=False)
+class DetectionSource:
+    """Trials with the LLR of one class against the weighted others in place of all log-likelihoods."""
+
+    source: ClassSource
+    target: int
+    weights: FloatArray
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Make two classes of every chunk, then summarise it."""
+        return self.source.reduce(lambda chunk: summarise(self._two_classes(chunk)))
+
+    def with_columns(self, *names: str) -> DetectionSource:
+        """The same trials carrying these columns."""
+        return DetectionSource(self.source.with_columns(*names), self.target, self.weights)
+
+    def _two_classes(self, chunk: ClassVectors) -> Scores:
+        parts = [against_others(found, self.target, self.weights) for found, _ in loglik_blocks(chunk)]
+        llr = np.concatenate(parts) if parts else np.empty(0)
+        mine = chunk.codes == self.target
+        columns = {name: (column[mine], column[~mine]) for name, column in chunk.columns.items()}
+        return Scores.part(llr[mine], llr[~mine], columns)
+
+
+def detection_llrs(loglik: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
+    """Detection LLRs of all classes, shape (n, K); ``weights`` are the priors, by default equal.
+
+    Examples
+    --------
+    >>> detection_llrs([[1.0, 0.0, 0.0]])
+    array([[ 1.        , -0.62011451, -0.62011451]])
+    """
+    values = np.asarray(loglik, dtype=np.float64)
+    share = np.ones(values.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    found = by_class(values)
+    return np.column_stack([against_others(found, t, share) for t in range(values.shape[1])])
+
+
+def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
+    """The trials of some classes, with the log-likelihoods of these classes only.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> lk.multiclass.error_rate(lk.multiclass.only(scores, ["0", "2"]))
+    0.0
+    """
+    there = source.reduce(ClassCounts.of).classes
+    places = [_place(name, there) for name in classes]
+    if len(set(places)) != len(places) or len(places) < 2:
+        raise UnknownNameError(f"at least two different classes are needed, got {listed(classes)}")
+    return ChosenClasses(source, np.array(places, dtype=np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenClasses:
+    """A source without some of its classes."""
+
+    source: ClassSource
+    places: IntArray
+
+    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
+        """Leave classes out of every chunk, then summarise it."""
+        return self.source.reduce(lambda chunk: summarise(self._chosen(chunk)))
+
+    def with_columns(self, *names: str) -> ChosenClasses:
+        """The same trials carrying these columns."""
+        return ChosenClasses(self.source.with_columns(*names), self.places)
+
+    def _chosen(self, chunk: ClassVectors) -> ClassVectors:
+        code = np.full(len(chunk.classes), -1, dtype=np.intp)
+        code[self.places] = np.arange(len(self.places))
+        codes = code[chunk.codes]
+        rows = codes >= 0
+        values = chunk.loglik[rows][:, self.places]
+        if len(values) and np.isneginf(values.max(axis=1).min()):
+            which = listed([chunk.classes[i] for i in self.places])
+            raise InputError(f"a trial has log-likelihood -inf for all of the classes {which}")
+        columns = {name: column[rows] for name, column in chunk.columns.items()}
+        names = tuple(chunk.classes[i] for i in self.places)
+        return type(chunk).part(values, codes[rows], names, columns)

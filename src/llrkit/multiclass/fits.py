@@ -1,0 +1,236 @@
+"""Calibrators that minimise the prior-weighted cross-entropy: temperature to full affine, and fusion."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
+from llrkit.multiclass.maps import AffineClassMap, ScaleMap, VectorScaleMap
+from llrkit.multiclass.priors import Prior
+from llrkit.multiclass.softmax import Family, Own
+from llrkit.multiclass.solve import Fit, Target, solve
+from llrkit.multiclass.training import TrainingTrials, provenance, training_trials
+from llrkit.scores.classes import ClassSource
+
+
+def fit_temperature(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    weights: Prior | None = None,
+    regularisation: float = 0.0,
+    df: float | None = None,
+) -> ScaleMap:
+    """One scale for all log-likelihoods: ``l'_k = a l_k`` (temperature scaling, 1 / a being the temperature).
+
+    Minimises ``sum_k w_k mean_{trials of k} -log P(k)`` with posteriors at the prior; the class weights w
+    are the prior unless given.
+
+    Parameters
+    ----------
+    prior
+        Where the fit should be best: "flat", "counts" (proportions of the labels) or a probability for
+        each class. The result is a log-likelihood whatever the prior and the class sizes.
+    weights
+        Weights of the classes in the objective, like ``prior``; by default the prior itself.
+    regularisation, df
+        Weight ``regularisation / df`` of copies of the trials that say nothing, as for
+        :func:`llrkit.fit_logistic`; ``df`` is by default the number of trials of the smallest class.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.fit_temperature(scores)
+    ScaleMap(temperature: 3 classes, scale 0.795272)
+    """
+    target = Target(prior, weights, regularisation, df)
+    found, fit = _fit(source, target, "nothing")
+    return _scale_map(found, fit, "temperature", target)
+
+
+def fit_scale_offset(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    weights: Prior | None = None,
+    regularisation: float = 0.0,
+    df: float | None = None,
+) -> ScaleMap:
+    """One scale, and an offset for each class: ``l'_k = a l_k + b_k`` (FoCal Multi-class).
+
+    Options are those of :func:`fit_temperature`. The offsets sum to 0. Two classes give
+    :func:`llrkit.fit_logistic` of the difference of their log-likelihoods.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.fit_scale_offset(scores, regularisation=0.1)
+    ScaleMap(scale-offset: 3 classes, scale 1.43377)
+    """
+    target = Target(prior, weights, regularisation, df)
+    found, fit = _fit(source, target, "offset")
+    return _scale_map(found, fit, "scale-offset", target)
+
+
+def fit_fusion(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    weights: Prior | None = None,
+    regularisation: float = 0.0,
+    df: float | None = None,
+) -> ScaleMap:
+    """Fuse systems: ``l'_k = sum_s a_s l_ks + b_k``, one scale for each system (FoCal Multi-class).
+
+    ``source`` holds the log-likelihoods of all systems, shape (n, K, systems); :meth:`ClassScores.stack`
+    makes it of several sets. Options are those of :func:`fit_temperature`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> a = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> b = lk.ClassScores([[1.0, 0, 0], [0, 2.0, 3.0], [0.0, 0, 1.0], [0, 2.0, 0]], [0, 1, 2, 2])
+    >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularisation=0.1).shape
+    (3, 2)
+    """
+    target = Target(prior, weights, regularisation, df)
+    found, fit = _fit(source, target, "offset", fuse=True)
+    return _scale_map(found, fit, "fusion", target)
+
+
+def fit_vector(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    weights: Prior | None = None,
+    regularisation: float = 0.0,
+    df: float | None = None,
+) -> VectorScaleMap:
+    """A scale and an offset for each class: ``l'_k = a_k l_k + b_k`` (vector scaling).
+
+    A constant added to all scores of a trial changes the result, as it does not for the other methods: give
+    logits or normalised log-likelihoods. Options are those of :func:`fit_temperature`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.fit_vector(scores, regularisation=0.1).scales.round(2)
+    array([-0.24,  3.14,  3.79])
+    """
+    target = Target(prior, weights, regularisation, df)
+    found, fit = _fit(source, target, "line")
+    _, own = fit.family.split(fit.weights)
+    scales = own[0] / fit.family.scale
+    return VectorScaleMap(
+        classes=list(found.classes),
+        scales=scales,
+        offsets=_centred(own[1] - scales * fit.family.centre),
+        **_story(found, fit, "vector", target),
+    )
+
+
+def fit_affine(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    weights: Prior | None = None,
+    regularisation: float = 0.0,
+    df: float | None = None,
+) -> AffineClassMap:
+    """A weight for each class and dimension, and offsets: ``l' = W x + b`` (multinomial logistic regression).
+
+    Takes scores or vectors, embeddings for instance. Only differences between the rows of W matter; they
+    are made to sum to 0. Options are those of :func:`fit_temperature`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> vectors = lk.ClassVectors([[0.0, 1], [1, 1], [2, 0], [3, 1], [2, 2], [0, 3]], list("aabbcc"))
+    >>> lk.multiclass.fit_affine(vectors, regularisation=0.1).weights.shape
+    (3, 2)
+    """
+    target = Target(prior, weights, regularisation, df)
+    found, fit = _fit(source, target, "plane")
+    _, own = fit.family.split(fit.weights)
+    matrix = (own[:-1] / fit.family.scale[:, None]).T
+    return AffineClassMap(
+        classes=list(found.classes),
+        weights=matrix - matrix.mean(axis=0),
+        offsets=_centred(own[-1] - matrix @ fit.family.centre),
+        **_story(found, fit, "affine", target),
+    )
+
+
+def _fit(source: ClassSource, target: Target, own: Own, *, fuse: bool = False) -> tuple[TrainingTrials, Fit]:
+    found = training_trials(source)
+    values = found.sample().values
+    if values.ndim == 3 and not fuse:
+        raise SystemCountError(f"one system expected, got {values.shape[2]}; use fit_fusion")
+    if own != "plane" and found.vectors:
+        raise SystemCountError("vectors have no score for each class; use fit_affine or fit_gaussian first")
+    family = _family(found, values, own)
+    start = np.zeros(family.size)
+    start[: family.shared] = 1.0
+    if own == "line":
+        start[: family.classes] = 1.0
+    return found, solve(source, found, family, target, start)
+
+
+def _family(found: TrainingTrials, values: FloatArray, own: Own) -> Family:
+    """Features in units of their spread in the sample."""
+    k = len(found.classes)
+    if own in ("plane", "line"):
+        scale = values.std(axis=0)
+        scale = np.where(scale > 0, scale, np.where(found.high > found.low, found.high - found.low, 1.0))
+        return Family(k, 0, own, values.mean(axis=0), scale)
+    systems = values[:, :, None] if values.ndim == 2 else values
+    # only differences between classes count
+    scale = (systems - systems.mean(axis=1, keepdims=True)).std(axis=(0, 1))
+    if not (scale > 0).any():
+        raise ConstantScoreError("every trial has the same score for all classes: nothing to calibrate")
+    return Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
+
+
+def _scale_map(found: TrainingTrials, fit: Fit, method: str, target: Target) -> ScaleMap:
+    shared, own = fit.family.split(fit.weights)
+    scales = shared / fit.family.scale
+    if (scales < 0).all():
+        warnings.warn(
+            "the scale is negative: is a higher score really more probable?",
+            ReversedScoresWarning,
+            stacklevel=3,
+        )
+    offsets = _centred(own[0]) if len(own) else np.zeros(len(found.classes))
+    return ScaleMap(
+        classes=list(found.classes), scales=scales, offsets=offsets, **_story(found, fit, method, target)
+    )
+
+
+def _centred(offsets: FloatArray) -> FloatArray:
+    return np.asarray(offsets - offsets.mean())
+
+
+def _story(found: TrainingTrials, fit: Fit, method: str, target: Target) -> dict[str, Any]:
+    options = {
+        "prior": _plain(target.prior),
+        "weights": _plain(target.weights),
+        "regularisation": target.regularisation,
+        "df": target.df,
+    }
+    return {
+        "method": method,
+        "options": options,
+        "details": fit.details(),
+        "provenance": provenance(found),
+    }
+
+
+def _plain(prior: Prior | None) -> Any:
+    return np.asarray(prior).tolist() if isinstance(prior, (list, tuple, np.ndarray)) else prior

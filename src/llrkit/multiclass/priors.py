@@ -1,0 +1,103 @@
+"""Priors over classes, and that every class has trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores.class_labels import listed
+from llrkit.scores.classes import ClassSource, ClassVectors
+
+Prior = str | Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
+"""``"flat"``, ``"counts"`` (the proportions of the labels), or one probability for each class."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts(SummaryBase):
+    """How many trials each class has."""
+
+    classes: tuple[str, ...]
+    n: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, chunk: ClassVectors) -> ClassCounts:
+        """The counts of a chunk."""
+        return cls(chunk.classes, chunk.counts)
+
+    def __add__(self, other: ClassCounts) -> ClassCounts:
+        return ClassCounts(self.classes, self.n + other.n)
+
+    def __mul__(self, weight: float) -> ClassCounts:
+        return ClassCounts(self.classes, self.n * weight)
+
+
+def count_classes(source: ClassSource) -> ClassCounts:
+    """The number of trials of each class; none may be empty."""
+    found = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
+    require_all_classes(found.classes, found.n)
+    return found
+
+
+def require_all_classes(classes: Sequence[str], counts: npt.NDArray[Any]) -> None:
+    """Refuse a class without trials.
+
+    Examples
+    --------
+    >>> require_all_classes(["en", "de", "nl"], np.array([3, 0, 0]))
+    Traceback (most recent call last):
+    llrkit.errors.EmptyClassError: no trials of the classes de, nl; leave classes without trials out with
+    llrkit.multiclass.only(source, [...]), or --classes
+    """
+    empty = [name for name, n in zip(classes, counts, strict=True) if n == 0]
+    if empty:
+        which = f"class {empty[0]}" if len(empty) == 1 else f"classes {listed(empty)}"
+        raise EmptyClassError(
+            f"no trials of the {which}; leave classes without trials out with "
+            "llrkit.multiclass.only(source, [...]), or --classes"
+        )
+
+
+def class_prior(prior: Prior, found: ClassCounts) -> FloatArray:
+    """The prior as one positive probability per class, in the order of the classes.
+
+    Examples
+    --------
+    >>> counts = ClassCounts(("en", "de"), np.array([3, 1]))
+    >>> class_prior("counts", counts), class_prior({"de": 0.1, "en": 0.9}, counts)
+    (array([0.75, 0.25]), array([0.9, 0.1]))
+    """
+    k = len(found.classes)
+    if isinstance(prior, str):
+        if prior not in ("flat", "counts"):
+            raise InputError(f"prior {prior!r}: expected 'flat', 'counts' or a probability for each class")
+        return np.full(k, 1.0 / k) if prior == "flat" else found.n / found.n.sum()
+    if isinstance(prior, Mapping):
+        if set(prior) != set(found.classes):
+            wrong = sorted(set(prior) ^ set(found.classes))
+            raise InputError(f"the prior must name every class and no other; wrong: {listed(wrong)}")
+        prior = [prior[name] for name in found.classes]
+    try:
+        share = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"the prior must hold a probability for each class, got {prior!r}") from None
+    if share.shape != (k,):
+        raise InputError(f"the prior has shape {share.shape}, but there are {k} classes")
+    if not ((share > 0) & np.isfinite(share)).all():
+        raise InputError(
+            "every class needs a prior above 0; leave classes out with llrkit.multiclass.only(source, [...])"
+        )
+    if abs(share.sum() - 1.0) > 1e-6:
+        raise InputError(f"the prior sums to {share.sum():.6g}, not to 1")
+    return np.asarray(share / share.sum())
+
+
+def entropy(prior: FloatArray) -> float:
+    """Entropy of a prior in nats."""
+    return -float((prior * np.log(prior)).sum())

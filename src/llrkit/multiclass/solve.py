@@ -1,0 +1,180 @@
+"""The fit shared by all calibrations that minimise the prior-weighted cross-entropy.
+
+A first guess on a sample, then steps on everything, each of which is one pass over mergeable sums: Newton
+steps where there are few weights, else L-BFGS in the units of the sample's Hessian.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from llrkit.core.minimise import Minimum, newton
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError, SeparationError
+from llrkit.multiclass.priors import Prior, class_prior, entropy
+from llrkit.multiclass.softmax import Family, SoftmaxSums
+from llrkit.multiclass.training import TrainingTrials
+from llrkit.scores.classes import ClassSource, ClassVectors
+
+NEWTON_UP_TO = 64
+"""With more weights than this the Hessian of all trials costs more than it gives."""
+
+_PRECONDITION_UP_TO = 1200
+_HESSIAN_WORK = 5e8  # multiplications worth spending on one Hessian of the sample
+_MAX_PASSES = 60
+_MAX_STEPS = 3000
+_POLISHING = 6
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a fit should be good at: class weights, prior, and what keeps the weights finite."""
+
+    prior: Prior = "flat"
+    weights: Prior | None = None
+    """Weights of the classes in the objective; by default the prior."""
+    regularisation: float = 0.0
+    df: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.regularisation
+        if not (isinstance(given, (int, float)) and 0.0 <= given < math.inf):
+            raise InputError(f"regularisation must be a number from 0 up, got {given!r}")
+        if self.df is not None and not self.df > 0:
+            raise InputError(f"df must be positive, got {self.df!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found, in the units of the family."""
+
+    family: Family
+    weights: FloatArray
+    objective: float
+    gradient: float
+    passes: int
+
+    def details(self) -> dict[str, Any]:
+        """What is worth keeping in a map."""
+        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
+
+
+def solve(
+    source: ClassSource, found: TrainingTrials, family: Family, target: Target, start: FloatArray
+) -> Fit:
+    """Minimise ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
+    prior = class_prior(target.prior, found.counts)
+    weights = prior if target.weights is None else class_prior(target.weights, found.counts)
+    # as in the binary fit: copies of every trial that say nothing, of the same total weight in each class
+    pull = target.regularisation / (len(found.n) * (target.df or float(found.n.min())))
+
+    def at(x: FloatArray, counts: Any, hessian: bool) -> Callable[[ClassVectors], SoftmaxSums]:
+        return SoftmaxSums.at(family, x, np.log(prior), weights / counts, pull / counts, hessian=hessian)
+
+    nothing = entropy(prior)
+    unit = min(1.0, 20.0 * nothing)
+    guess, curvature = _on_sample(_thinned(found.sample(), family.size), at, family, start, unit)
+    if curvature is None or family.size > NEWTON_UP_TO:
+        best = _quasi_newton(lambda x: source.reduce(at(x, found.n, False)), guess, curvature, unit)
+    else:
+        best = newton(
+            lambda x: _parts(source.reduce(at(x, found.n, True))),
+            guess,
+            tolerance=1e-13 * unit,
+            max_evaluations=_MAX_PASSES,
+        )
+    if not target.regularisation:
+        _refuse_runaway(best, nothing)
+    return Fit(family, best.x, float(best.value), float(np.abs(best.gradient).max()), best.evaluations + 1)
+
+
+def _parts(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
+    return sums.value, sums.gradient, sums.hessian
+
+
+def _thinned(sample: ClassVectors, size: int) -> ClassVectors:
+    """Fewer trials where the Hessian is large."""
+    every = max(1, math.ceil(len(sample) * size**2 / _HESSIAN_WORK))
+    return sample if every == 1 else sample.take(slice(None, None, every))
+
+
+def _on_sample(
+    sample: ClassVectors,
+    at: Callable[[FloatArray, Any, bool], Callable[[ClassVectors], SoftmaxSums]],
+    family: Family,
+    start: FloatArray,
+    unit: float,
+) -> tuple[FloatArray, FloatArray | None]:
+    """A first guess and the Hessian there; nothing where there are too many weights."""
+    if family.size > _PRECONDITION_UP_TO:
+        return start, None
+    counts = np.maximum(sample.counts, 1)
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        return _parts(sample.reduce(at(x, counts, True), threads=1))
+
+    few = family.size <= NEWTON_UP_TO  # where there are many, units for the search are all that is needed
+    # a sample may be separable where the whole is not: stop before its weights run away
+    guess = newton(
+        objective,
+        start,
+        tolerance=(1e-6 if few else 1e-3) * unit,
+        max_evaluations=30 if few else 12,
+        good_enough=(1e-5 if few else 1e-2) * unit,
+    )
+    return guess.x, objective(guess.x)[2]
+
+
+def _quasi_newton(
+    sums_of: Callable[[FloatArray], SoftmaxSums], guess: FloatArray, curvature: FloatArray | None, unit: float
+) -> Minimum:
+    """L-BFGS in units in which the sample's Hessian is the identity, then steps with that Hessian."""
+    if curvature is None:
+        back = np.eye(1)
+    else:
+        size, axes = np.linalg.eigh(curvature)
+        back = axes / np.sqrt(np.maximum(size, 1e-8 * size.max()))
+    evaluations = 0
+
+    def point(y: FloatArray) -> FloatArray:
+        return np.asarray(guess + (y if curvature is None else back @ y))
+
+    def objective(y: FloatArray, /) -> tuple[float, FloatArray]:
+        nonlocal evaluations
+        evaluations += 1
+        sums = sums_of(point(y))
+        return sums.value, sums.gradient if curvature is None else back.T @ sums.gradient
+
+    options: Any = {
+        "maxcor": 20,
+        "ftol": 1e-15,
+        "gtol": 1e-9 * unit,
+        "maxiter": _MAX_STEPS,
+        "maxfun": _MAX_STEPS,
+    }
+    y = minimize(objective, np.zeros(len(guess)), jac=True, method="L-BFGS-B", options=options).x
+    value, slope = objective(y)
+    # where the value is flat to the last bit a line search ends, but the gradient can still be halved
+    for _ in range(_POLISHING if curvature is not None else 0):
+        new_value, new_slope = objective(y - slope)
+        if not np.linalg.norm(new_slope) < 0.5 * np.linalg.norm(slope):
+            break
+        y, value, slope = y - slope, new_value, new_slope
+    gradient = sums_of(point(y)).gradient
+    converged = float(np.abs(gradient).max()) <= 1e-6 * unit
+    return Minimum(point(y), value, gradient, evaluations + 1, converged)
+
+
+def _refuse_runaway(best: Minimum, nothing: float) -> None:
+    """Refuse a fit that ran off to infinite weights; ``nothing`` is the cost of scores that say nothing."""
+    if best.value < 1e-7 * nothing or float(np.abs(best.x).max()) > 1e5 or not best.converged:
+        raise SeparationError(
+            "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
+            "best weights are infinite; use regularisation=0.01"
+        )

@@ -1,0 +1,64 @@
+"""What plots are given: one evaluation or curve, or several by the name of their system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from llrkit.errors import InputError
+from llrkit.metrics.evaluation import Evaluation
+from llrkit.metrics.wording import number
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, eq=False)
+class System(Generic[C]):
+    """A curve to draw, of whom, and the evaluation it is from if there is one."""
+
+    name: str
+    curve: C
+    evaluation: Evaluation | None = None
+
+    def labelled(self, *numbers: str) -> str:
+        """The name followed by numbers, as the legend has it."""
+        return ": ".join(part for part in (self.name, ", ".join(numbers)) if part)
+
+
+def systems_of(
+    data: Any, kinds: type[C] | tuple[type[C], ...], of: Callable[[Evaluation], C | None], plot: str
+) -> list[System[C]]:
+    """The systems to draw, whatever form they were given in."""
+    named = data if isinstance(data, Mapping) else {"": data}
+    found = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
+    if not found:
+        raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
+    return found
+
+
+def _system(name: str, value: Any, kinds: Any, of: Callable[[Evaluation], Any], plot: str) -> System[Any]:
+    if isinstance(value, kinds):
+        return System(name, value)
+    if isinstance(value, Evaluation):
+        return System(name, of(value), value)
+    words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
+    raise InputError(
+        f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
+        f"got {type(value).__name__}" + (f" for {name!r}" if name else "")
+    )
+
+
+def in_words(systems: list[System[Any]], *numbers: tuple[str, Callable[[Evaluation], float], str]) -> str:
+    """The systems with their numbers, for the description of a picture."""
+    told = []
+    for system in systems:
+        values = []
+        if system.evaluation is not None:
+            for name, of, unit in numbers:
+                value = of(system.evaluation)
+                values.append(
+                    f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
+                )
+        told.append(system.labelled(*values) or "one system")
+    return "; ".join(told)

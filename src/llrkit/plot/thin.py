@@ -1,0 +1,102 @@
+"""Lines with fewer points that look the same, for pages that must stay small.
+
+Only for display: the numbers of a report are never taken from thinned lines. A line is thinned in units of
+its axes, so that no point of it moves by more than a share ``tolerance`` of the width or height shown: at
+0.0004 a quarter of a pixel in a plot of 640 pixels. Points are dropped by the method of Ramer (1972) and of
+Douglas and Peucker (1973); the points that stay are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.plot.picture import Axis, Line, Mark, Picture
+
+Indices = npt.NDArray[np.int64]
+
+TOLERANCE = 4e-4
+LONG = 4096
+"""Lines longer than this are first reduced to the places where they enter and leave small cells."""
+
+
+def thin_picture(picture: Picture, *, tolerance: float = TOLERANCE, at_least: int = 100) -> Picture:
+    """The picture with thinner lines; ``at_least`` so many points of a line stay to be pointed at."""
+    wide, high = _shown_range(picture, picture.x, "x"), _shown_range(picture, picture.y, "y")
+    marks = tuple(_thin_mark(mark, wide, high, tolerance, at_least) for mark in picture.marks)
+    return replace(picture, marks=marks)
+
+
+def thin(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
+    """Which points of a line to keep so that none of the others is further than ``tolerance`` from it.
+
+    Examples
+    --------
+    >>> thin(np.arange(5.0), np.array([0.0, 0.01, 0.0, 3.0, 6.0]), 0.1).tolist()
+    [0, 2, 4]
+    """
+    points = np.column_stack([x, y]).astype(np.float64)
+    if len(points) <= 2 or not np.isfinite(points).all():
+        return np.arange(len(points), dtype=np.int64)
+    kept: Indices = np.arange(len(points), dtype=np.int64)
+    if len(points) > LONG:
+        kept = _ends_of_cells(points, tolerance / 4.0)
+        tolerance /= 2.0  # the other half covers what the cells cost: at most their diagonal, 0.36 of it all
+        points = points[kept]
+    keep = np.zeros(len(points), dtype=bool)
+    keep[[0, -1]] = True
+    waiting = [(0, len(points) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        if last - first < 2:
+            continue
+        away = _distances(points[first + 1 : last], points[first], points[last])
+        furthest = int(np.argmax(away))
+        if away[furthest] > tolerance:
+            middle = first + 1 + furthest
+            keep[middle] = True
+            waiting += [(first, middle), (middle, last)]
+    return kept[keep]
+
+
+def _ends_of_cells(points: FloatArray, cell: float) -> Indices:
+    """The first and the last point of every stay in a cell of an even grid."""
+    cells = np.floor(points / cell)
+    moved = np.any(cells[1:] != cells[:-1], axis=1)
+    return np.flatnonzero(np.append(True, moved) | np.append(moved, True)).astype(np.int64)
+
+
+def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """From points to the segment between two others."""
+    along = end - start
+    square = float(along @ along)
+    share = np.zeros(len(points)) if square == 0.0 else np.clip((points - start) @ along / square, 0.0, 1.0)
+    return np.asarray(np.hypot(*(points - start - share[:, None] * along).T))
+
+
+def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
+    if not isinstance(mark, Line):
+        return mark
+    kept = thin(mark.x / wide, mark.y / high, tolerance)
+    even = (
+        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.shown else kept
+    )
+    kept = np.union1d(kept, even)
+    shown = tuple(
+        replace(part, values=tuple(part.values[i] for i in kept) if isinstance(part.values, tuple)
+                else part.values[kept])
+        for part in mark.shown
+    )  # fmt: skip
+    return replace(mark, x=mark.x[kept], y=mark.y[kept], shown=shown)
+
+
+def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
+    if axis.limits is not None:
+        return axis.limits[1] - axis.limits[0]
+    values = [np.asarray(getattr(mark, name)) for mark in picture.marks if isinstance(mark, Line)]
+    finite = [part[np.isfinite(part)] for part in values]
+    both = np.concatenate([np.empty(0), *finite])
+    return float(np.ptp(both)) or 1.0 if len(both) else 1.0

@@ -1,0 +1,47 @@
+"""Models that are nothing but arrays: frozen dataclasses that know how to be saved."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.summary import ReadOnlyArrays
+from llrkit.errors import FileFormatError
+from llrkit.recognize.model_files import Arrays, load_arrays, save_arrays
+
+
+class SavedModel(ReadOnlyArrays):
+    """Shared by frozen dataclasses all of whose fields are arrays of floats, which cannot be written to."""
+
+    schema: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, field.name, np.asarray(getattr(self, field.name), dtype=np.float64))
+        super().__post_init__()
+
+    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        """The arrays by name."""
+        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, prefix: str = "", where: str = "the model") -> Self:
+        """The model that :meth:`arrays` described."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        missing = [prefix + name for name in names if prefix + name not in arrays]
+        if missing:
+            raise FileFormatError(f"{where}: no array {missing[0]!r}")
+        return cls(**{name: arrays[prefix + name] for name in names})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to an NPZ file."""
+        save_arrays(path, self.schema, self.arrays())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that was saved."""
+        return cls.from_arrays(load_arrays(path, cls.schema), where=str(path))

@@ -1,0 +1,240 @@
+"""Plots of evaluations: the drawn lines are the numbers, found here from the scores themselves."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from drawn import lines, some_evaluation, some_scores
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+
+import llrkit as lk
+from llrkit.metrics.pictures import CurveBand, IdempotenceCurve, ScoreToLlr
+
+SCORES = some_scores()
+RESULT = some_evaluation()
+T, N = SCORES.target, SCORES.nontarget
+
+
+def rates(thresholds):
+    """Pmiss and Pfa, counted one by one."""
+    return (
+        np.array([np.mean(t > T) for t in thresholds]),
+        np.array([np.mean(t <= N) for t in thresholds]),
+    )
+
+
+def line_of(axes, start):
+    return next(line for label, line in lines(axes).items() if label.startswith(start))
+
+
+def test_det_lines_are_probits_of_the_rates():
+    axes = lk.plot.det({"mine": RESULT})
+    x, y = line_of(axes, "mine: EER").get_data()
+    p_miss, p_fa = rates(np.sort(np.concatenate([T, N])))
+    corners = np.column_stack([norm.ppf(p_fa), norm.ppf(p_miss)])
+    inside = np.abs(corners).max(axis=1) < 8
+    drawn = np.column_stack([x, y])
+    # every vertex that is drawn inside is one of the exact rates, and the steps go through all of them
+    for vertex in drawn[np.abs(drawn).max(axis=1) < 8]:
+        assert np.abs(corners - vertex).max(axis=1).min() < 1e-12
+    low, high = np.minimum(drawn[:-1], drawn[1:]) - 1e-12, np.maximum(drawn[:-1], drawn[1:]) + 1e-12
+    for corner in corners[inside]:
+        assert ((low <= corner) & (corner <= high)).all(axis=1).any()
+
+
+def test_det_axes_follow_the_data_and_have_ticks_in_percent():
+    axes = lk.plot.det(RESULT)
+    low = axes.get_xlim()[0]
+    assert norm.cdf(low) < 1 / len(N)
+    assert norm.cdf(low) > 0.5 / len(N)
+    for position, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
+        assert_allclose(norm.cdf(position), float(text.get_text()) / 100)
+    rare = lk.evaluate(lk.Scores(T, np.concatenate([N] * 50)))
+    assert lk.plot.det(rare).get_xlim()[0] < low
+    assert axes.get_aspect() == 1.0
+
+
+def test_det_marks_operating_points_at_their_rates():
+    axes = lk.plot.det(RESULT)
+    marked = [line.get_xydata()[0] for line in axes.lines if line.get_linestyle() == "None"]
+    threshold = np.log(9.9)  # sre08: log of 0.99 / (10 * 0.01)
+    actual = norm.ppf([np.mean(threshold <= N), np.mean(threshold > T)])
+    thresholds = np.append(np.unique(np.concatenate([T, N])), np.inf)
+    p_miss, p_fa = rates(thresholds)
+    best = np.argmin(p_miss + 9.9 * p_fa)
+    for expected in (actual, norm.ppf([p_fa[best], p_miss[best]])):
+        assert min(np.abs(mark - expected).max() for mark in marked if np.isfinite(mark).all()) < 1e-12
+    without = lk.plot.det(RESULT, points=False)
+    assert not [line for line in without.lines if line.get_linestyle() == "None"]
+
+
+def test_det_rule_of_30_is_where_30_errors_are():
+    axes = lk.plot.det(RESULT)
+    horizontal = lines(axes)["30 errors"]
+    assert len(T) == 60  # 30 of 60 is not below one half: only the false alarms have a line
+    assert_allclose(horizontal.get_xdata(), norm.ppf(30 / len(N)))
+    assert "30 errors" not in lines(lk.plot.det(RESULT, rule_of_30=False))
+
+
+def test_det_hull_is_below_the_steps_and_straight_in_rates():
+    hull = line_of(lk.plot.det(RESULT, curve="hull", points=False), "EER")
+    inside = np.abs(hull.get_xydata()).max(axis=1) < 6
+    p_fa, p_miss = norm.cdf(hull.get_xydata()[inside].T)
+    vertices_fa, vertices_miss = RESULT.rocch.p_fa[::-1], RESULT.rocch.p_miss[::-1]
+    assert_allclose(p_miss, np.interp(p_fa, vertices_fa, vertices_miss), atol=1e-12)
+    steps = RESULT.roc
+    between = (steps.p_fa > p_fa.min()) & (steps.p_fa < p_fa.max())
+    under = np.interp(steps.p_fa[between], p_fa[::-1], p_miss[::-1])
+    assert np.all(under <= steps.p_miss[between] + 1e-12)
+    assert np.any(under < steps.p_miss[between] - 1e-3)
+    assert np.abs(np.diff(hull.get_xydata()[inside], axis=0)).max() < 0.051  # no long chord on probit axes
+
+
+def test_det_band_is_where_it_was_given():
+    p_fa = np.array([0.01, 0.1, 0.3])
+    band = CurveBand(p_fa, low=[0.2, 0.1, 0.02], high=[0.4, 0.2, 0.05])
+    axes = lk.plot.det({"mine": RESULT}, bands={"mine": band})
+    corners = axes.collections[0].get_paths()[0].vertices
+    for x, y in zip(p_fa, band.low, strict=True):
+        assert np.abs(corners - norm.ppf([x, y])).max(axis=1).min() < 1e-12
+    assert len(lk.plot.det(RESULT, bands=band).collections) == 1
+
+
+def test_roc_lines_are_the_rates():
+    x, y = line_of(lk.plot.roc(RESULT), "AUC").get_data()
+    p_miss, p_fa = rates(np.append(np.sort(np.concatenate([T, N])), np.inf))
+    for vertex in np.column_stack([x, y]):
+        assert np.abs(np.column_stack([p_fa, 1 - p_miss]) - vertex).max(axis=1).min() < 1e-12
+    auc = np.mean((T[:, None] > N).astype(float))
+    assert_allclose(np.trapezoid(y[::-1], x[::-1]), auc)
+
+
+def error_at(log_odds, thresholds):
+    prior = 1 / (1 + np.exp(-log_odds))
+    p_miss, p_fa = rates(thresholds)
+    return prior * p_miss + (1 - prior) * p_fa
+
+
+def test_ape_lines_are_errors():
+    axes = lk.plot.ape(RESULT)
+    log_odds, actual = line_of(axes, "Cllr").get_data()
+    some = slice(0, None, 97)
+    assert_allclose(actual[some], error_at(log_odds[some], -log_odds[some]), atol=1e-12)
+    best = next(line for line in axes.lines if line.get_label().startswith("_") and len(line.get_xdata()) > 9)
+    candidates = np.append(np.unique(np.concatenate([T, N])), np.inf)
+    for place in (300, 1000, 1600):
+        every = [error_at(log_odds[place], [t])[0] for t in candidates]
+        assert_allclose(best.get_ydata()[place], min(every), rtol=1e-10)
+
+
+def test_bayes_error_lines():
+    log_odds, actual = line_of(lk.plot.bayes_error(RESULT), "Cllr").get_data()
+    for place in (400, 1000, 1500):
+        prior = 1 / (1 + np.exp(-log_odds[place]))
+        assert_allclose(actual[place], lk.act_dcf(SCORES, float(prior)), rtol=1e-10)
+
+
+def test_ece_lines_are_cross_entropies():
+    axes = lk.plot.ece(RESULT)
+    x, y = line_of(axes, "Cllr").get_data()
+    for place in (0, 30, 45):
+        odds = x[place] * np.log(10)
+        prior = 1 / (1 + np.exp(-odds))
+        loss = prior * np.mean(np.log2(1 + np.exp(-(T + odds)))) + (1 - prior) * np.mean(
+            np.log2(1 + np.exp(N + odds))
+        )
+        assert_allclose(y[place], loss, rtol=1e-12)
+    with pytest.raises(lk.InputError, match="ece=True"):
+        lk.plot.ece(lk.evaluate(SCORES))
+
+
+@pytest.mark.parametrize("log10", [False, True])
+@pytest.mark.parametrize("style", ["above", "crossing"])
+def test_tippett_lines_are_shares_of_trials(style, log10):
+    axes = lk.plot.tippett(RESULT, style=style, log10=log10)
+    unit = np.log(10) if log10 else 1.0
+    x, y = line_of(axes, "targets").get_data()
+    p_miss, p_fa = rates(RESULT.tippett.llr[::100])
+    assert_allclose(x[::100] * unit, RESULT.tippett.llr[::100], rtol=1e-12)
+    assert_allclose(y[::100], 1 - p_miss if style == "above" else p_miss, atol=1e-12)
+    assert_allclose(line_of(axes, "non-targets").get_ydata()[::100], p_fa)
+
+
+def test_pav_steps_are_the_blocks():
+    axes = lk.plot.pav({"PAV": RESULT, "map": ScoreToLlr([-1.0, 1.0], [-2.0, 2.5])})
+    x, y = lines(axes)["PAV"].get_data()
+    assert np.all(np.diff(x) >= 0)
+    for left, right, llr in zip(x[::2], x[1::2], y[::2], strict=True):
+        inside_t, inside_n = (np.sum((left <= z) & (z <= right)) for z in (T, N))
+        if inside_t and inside_n:
+            assert_allclose(llr, np.log(inside_t / len(T)) - np.log(inside_n / len(N)))
+    assert_array_equal(lines(axes)["map"].get_xydata(), [[-1.0, -2.0], [1.0, 2.5]])
+    assert_array_equal(*lines(axes)["LLR = score"].get_data())
+
+
+def test_histogram_areas_and_prediction():
+    axes = lk.plot.histogram(RESULT)
+    for patch, values in zip(axes.patches, (N, T), strict=True):
+        heights, edges, _ = patch.get_data()
+        counted, _ = np.histogram(values, edges)
+        assert_allclose(heights, counted / len(values) / np.diff(edges), atol=1e-12)
+    drawn = line_of(axes, "Gaussian pair")
+    sigma = -2 * norm.ppf(RESULT.eer)
+    x = drawn.get_xdata()
+    assert_allclose(drawn.get_ydata(), norm.pdf(x, -(sigma**2) / 2, sigma), rtol=1e-10)
+    assert not lines(lk.plot.histogram(RESULT, predicted=False))
+
+
+def test_histogram_of_perfect_separation_has_no_prediction():
+    assert not lines(lk.plot.histogram(lk.evaluate(lk.Scores([1.0, 2.0], [-1.0, -2.0]))))
+
+
+def test_histogram_draws_one_system():
+    with pytest.raises(lk.InputError, match="one system, got 2: A, B"):
+        lk.plot.histogram({"A": RESULT, "B": RESULT})
+
+
+def test_idempotence_lines_and_band():
+    x = np.array([-2.0, 0.0, 2.0])
+    curve = IdempotenceCurve(x, {"PAV": [-np.inf, 0.1, 3.0]}, {"PAV": CurveBand(x, x - 1, x + 1)})
+    axes = lk.plot.idempotence(curve)
+    y = lines(axes)["PAV"].get_ydata()
+    assert_array_equal(y[1:], [0.1, 3.0])
+    assert y[0] < axes.get_ylim()[0]  # infinite: off the picture
+    corners = axes.collections[0].get_paths()[0].vertices
+    assert [2.0, 3.0] in corners.tolist()
+    assert axes.get_xlim() == axes.get_ylim()
+
+
+def test_several_systems_have_a_colour_and_a_name_each():
+    other = some_evaluation(seed=9)
+    for name in ("det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"):
+        axes = getattr(lk.plot, name)({"first": RESULT, "second": other})
+        colours = {
+            label.split(":")[0]: line.get_color()
+            for label, line in lines(axes).items()
+            if label.startswith(("first", "second"))
+        }
+        assert len(colours) == 2
+        assert len(set(colours.values())) == 2
+        plt.close("all")
+
+
+@pytest.mark.parametrize(("name", "options"), [("det", {"curve": "line"}), ("roc", {"curve": "line"}),
+                                               ("tippett", {"style": "up"})])  # fmt: skip
+def test_unknown_options_are_refused(name, options):
+    with pytest.raises(lk.UnknownNameError, match="known are"):
+        getattr(lk.plot, name)(RESULT, **options)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(lk.InputError, match="det draws an Evaluation, ErrorCurve, or a dict"):
+        lk.plot.det(SCORES)
+    with pytest.raises(lk.InputError, match="got Scores for 'A'"):
+        lk.plot.pav({"A": SCORES})
+    with pytest.raises(lk.InputError, match="empty"):
+        lk.plot.det({})
+    with pytest.raises(lk.InputError, match="ax is for matplotlib"):
+        lk.plot.det(RESULT, ax=plt.gca(), renderer="plotly")
+    with pytest.raises(lk.UnknownNameError, match="matplotlib, plotly and none"):
+        lk.plot.det(RESULT, renderer="gnuplot")

@@ -1,0 +1,65 @@
+"""What was drawn: lines by label, and an example of every plot."""
+
+import numpy as np
+
+import llrkit as lk
+from llrkit.metrics.pictures import (
+    CllrScatter,
+    CurveBand,
+    FusionWeights,
+    HeatMap,
+    IdempotenceCurve,
+    PriorScan,
+    ScoreToLlr,
+)
+from llrkit.metrics.zoo import zoo_curve
+
+
+def lines(axes):
+    """The labelled lines of matplotlib Axes."""
+    return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+
+
+def some_scores(seed=3, n_target=60, n_nontarget=300, scale=1.0, offset=0.0):
+    rng = np.random.default_rng(seed)
+    return lk.Scores(
+        scale * rng.normal(2, 2, n_target) + offset, scale * rng.normal(-2, 2, n_nontarget) + offset
+    )
+
+
+def some_evaluation(**options):
+    return lk.evaluate(some_scores(**options), points=["sre08", 0.5], ece=True)
+
+
+def examples():
+    """An example of what each plot draws, one for every kind of curve: (name of the plot, data)."""
+    one, other = some_evaluation(), some_evaluation(seed=4, scale=2.0)
+    for name in ("det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"):
+        yield name, one
+        yield name, {"A": one, "B": other}
+    yield "det", one.rocch
+    yield "pav", {"PAV": one, "affine": ScoreToLlr([-3.0, 3.0], [-2.0, 1.0])}
+    yield "histogram", one
+    x = np.linspace(-4, 4, 9)
+    band = CurveBand(x, 0.4 * x - 0.1, 0.4 * x + 0.3)
+    yield "idempotence", IdempotenceCurve(x, {"logistic": 0.4 * x + 0.1, "KDE": 0.5 * x}, {"logistic": band})
+    yield "two_gaussians", lk.theory.GaussianLLR.from_eer(0.05)
+    yield "cllr_scatter", CllrScatter("CMLG", "logistic", [0.1, 0.8], [0.11, 0.79], ("5-5", "full-full"))
+    yield "prior_scan", PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, 0.24)
+    yield "heat_map", HeatMap([[0.2, 0.1], [0.1, 0.03]], ("5 s", "10 s"), ("5 s", "10 s"), value_name="EER")
+    yield "fusion_weights", FusionWeights(("A", "B"), [0.9, -0.2], 0.1, [0.8, -0.3], [1.0, -0.1])
+    yield "zoo", some_zoo()
+
+
+def some_zoo():
+    rng = np.random.default_rng(8)
+    target, nontarget = np.repeat(np.arange(20), 3), np.repeat(np.arange(20), 9)
+    means = rng.normal(0, 1, (20, 2))
+    return zoo_curve(
+        lk.Scores(
+            3 + means[target, 0] + rng.normal(0, 1, 60),
+            -3 + means[nontarget, 1] + rng.normal(0, 1, 180),
+            {"who": (target, nontarget)},
+        ),
+        "who",
+    )
