@@ -12,8 +12,10 @@ from functools import reduce
 from itertools import accumulate, repeat
 from operator import add
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from uuid import uuid4
 
+from llrkit._progress import stage
 from llrkit.engine.batches import COUNTED, Before, Roles
 from llrkit.engine.partitions import Partition, RowGroups, Table, chunks_of, expand, parquet_partitions
 from llrkit.errors import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Unreadable = Literal["error", "skip"]
+T = TypeVar("T")
 
 ROWS_A_PARTITION = 1 << 23
 """About so many rows are one task: enough to make the cost of a task small, few enough to do again."""
@@ -38,7 +41,6 @@ ROWS_A_PARTITION = 1 << 23
 MERGED_AT_ONCE = 4
 """Summaries merged by one task. A tree of few branches keeps few of them in memory."""
 
-PROGRESS = "llrkit-progress"
 _LARGE_GRAPH = "1GiB"  # a grid of 10 million targets is 80 MB; Dask would warn of it
 
 
@@ -73,6 +75,7 @@ class DaskSource:
         self.client, self.partitions, self.roles = client, tuple(partitions), roles or Roles()
         self.unreadable, self.skipped = unreadable, tuple(skipped)
         self._before: tuple[Before, ...] | None = None
+        self._topic = f"llrkit-{uuid4().hex}"
 
     @classmethod
     def from_parquet(
@@ -82,17 +85,20 @@ class DaskSource:
         *,
         score: str | Sequence[str] = "score",
         label: str = "label",
+        positive: str | None = None,
+        factor: float = 1.0,
         unreadable: Unreadable = "error",
     ) -> DaskSource:
         """Parquet files, directories or patterns, on any path that fsspec can open.
 
-        ``unreadable="skip"`` leaves out what cannot be read, with a warning that names it.
+        ``positive`` is the label that means target, where the usual words do not say it; scores are
+        multiplied by ``factor``. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
         """
         given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         files = [name for path in given for name in expand(fspath(path))]
-        roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
+        roles = Roles((score,) if isinstance(score, str) else tuple(score), label, positive, factor)
         footers = client.gather(
-            client.map(_footer, files, columns=roles.stored, most=ROWS_A_PARTITION, pure=False)
+            client.map(_footer, files, columns=roles.stored([]), most=ROWS_A_PARTITION, pure=False)
         )
         skipped = [str(found) for found in footers if isinstance(found, LlrkitError)]
         if skipped and unreadable == "error":
@@ -157,7 +163,10 @@ class DaskSource:
         level, merge = self._leaves(summarise, self.roles), delayed(_merge, pure=False)
         while len(level) > 1:
             level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
-        with config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}):
+        with (
+            config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
+            self._told_of_progress(),
+        ):
             found = _result(self.client, self.client.compute(level[0]))
         _warn_of(name for name in found.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *found.skipped)))
@@ -179,9 +188,21 @@ class DaskSource:
 
         starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(Before())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
-        work = delayed(_Work(summarise, roles, self.unreadable), pure=False)
+        work = delayed(_Work(summarise, roles, self.unreadable, self._topic), pure=False)
         leaf = delayed(_summarise, pure=False)
         return [leaf(work, part, start) for part, start in zip(self.partitions, starts, strict=False)]
+
+    @contextmanager
+    def _told_of_progress(self) -> Iterator[None]:
+        rows = [getattr(part, "rows", None) for part in self.partitions]
+        total = None if None in rows else sum(map(sum, rows))  # type: ignore[arg-type]
+        with stage("trials on the cluster", total) as done:
+            self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
+            try:
+                yield
+            finally:
+                with suppress(Exception):  # the scheduler may be gone, which is said elsewhere
+                    self.client.unsubscribe_topic(self._topic)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is done to a chunk may hold on to the source it is of; of that nothing is needed on a worker.
@@ -190,6 +211,15 @@ class DaskSource:
     def __repr__(self) -> str:
         names = ", ".join((*self.roles.score, self.roles.label))
         return f"DaskSource({len(self.partitions)} partitions; {names})"
+
+
+def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Iterator[T]:
+    """The results of ``work`` on each item, as they are done."""
+    from distributed import as_completed
+
+    futures = client.map(work, items, pure=False)
+    for future in as_completed(futures, loop=client.loop):
+        yield _result(client, future)
 
 
 @contextmanager
@@ -261,6 +291,7 @@ class _Work:
     summarise: Callable[[Scores], Any]
     roles: Roles
     unreadable: Unreadable
+    topic: str
 
 
 @dataclass(frozen=True)
@@ -285,7 +316,7 @@ def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
         if work.unreadable == "error":
             raise
         return _Part(None, (str(error),))
-    get_worker().log_event(PROGRESS, rows)
+    get_worker().log_event(work.topic, rows)
     return _Part(summary)
 
 
