@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import CANDIDATES, fit_named, method_names
 from llrkit.errors import InputError, LlrkitWarning
@@ -103,7 +104,7 @@ def compare(
     names = method_names(methods)
     evaluations = {"raw": evaluate(test, points)}
     maps, failed = {}, {}
-    for name in names:
+    for name in tracked(names, "comparing", len(names), "methods"):
         try:
             fitted = fit_quietly(name, train, options.get(name, {}))
         except InputError as error:
