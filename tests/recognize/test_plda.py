@@ -107,6 +107,14 @@ def test_diagonal_uncertainty_is_exact_where_covariances_are_diagonal():
     assert np.abs(exact - plda.scores(x, t)).max() > 0.1
 
 
+@pytest.mark.parametrize("uncertainty", ["exact", "diagonal"])
+def test_negative_covariances_are_refused(uncertainty):
+    plda = PLDA([0.0, 0.0], np.eye(2), np.eye(2))
+    covariances = [np.eye(2), -9.0 * np.eye(2)]
+    with pytest.raises(lk.InputError, match="row 1: its covariance has negative eigenvalues"):
+        plda.scores(np.ones((2, 2)), np.ones((1, 2)), covariances=covariances, uncertainty=uncertainty)
+
+
 def test_groups_of_sessions_are_scored_as_each_alone():
     rng = np.random.default_rng(14)
     plda = some_model(rng, dim=6)
