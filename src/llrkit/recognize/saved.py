@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError
-from llrkit.recognize.model_files import Arrays, load_arrays, save_arrays
+from llrkit.recognize.model_files import Arrays, blaming, load_arrays, save_arrays
 
 
 class SavedModel(ReadOnlyArrays):
@@ -35,7 +35,8 @@ class SavedModel(ReadOnlyArrays):
         missing = [prefix + name for name in names if prefix + name not in arrays]
         if missing:
             raise FileFormatError(f"{where}: no array {missing[0]!r}")
-        return cls(**{name: arrays[prefix + name] for name in names})
+        with blaming(where):
+            return cls(**{name: arrays[prefix + name] for name in names})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to an NPZ file."""
