@@ -204,7 +204,7 @@ def score_command(
         if cohort is not None:
             impostors, _ = _read(cohort, cohort_from or source, folder, how)
             others = recognizer.cohort(impostors, watch=watch)
-        scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top)
+        scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top, watch=watch)
     known = None
     if models.speakers is not None and segments.speakers is not None:
         known = (models.speakers.tolist(), segments.speakers.tolist())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -12,6 +14,29 @@ import numpy.typing as npt
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError
 from llrkit.recognize.model_files import Arrays, load_arrays, save_arrays
+
+
+@contextmanager
+def named_faults(path: str | PathLike[str]) -> Iterator[None]:
+    """What is wrong with the content of a file becomes an error that names the file.
+
+    Examples
+    --------
+    >>> with named_faults("model.npz"):
+    ...     {}["means"]
+    Traceback (most recent call last):
+    llrkit.errors.FileFormatError: model.npz: there is no 'means'
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise FileFormatError(f"{path}: there is no {error}") from None
+    except (
+        ValueError,
+        TypeError,
+    ) as error:  # all of ours about data are ValueErrors, and so are those of JSON
+        words = str(error)
+        raise FileFormatError(words if words.startswith(str(path)) else f"{path}: {words}") from None
 
 
 class SavedModel(ReadOnlyArrays):
@@ -29,13 +54,9 @@ class SavedModel(ReadOnlyArrays):
         return {prefix + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str = "", where: str = "the model") -> Self:
+    def from_arrays(cls, arrays: Arrays, prefix: str = "") -> Self:
         """The model that :meth:`arrays` described."""
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        missing = [prefix + name for name in names if prefix + name not in arrays]
-        if missing:
-            raise FileFormatError(f"{where}: no array {missing[0]!r}")
-        return cls(**{name: arrays[prefix + name] for name in names})
+        return cls(**{field.name: arrays[prefix + field.name] for field in fields(cls)})  # type: ignore[arg-type]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to an NPZ file."""
@@ -44,4 +65,6 @@ class SavedModel(ReadOnlyArrays):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that was saved."""
-        return cls.from_arrays(load_arrays(path, cls.schema), where=str(path))
+        arrays = load_arrays(path, cls.schema)
+        with named_faults(path):
+            return cls.from_arrays(arrays)

@@ -15,6 +15,7 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.gmm import SpeakerGMMs
 from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.saved import named_faults
 from llrkit.recognize.svm import LinearModels
 
 SCHEMA = "llrkit.enrolled/1"
@@ -69,15 +70,16 @@ class Side:
         arrays = load_arrays(path, SCHEMA, ("ids", "recognizer"))
         ids, speakers = arrays["ids"], arrays.get("speakers")
         embeddings = mixtures = machines = None
-        if "vectors" in arrays:
-            columns = {"sessions": arrays["sessions"]} if "sessions" in arrays else {}
-            embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
-        if "means" in arrays:
-            mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
-        if "weights" in arrays and "offsets" in arrays:
-            machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
-        if embeddings is None and mixtures is None and machines is None:
-            raise FileFormatError(f"{path}: there are no models in it")
+        with named_faults(path):
+            if "vectors" in arrays:
+                columns = {"sessions": arrays["sessions"]}
+                embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
+            elif "means" in arrays:
+                mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
+            elif "weights" in arrays:
+                machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
+            else:
+                raise FileFormatError(f"{path}: there are no models in it")
         return cls(ids, speakers, embeddings, None, mixtures, machines, str(arrays["recognizer"]))
 
 
