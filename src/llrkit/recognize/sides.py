@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.errors import FileFormatError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.gmm import SpeakerGMMs
@@ -28,6 +28,15 @@ class Side:
 
     A side that enrols has one row per model: embeddings (averages over sessions), adapted mixtures or support
     vector machines. A side that is tested has embeddings or frames. A cohort has both.
+
+    Examples
+    --------
+    >>> from llrkit.recognize.recognizer_training import train_recognizer
+    >>> rng = np.random.default_rng(1)
+    >>> some = Embeddings(rng.normal(size=(8, 2)), list("abcdefgh"), list("xxxxyyzz"))
+    >>> models = train_recognizer(some, "cosine").enroll(some)
+    >>> models.ids.tolist(), models.embeddings.columns["sessions"].tolist()
+    (['x', 'y', 'z'], [4, 2, 2])
     """
 
     ids: Texts
@@ -40,13 +49,6 @@ class Side:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def known_speakers(self) -> Texts:
-        """The speakers, or an error where they are not known."""
-        if self.speakers is None:
-            raise UnknownNameError("the speakers are not known")
-        return self.speakers
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write enrolled models to an NPZ file."""
