@@ -11,13 +11,13 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic"},
+    {"errors", "_version", "_atomic", "_plain", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
-    {"choose", "trust"},
-    {"plot", "sklearn"},
+    {"choose", "trust", "multiclass"},
+    {"plot", "sklearn", "_sklearn_classes"},
     {"report"},
     {"experiments"},
     {"cli", "__main__"},
@@ -34,7 +34,7 @@ STRANGERS = {
 FRAMEWORKS = {
     "dask": {"engine.dask"},
     "distributed": {"engine.dask"},
-    "sklearn": {"sklearn", "recognize.svm"},
+    "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
@@ -45,7 +45,8 @@ FRAMEWORKS = {
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
-ONLY_THESE = {"core": {"numpy", "scipy"}, "errors": set(), "_version": set(), "_atomic": set()}
+ONLY_THESE = {"core": {"numpy", "scipy"}}
+ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
 STANDARD = set(sys.stdlib_module_names)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import multiclass, plot, recognize, theory
+    from llrkit import multiclass, plot, recognize, simulate, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         MapFileError,
         NaNScoreError,
         NotInvertibleError,
+        PooledClassesWarning,
         ReversedScoresWarning,
         SeparationError,
         ShapeWarning,
@@ -68,12 +69,12 @@ if TYPE_CHECKING:
     from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
+    from llrkit.report.page import write_report
+    from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
     from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
-    from llrkit.simulate.durations import DurationModel, DurationPairs
-    from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
@@ -107,8 +108,8 @@ _HOME = {
     "llrkit.errors": (
         "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
         "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
-        "ReversedScoresWarning", "SeparationError", "ShapeWarning", "SystemCountError", "TooFewTrialsError",
-        "UnconfirmedPresetError", "UnknownNameError",
+        "PooledClassesWarning", "ReversedScoresWarning", "SeparationError", "ShapeWarning",
+        "SystemCountError", "TooFewTrialsError", "UnconfirmedPresetError", "UnknownNameError",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
@@ -120,16 +121,17 @@ _HOME = {
     "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
+    "llrkit.report.page": ("write_report",),
+    "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
-    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
-    "llrkit.simulate.frames": ("FrameModel",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }  # fmt: skip
-_ROOMS = ("multiclass", "plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
+# used as they are: lk.theory.GaussianLLR, lk.plot.det
+_ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -141,12 +143,9 @@ __all__ = [
     "ConstantScoreError",
     "CrossCalibration",
     "Diagnosis",
-    "DurationModel",
-    "DurationPairs",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
-    "FrameModel",
     "InfiniteScoreError",
     "InputError",
     "LabelError",
@@ -158,6 +157,7 @@ __all__ = [
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
+    "PooledClassesWarning",
     "ReversedScoresWarning",
     "ScoreSource",
     "Scores",
@@ -209,6 +209,7 @@ __all__ = [
     "fit_student_t",
     "fit_tied_nig",
     "fit_unsupervised",
+    "format_table",
     "hter",
     "load_map",
     "min_cllr",
@@ -222,8 +223,10 @@ __all__ = [
     "recognize",
     "rule_cost",
     "scan_trials",
+    "simulate",
     "simulate_trials",
     "theory",
+    "write_report",
     "write_trials",
 ]
 

@@ -18,6 +18,7 @@
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     └── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
     LlrkitWarning               base class of the warnings
+    ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
     └── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
 """
@@ -85,6 +86,10 @@ class UnconfirmedPresetError(LlrkitError):
 
 class LlrkitWarning(UserWarning):
     """Base class of llrkit's warnings."""
+
+
+class PooledClassesWarning(LlrkitWarning):
+    """Labels of more than two kinds were taken as two classes."""
 
 
 class ShapeWarning(LlrkitWarning):

@@ -108,6 +108,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
         (["gamma", "--shape", "0"], "shape must be"),
         (["unequal", "--sd-target", "-1"], "std_target must be"),
         (["durations", "--eer-full", "30%"], "the EER must rise"),
+        (["plda", "--speakers", "3"], "an even number of speakers"),
+        (["embeddings"], "the ending must be .npz or .ark"),
+        (["frames"], "the ending must be .npz or .ark"),
     ],
 )
 def test_wrong_use_is_refused_in_one_line(arguments, said, tmp_path):
@@ -128,7 +131,48 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     assert (tmp_path / "there" / "mine.txt").read_text() == "keep"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_plda_trials_are_exact_llrs_unless_asked_otherwise(tmp_path):
+    size = ("--speakers", 20, "--models", 40, "--tests", 60, "--dim", 60, "--json", "-")
+    found = json.loads(run("plda", *size, "-o", tmp_path / "t.parquet").stdout)
+    assert (found["n_target"], found["n_nontarget"]) == (120, 1_080)
+    assert_allclose(found["population"]["eer"], 0.029, atol=1e-6)
+    assert len(lk.read_trials(tmp_path / "t.parquet")) == 1_200
+    shifted = json.loads(
+        run("plda", *size, "--durations", "5,100", "--shift", 1, "-o", tmp_path / "u.csv").stdout
+    )
+    assert shifted["population"] == {}
+    assert shifted["n_target"] == 480
+
+
+def test_embeddings_and_frames_are_read_by_the_recogniser(tmp_path, need):
+    from llrkit.recognize import read_embeddings, read_frames
+
+    run(
+        "embeddings",
+        "--background",
+        10,
+        "--speakers",
+        4,
+        "--sessions",
+        2,
+        "--dim",
+        30,
+        "-o",
+        tmp_path / "e.npz",
+    )
+    made = read_embeddings(tmp_path / "e.npz")
+    assert (len(made), made.dim) == (200, 30)
+    size = ("--speakers", 3, "--sessions", 2, "--seconds", 0.5)
+    run("frames", *size, "-o", tmp_path / "f.npz", "--utt2spk", tmp_path / "utt2spk")
+    frames = read_frames(tmp_path / "f.npz")
+    assert frames.ids[:3] == ("spk0-0", "spk0-1", "spk1-0")
+    assert (tmp_path / "utt2spk").read_text().splitlines()[2] == "spk1-0 spk1"
+    need("kaldiio")
+    run("frames", *size, "-o", tmp_path / "f.ark")
+    assert_allclose(read_frames(tmp_path / "f.ark")[1], frames[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "plda", "embeddings", "frames"])
 def test_help_of_every_kind_has_an_example(kind):
     shown = run(kind, "--help").output
     assert f"llrkit simulate {kind}" in shown

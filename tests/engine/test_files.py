@@ -10,8 +10,14 @@ from numpy.testing import assert_allclose
 import llrkit as lk
 from llrkit.engine import files
 from llrkit.engine.files import Files
+from llrkit.io import tables, text
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
+
+
+def small_batches(monkeypatch):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 700)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 20_000)
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ def table():
 @pytest.fixture(params=["parquet", "csv", "tsv", "directory", "glob", "list"])
 def stored(request, table, tmp_path, monkeypatch):
     """The table in files, read in batches that do not match the files."""
-    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    small_batches(monkeypatch)
     if request.param == "parquet":
         table.write_parquet(tmp_path / "t.parquet", row_group_size=900)
         return tmp_path / "t.parquet"
@@ -74,7 +80,7 @@ METRICS = {
 
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_equal_those_in_memory(name, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
     metric = getattr(lk, name)
     found = metric(lk.scan_trials(tmp_path / "t.parquet"), *METRICS[name])
@@ -92,7 +98,7 @@ NEEDS = {
 
 @pytest.mark.parametrize("name", FITS)
 def test_calibrators_equal_those_in_memory(name, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
     score = ["score", "other"] if name == "fit_fusion" else "score"
     options = NEEDS.get(name, {})
@@ -116,13 +122,15 @@ def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, mon
 
 
 def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 700)
+    small_batches(monkeypatch)
     rows = table.with_columns(
         score=pl.when(pl.int_range(5_000) == 3_210).then(np.inf).otherwise(pl.col("score"))
     )
     for i, part in enumerate(rows.iter_slices(1_700)):
         part.write_parquet(tmp_path / f"part{i}.parquet")
-    with pytest.raises(lk.InfiniteScoreError, match="row 3210"):
+    with pytest.raises(
+        lk.InfiniteScoreError, match=r"part1\.parquet, row 1510 \(counted from 0\): the score is infinite"
+    ):
         lk.fit_cmlg(lk.scan_trials(tmp_path))
 
 
@@ -134,7 +142,7 @@ def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch
         ("score,label\n1,target\nnan,nontarget\n", "line 3"),
         ("score,label\n1,target\n2,perhaps\n", "line 3"),
         ("score,label\n1,target\n2,\n", "line 3"),
-        ("llr,label\n1,target\n", "there is no column 'score'"),
+        ("points,label\n1,target\n", "there is no column 'score'"),
         ("score,label\n1,target\n", "no nontarget trials"),
     ],
 )
@@ -146,9 +154,9 @@ def test_faults_are_named_by_file_and_line(tmp_path, content, said):
 
 
 def test_missing_and_broken_files(tmp_path):
-    with pytest.raises(lk.FileFormatError, match="no file"):
+    with pytest.raises(lk.FileFormatError, match=r"no such file|without files"):
         lk.scan_trials(tmp_path / "*.parquet")
-    with pytest.raises(lk.FileFormatError, match="no file"):
+    with pytest.raises(lk.FileFormatError, match=r"no such file|without files"):
         lk.scan_trials(tmp_path)
     (tmp_path / "x.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(lk.FileFormatError, match=r"x\.parquet"):

@@ -96,6 +96,10 @@ def test_a_last_line_of_blanks_is_no_row(place):
         (b"a b 1.5\nc  2.5\n", "line 2: 2 fields"),
         (b"a b 1.5\na b\tc 2.5\n", "line 2: 4 fields"),
         (b'score,label\n1,target\n"0,imp\n', "line 3"),
+        (b"score,label\n1,target\r2,imp\n0,imp\n", "line 2: a carriage return in the middle"),
+        (b'score,label\n1,"tar\rget"\n0,imp\n', "line 2"),
+        (b"score,label,Score\n1,target,2\n0,imp,3\n", "line 1.*'score' and 'Score' differ only in capitals"),
+        (b"score,label,score\n1,target,2\n0,imp,3\n", "line 1: two columns are named 'score'"),
     ],
 )
 def test_what_is_wrong_is_named_by_line(tmp_path, content, said):
@@ -124,11 +128,15 @@ def zip_bomb() -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("b.gz", lambda: gzip.compress(bytes(1 << 28), 1)), ("b.zst", zstd_bomb), ("b.npz", zip_bomb)],
+    [
+        ("b.gz", lambda: gzip.compress((b"1." + b"0" * 4000 + b"\n") * 40_000, 3)),
+        ("b.zst", zstd_bomb),
+        ("b.npz", zip_bomb),
+    ],
 )
 def test_bombs_are_refused_quickly(tmp_path, name, make):
     (tmp_path / name).write_bytes(make())
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(lk.FileFormatError, match=rf"{name}: unpacks to more than 200 times"):
         lk.read_trials(tmp_path / name)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

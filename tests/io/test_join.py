@@ -66,7 +66,7 @@ def test_a_score_that_occurs_twice(pair):
     scores, key, rows = pair
     append(scores, f"{rows[0][0]} {rows[0][1]} 77\n")
     with pytest.raises(
-        lk.FileFormatError, match=r"scores: trial m\d s\d occurs more than once \(again: lines 37\)"
+        lk.FileFormatError, match=r"scores: trial m\d s\d occurs more than once \(again: line 37\)"
     ):
         lk.read_trials(scores, key=key)
     kept = lk.read_trials(scores, key=key, duplicates="keep")
@@ -98,7 +98,7 @@ def test_a_table_with_its_own_labels_may_repeat_trials(tmp_path):
     path.write_text("model,test,score,label\na,x,1,1\nb,x,0,0\na,x,2,1\n")
     assert len(lk.read_trials(path)) == len(lk.read_trials(path, duplicates="keep")) == 3
     assert_array_equal(lk.read_trials(path, duplicates="drop").score_array, [1.0, 0.0])
-    with pytest.raises(lk.FileFormatError, match=r"trial a x occurs more than once .again: lines 4"):
+    with pytest.raises(lk.FileFormatError, match=r"trial a x occurs more than once .again: line 4"):
         lk.read_trials(path, duplicates="error")
 
 

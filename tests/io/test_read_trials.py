@@ -73,7 +73,7 @@ def test_columns_can_be_named(tmp_path):
         ("score,label\n1,target\nabc,nontarget\n", ["line 3", "'score'", "'abc' is not a number"]),
         ("score,label\n1,target\n\n1.5x,nontarget\n", ["line 4", "'1.5x'"]),
         ("score,label\n1,target\nnan,nontarget\n", ["line 3", "NaN"]),
-        ("score,label\n1,target\n,nontarget\n", ["line 3", "not a number"]),
+        ("score,label\n1,target\n,nontarget\n", ["line 3", "the score is missing"]),
         ("score,label\n1,target\n2,\n", ["line 3", "'label'", "no label"]),
         ("score,label\n1,target\n2,perhaps\n", ["line 3", "'perhaps'", "genuine/impostor"]),
         ("score,label\n1,target\n2,nontarget,5\n", ["line 3", "3 fields", "2 columns"]),

@@ -106,7 +106,7 @@ LABELS = {
     "float": [1.0, 0.0, 1.0],
     "float -1": [1.0, -1.0, 1.0],
     "words": ["target", "nontarget", "TARGET"],
-    "mixed words": ["genuine", "spoof", "bonafide"],
+    "mixed words": ["genuine", "spoof", "Genuine"],
     "digits": ["1", "0", "1"],
     "categorical": pl.Series(["target", "imp", "target"], dtype=pl.Categorical),
     "enum": pl.Series(["same", "different", "same"], dtype=pl.Enum(["same", "different"])),
@@ -124,7 +124,10 @@ def test_labels(form):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([1, 0, 2], r"row 2 \(counted from 0\): labels in .* two classes: saw 1, 0, 2; accepted are bool"),
+        (
+            [1, 0, 2],
+            r"row 2 \(counted from 0\): labels in column 'label' are not two classes: saw 1, 0, 2; accepted",
+        ),
         ([1, 0, -1], r"not two classes: saw 1, 0, -1"),
         (["target", "x", "y"], r"row 1 \(counted from 0\): .* saw 'target', 'x', 'y'"),
         (["target", None, "imp"], r"row 1 \(counted from 0\): no label in column 'label'"),
@@ -145,13 +148,14 @@ def test_missing_scores_are_named_by_row(bad):
     ):
         lk.eer(lk.Trials(table))
     with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, line 4, column 'score'"):
-        lk.eer(lk.Trials(table, origin="a.tsv", first_line=2))
+        lk.eer(lk.Trials(table, origin="a.tsv", lines=lambda rows: [row + 2 for row in rows]))
     with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, row 2 \(counted from 0\), column 'score'"):
         lk.eer(lk.Trials(table, origin="a.tsv"))
 
 
 def test_wrong_label_is_named_by_line():
-    trials = lk.Trials({"score": [1.0, 2.0], "label": ["target", "no idea"]}, origin="b.txt", first_line=1)
+    table = {"score": [1.0, 2.0], "label": ["target", "no idea"]}
+    trials = lk.Trials(table, origin="b.txt", lines=lambda rows: [row + 1 for row in rows])
     with pytest.raises(lk.LabelError, match=r"b\.txt, line 2: labels in column 'label'"):
         lk.cllr(trials)
 
@@ -214,3 +218,11 @@ def test_table_is_not_modified_and_scores_cannot_be_written():
 def test_float32_scores_stay_float32():
     trials = lk.Trials({"score": pl.Series([1.5, 0.5], dtype=pl.Float32), "label": [1, 0]})
     assert trials.scores().target.dtype == np.float32
+
+
+def test_more_than_two_kinds_of_labels_are_said_to_be_pooled():
+    table = {"score": [0.5, 1.0, 2.0], "label": ["target", "nontarget", "spoof"]}
+    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof' both count as non-target"):
+        assert_array_equal(lk.Trials(table).is_target, [True, False, False])
+    with pytest.warns(lk.PooledClassesWarning, match="'bonafide' and 'genuine' both count as target"):
+        lk.Scores.from_labels([1, 2, 3], ["genuine", "bonafide", "imp"])

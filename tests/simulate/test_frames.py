@@ -45,9 +45,9 @@ def test_frames_fit_their_speaker_best():
 def test_a_longer_recording_begins_with_the_shorter_one():
     long, short = MODEL.recording(4, 1, 5.0), MODEL.recording(4, 1, 2.0)
     assert_array_equal(long[:200], short)
-    made = MODEL.recordings(n_speakers=1, n_sessions=2, seconds=5.0, first_speaker=4)[1]
-    assert_array_equal(made.first(2.0), short)
-    assert (made.name, made.speaker, made.gender) == ("spk4-1", "spk4", "f")
+    made = MODEL.frames(n_speakers=1, n_sessions=2, seconds=5.0, first_speaker=4)
+    assert_array_equal(made.first(200)[1], short)
+    assert (made.ids[1], made.speakers[1]) == ("spk4-1", "spk4")
 
 
 def test_the_same_for_a_seed_and_different_for_every_recording():
@@ -64,7 +64,7 @@ def test_the_same_for_a_seed_and_different_for_every_recording():
         (lambda: FrameModel(strength=0.0), "strength must be above 0"),
         (lambda: FrameModel(seed=-2), "seed must be a whole number"),
         (lambda: MODEL.recording(0, 0, 0.0), "seconds must be"),
-        (lambda: MODEL.recordings(n_speakers=0, n_sessions=1, seconds=1.0), "at least one speaker"),
+        (lambda: MODEL.frames(n_speakers=0, n_sessions=1, seconds=1.0), "at least one speaker"),
     ],
 )
 def test_bad_input_is_named(make, said):

@@ -15,7 +15,7 @@ KINDS = {
     "gaussian": GaussianLLR.from_eer(0.05),
     "mixture": MixtureLLR((0.2, 0.5, 0.3), (0.5, 3.0, 9.0)),
     "gamma": GammaLLR(0.3),
-    "durations": lk.DurationPairs(lk.DurationModel.between()),
+    "durations": lk.simulate.DurationPairs(lk.simulate.DurationModel.between()),
 }
 
 
@@ -56,19 +56,21 @@ PRINTED = [
 
 def test_duration_model_against_the_printed_grid():
     seconds = (5.0, 10.0, 20.0, 40.0, 300.0)
-    model = lk.DurationModel.between(0.029, 0.26, full=300.0)
+    model = lk.simulate.DurationModel.between(0.029, 0.26, full=300.0)
     assert_allclose([[100 * model.pair(i, j).eer for j in seconds] for i in seconds], PRINTED, atol=0.051)
 
 
 @pytest.mark.parametrize(("full", "mean_cllr"), [(60, 0.366), (100, 0.381), (150, 0.387), (300, 0.394)])
 def test_mean_cllr_of_the_duration_model_against_the_printed_values(full, mean_cllr):
-    pairs_ = lk.DurationPairs(lk.DurationModel.between(full=full))
+    pairs_ = lk.simulate.DurationPairs(lk.simulate.DurationModel.between(full=full))
     assert_allclose(pairs_.mixture((5, 10, 20, 40, full)).cllr, mean_cllr, atol=0.0006)
 
 
 def test_every_combination_of_durations_has_its_own_eer():
-    model = lk.DurationModel.between()
-    made = lk.simulate_trials(lk.DurationPairs(model), n_target=50_000, n_nontarget=250_000, seed=2).trials()
+    model = lk.simulate.DurationModel.between()
+    made = lk.simulate_trials(
+        lk.simulate.DurationPairs(model), n_target=50_000, n_nontarget=250_000, seed=2
+    ).trials()
     cells = made.table.group_by("enroll_duration", "test_duration", "label").len()
     assert cells.height == 50
     assert set(cells["len"]) == {2_000, 10_000}
@@ -179,7 +181,7 @@ def test_columns_and_blocks_that_do_not_exist_are_named():
 @pytest.mark.parametrize(("full", "short"), [(0.3, 0.2), (0.0, 0.2), (0.1, 0.6)])
 def test_a_duration_model_must_get_worse_for_short_segments(full, short):
     with pytest.raises(lk.InputError, match="the EER must rise"):
-        lk.DurationModel.between(full, short)
+        lk.simulate.DurationModel.between(full, short)
 
 
 def test_positions_count_the_trials_of_a_class():

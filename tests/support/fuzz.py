@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import warnings
 
 import numpy as np
 import polars as pl
@@ -100,8 +101,10 @@ def outcome(path, content) -> str:
     """Read a file with this content: 'read' or 'refused'; anything else is an AssertionError."""
     path.write_bytes(content)
     try:
-        found = read_found(path)
-        trials = as_trials_checked(found)  # as read_trials does
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lk.PooledClassesWarning)
+            found = read_found(path)
+            trials = as_trials_checked(found)  # as read_trials does
     except lk.LlrkitError as error:
         if path.name not in str(error):
             raise AssertionError(f"{content[:300]!r}: the file is not named: {error}") from error
@@ -109,7 +112,7 @@ def outcome(path, content) -> str:
     except Exception as error:
         raise AssertionError(f"{content[:300]!r}: {type(error).__name__}: {error}") from error
     rows = _rows(content)
-    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet"):
+    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet", "arrow", "bosaris"):
         expected = rows - (found.format == "table")
         if len(trials) != expected:
             raise AssertionError(f"{content[:300]!r}: {expected} rows became {len(trials)}")

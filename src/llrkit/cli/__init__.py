@@ -7,6 +7,7 @@ that ``llrkit --help`` answers at once.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -17,14 +18,28 @@ from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
+from llrkit.cli.output import shown_warnings
 from llrkit.cli.plot import plot_command
+from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
+from llrkit.cli.report import report_command
+from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
+from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Program(click.Group):
+    """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with shown_warnings(), shown_progress():
+            return super().invoke(ctx)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="llrkit")
 def cli() -> None:
     """Turn detection scores into log-likelihood-ratios that can be trusted.
@@ -35,6 +50,7 @@ def cli() -> None:
       llrkit evaluate scores.csv --point sre08 --point 0.05
       llrkit calibrate dev.csv --method logistic -o cal.json
       llrkit apply cal.json eval.csv -o llrs.csv
+      llrkit report llrs.csv -o report.html
       llrkit theory --eer 5%
     """
 
@@ -48,12 +64,18 @@ for command in (
     fuse_command,
     diagnose_command,
     plot_command,
+    report_command,
     convert_command,
     recognize_command,
     simulate_command,
+    reproduce_command,
     theory_command,
 ):
     cli.add_command(command)
+
+
+for kind in (plda_command, embeddings_command, frames_command):
+    simulate_command.add_command(kind)
 
 
 def main() -> None:

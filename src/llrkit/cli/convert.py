@@ -12,17 +12,14 @@ from llrkit.cli.output import read_options, reading_options
 @click.command("convert")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials.")
 @click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of OUT.")
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
 @reading_options
-def convert_command(
-    source: str, target: str, key: str | None, to: str | None, key_output: str | None, **reading: Any
-) -> None:
+def convert_command(source: str, target: str, to: str | None, key_output: str | None, **reading: Any) -> None:
     """Read trials in any format and write them as Parquet, Arrow, CSV, TSV, Kaldi, NIST or BOSARIS.
 
     Numbers are written with the digits it takes to read the same numbers back. OUT is written whole or
-    not at all.
+    not at all. Tables are converted in batches, so their size does not matter; a key and BOSARIS take memory.
 
     \b
     Examples:
@@ -32,5 +29,5 @@ def convert_command(
     """
     from llrkit.io.convert import convert
 
-    rows = convert(source, target, key=key, to=to, key_output=key_output, **read_options(**reading))
+    rows = convert(source, target, to=to, key_output=key_output, **read_options(**reading))
     click.echo(f"{rows:,} trials written to {target}")

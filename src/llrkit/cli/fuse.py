@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.output import json_option, shown_warnings, write_json
+from llrkit.cli.output import json_option, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
 
@@ -16,15 +18,14 @@ from llrkit.errors import InputError
 @click.option("--prior", default=0.5, show_default=True, help="Prior of a target that the fit is made for.")
 @click.option("--ids", metavar="COL[,COL]", help="Columns that identify a trial; by default all shared ones.")
 @click.option("--score-columns", metavar="COL,COL", help="For one file: the columns of the systems.")
-@click.option(
-    "--label-column", default="label", show_default=True, metavar="NAME", help="Column of the labels."
-)
 @click.option("--quality", metavar="COL[,COL]", help="Columns with side information of each trial.")
 @click.option("--features", default="linear", show_default=True, help="linear, durations or bilinear.")
-@click.option("--missing", default="error", show_default=True, help="error, drop or subset.")
 @click.option(
     "--regularisation", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
 )
+@reading_options
+@click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
+              help="Trials that some system has not scored.")  # fmt: skip
 @json_option
 def fuse_command(
     scores: tuple[str, ...],
@@ -33,12 +34,12 @@ def fuse_command(
     prior: float,
     ids: str | None,
     score_columns: str | None,
-    label_column: str,
     quality: str | None,
     features: str,
     missing: str,
     regularisation: float,
     json_path: str | None,
+    **reading: Any,
 ) -> None:
     """Train the fusion of several systems: one file each, joined on the ids of the trials.
 
@@ -48,28 +49,36 @@ def fuse_command(
       llrkit fuse dev.tsv --score-columns plda,ecapa --quality duration -o fusion.json
     """
     from llrkit.calibrate.fusion import fit_fusion
-    from llrkit.io.join import join_systems
-    from llrkit.io.tables import as_trials
+    from llrkit.engine.files import open_trials
+    from llrkit.io.several import read_systems
     from llrkit.metrics.measure import evaluate
+    from llrkit.scores.trials import Trials
 
+    options = read_options(**reading)
     if len(scores) == 1:
         if not score_columns:
             raise InputError("one file: name the columns of the systems with --score-columns a,b,c")
-        trials = as_trials(scores[0], score_columns.split(","), label_column)
-    else:
-        table, names = join_systems(scores, ids=ids.split(",") if ids else (), missing=missing)
-        trials = as_trials(table, names, label_column)
-    with shown_warnings():
-        fitted = fit_fusion(
-            trials,
-            method=method,
-            prior=prior,
-            quality_columns=quality.split(",") if quality else (),
-            features=features,
-            missing=missing,
-            regularisation=regularisation,
-        )
-    fused = evaluate(fitted.on(trials if missing == "error" else trials.complete()))
+        options["score"] = score_columns.split(",")
+    elif score_columns:
+        raise InputError("--score-columns is for one file; several files have one score each")
+    if options.pop("nontargets"):
+        raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
+    trials = (
+        open_trials(scores[0], **options)
+        if len(scores) == 1 and missing == "error"
+        else read_systems(scores, ids=ids.split(",") if ids else (), missing=missing, **options)
+    )
+    fitted = fit_fusion(
+        trials,
+        method=method,
+        prior=prior,
+        quality_columns=quality.split(",") if quality else (),
+        features=features,
+        missing=missing,
+        regularisation=regularisation,
+    )
+    complete = trials.complete() if isinstance(trials, Trials) and missing != "error" else trials
+    fused = evaluate(fitted.on(complete))
     fitted = fitted.with_provenance(
         training_files=list(scores),
         training_sha256=[sha256_of(path) for path in scores],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._atomic import write_atomically
+from llrkit._plain import spelled
 
 if TYPE_CHECKING:
     from llrkit.theory.points import OperatingPoint
@@ -28,34 +28,37 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
-def columns_options(command: Any) -> Any:
-    """The options that name the columns of a score file."""
-    for name in ("label", "score"):
-        command = click.option(
-            f"--{name}-column",
-            metavar="NAME",
-            help=f"Column of the {name}s; by default the one with a usual name.",
-        )(command)
-    return command
+_READING: tuple[Callable[[Any], Any], ...] = (
+    click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
+    click.option("--score-column", metavar="NAME", help="Column of the scores; by default by its name."),
+    click.option("--label-column", metavar="NAME",
+                 help="Column of the labels (of the key, if there is one); by default by its name."),
+    click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
+    click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
+    click.option("--nontargets", metavar="FILE",
+                 help="Scores of non-targets, one per line; the first file then holds targets only."),
+    click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
+    click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
+    click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+    click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+                 help="With a key: trials that only one of the files has."),
+    click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
+                 help="Trials that occur more than once. Default: keep; when joining: error."),
+)  # fmt: skip
 
 
 def reading_options(command: Any) -> Any:
-    """The options that say how a score file is read; ``read_options`` makes keywords of them."""
-    for option in (
-        click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
-                     help="Trials that occur more than once. Default: keep; with a key: error."),
-        click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
-                     help="With a key: trials that only one of the files has."),
-        click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
-        click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
-        click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
-        click.option("--nontargets", metavar="FILE",
-                     help="Scores of non-targets, one per line; the first file then holds targets only."),
-        click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
-        click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
-    ):  # fmt: skip
-        command = option(command)
-    return columns_options(command)
+    """The options that say how scores are read, for every command that reads some.
+
+    ``read_options`` makes keywords of them. An option that the command has already, with a meaning of its
+    own, is left alone.
+    """
+    own = {param.name for param in getattr(command, "__click_params__", ())}
+    for option in reversed(_READING):
+        changed = option(command)
+        if changed.__click_params__[-1].name in own:
+            changed.__click_params__.pop()
+    return command
 
 
 def read_options(
@@ -101,13 +104,17 @@ def shown_warnings() -> Iterator[None]:
 
     from llrkit.errors import LlrkitWarning
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LlrkitWarning)
-        yield
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LlrkitWarning)
+            yield
+    finally:
+        said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+        for message in said:
+            click.echo(f"llrkit: warning: {message}", err=True)
     for warning in caught:
-        if issubclass(warning.category, LlrkitWarning):
-            click.echo(f"llrkit: warning: {warning.message}", err=True)
-        else:
+        if not issubclass(warning.category, LlrkitWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
@@ -183,19 +190,8 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
     """Write a command's numbers; nothing half-written is ever left behind."""
     if path is None:
         return
-    text = json.dumps({"schema": f"llrkit.{command}/1", **_spell(content)}, indent=2, allow_nan=False) + "\n"
+    text = json.dumps({"schema": f"llrkit.{command}/1", **spelled(content)}, indent=2, allow_nan=False) + "\n"
     if path == "-":
         click.echo(text, nl=False)
     else:
         write_atomically(path, text)
-
-
-def _spell(value: Any) -> Any:
-    """Infinities as strings and NaN as null: JSON has neither."""
-    if isinstance(value, dict):
-        return {str(key): _spell(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_spell(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value

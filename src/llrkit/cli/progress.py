@@ -1,32 +1,133 @@
-"""A bar on standard error for anything that takes longer than a moment, on a terminal only."""
+"""A progress bar with rate and time left, on a terminal, for anything that takes over two seconds."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from llrkit._progress import watched_by
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, Task
+
+AFTER_SECONDS = 2.0
 
 
 @contextmanager
-def progress(title: str, total: float) -> Iterator[Callable[[float], None]]:
-    """A progress bar; the block gets a function that says how much more is done.
+def shown_progress() -> Iterator[None]:
+    """Long work in this block is shown on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    bar = Bar()
+    with watched_by(bar):
+        try:
+            yield
+        finally:
+            bar.close()
+
+
+class Bar:
+    """Watches work; draws nothing before two seconds are over, and leaves nothing behind."""
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        auto: bool = True,
+    ) -> None:
+        self._console, self._clock, self._auto = console, clock, auto
+        self._progress: Progress | None = None
+        self._due: float | None = None
+        self._shown = False
+        self._timer: threading.Timer | None = None
+
+    def begin(self, what: str, total: float | None, unit: str) -> Any:
+        """A piece of work begins."""
+        if self._progress is None:
+            self._progress = self._make()
+            self._due = self._clock() + AFTER_SECONDS
+            if self._auto:  # also for work that says nothing on the way
+                self._timer = threading.Timer(AFTER_SECONDS, self._show)
+                self._timer.daemon = True
+                self._timer.start()
+        task = self._progress.add_task(what, total=total, unit=unit)
+        self._show_if_due()
+        return task
+
+    def advance(self, work: Any, amount: float) -> None:
+        """So much more of it is done."""
+        if self._progress is not None:
+            self._progress.advance(work, amount)
+            self._show_if_due()
+
+    def end(self, work: Any) -> None:
+        """It is finished."""
+        if self._progress is not None:
+            self._progress.remove_task(work)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._progress is not None and self._shown:
+            self._progress.stop()
+        self._progress, self._shown = None, False
+
+    def _show_if_due(self) -> None:
+        if self._due is not None and self._clock() >= self._due:
+            self._show()
+
+    def _show(self) -> None:
+        if self._progress is not None and not self._shown:
+            self._shown = True
+            self._progress.start()
+
+    def _make(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        return Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            _rate_column(),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            TextColumn("left"),
+            console=self._console or Console(stderr=True),
+            auto_refresh=self._auto,
+            transient=True,
+            get_time=self._clock,
+        )
+
+
+def _rate_column() -> Any:
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(rate(task.finished_speed or task.speed, task.fields["unit"]))
+
+    return RateColumn()
+
+
+def rate(speed: float | None, unit: str) -> str:
+    """A speed in words.
 
     Examples
     --------
-    >>> with progress("counting", 2) as advance:
-    ...     advance(1)
-    ...     advance(1)
+    >>> rate(12_345_678.0, "bytes"), rate(1234.5, "trials"), rate(0.25, "steps"), rate(None, "trials")
+    ('12.3 MB/s', '1,234 trials/s', '0.25 steps/s', '')
     """
-    if not sys.stderr.isatty():
-        yield lambda amount: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task(title, total=total)
-        yield lambda amount: bar.advance(task, amount)
+    if speed is None:
+        return ""
+    if unit == "bytes":
+        return f"{speed / 1e6:.1f} MB/s"
+    return f"{speed:,.0f} {unit}/s" if speed >= 10 else f"{speed:.2f} {unit}/s"

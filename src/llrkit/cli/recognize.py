@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._progress import stage
 from llrkit.cli.output import json_option, shown_warnings, write_json
-from llrkit.cli.progress import progress
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def watching() -> Iterator[Callable[[str, int, int], None]]:
         def watch(what: str, done: int, total: int) -> None:
             if now[0] != what:
                 stack.close()
-                now[:] = [what, 0, stack.enter_context(progress(what, total))]
+                now[:] = [what, 0, stack.enter_context(stage(what, total, "steps"))]
             now[2](done - now[1])
             now[1] = done
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._progress import stage
 from llrkit.cli.output import json_option, parse_share, write_json
-from llrkit.cli.progress import progress
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def mixture_command(weights: str, mu: str, **options: Any) -> None:
     """
     from llrkit.theory import MixtureLLR
 
-    pair = MixtureLLR(_numbers(weights, "--weights"), _numbers(mu, "--mu"))
+    pair = MixtureLLR(numbers(weights, "--weights"), numbers(mu, "--mu"))
     _independent("mixture", pair, pair, {"weights": list(pair.weights), "mu": list(pair.mu)}, options)
 
 
@@ -161,7 +161,7 @@ def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:
     """
     from llrkit.simulate.durations import DurationModel, DurationPairs
 
-    seconds = _numbers(options["durations"], "--durations")
+    seconds = numbers(options["durations"], "--durations")
     ends = [parse_share(eer_full, "--eer-full"), parse_share(eer_short, "--eer-short")]
     model = DurationModel.between(*ends, short=min(seconds), full=max(seconds))
     pairs = DurationPairs(model)
@@ -169,7 +169,8 @@ def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:
     _independent("durations", pairs, pairs.mixture(seconds), given, options)
 
 
-def _numbers(text: str, option: str) -> tuple[float, ...]:
+def numbers(text: str, option: str) -> tuple[float, ...]:
+    """Numbers between commas; each may have a percent sign."""
     return tuple(parse_share(field, option) for field in text.split(","))
 
 
@@ -211,7 +212,7 @@ def _independent(
         scale=options["scale"],
         offset=options["offset"],
         speakers=options["speakers"],
-        durations=_numbers(options["durations"], "--durations"),
+        durations=numbers(options["durations"], "--durations"),
         dtype="float32" if options["float32"] else "float64",
     )
     known: dict[str, float] = {}
@@ -242,7 +243,7 @@ def write_simulated(
             if name not in ("score", "label")
         ]
         wide = made.with_columns(*names)
-        with progress("simulating", total) as advance:
+        with stage("simulating", total) as advance:
             write_partitions(wide.block, wide.n_blocks, output, on_part=advance)
     else:
         from llrkit.io.write import write_trials

@@ -3,133 +3,182 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from glob import glob
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.stream import scan_table
+from llrkit.errors import UnknownNameError
+from llrkit.io import factor_of, files_of, read_trials, scan_found
+from llrkit.io.formats import in_batches
+from llrkit.io.found import Found, Scan
+from llrkit.io.roles import require_roles, target_mask_of, with_scores
 from llrkit.scores import Scores
+from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.source import POSITION, S, reduce_chunks
 from llrkit.scores.trials import ROW, Trials
 
-BATCH_ROWS = 1 << 20
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
+LARGE_BYTES = 64 << 20
+"""Files that are larger than this together are read in batches by the command line."""
 
 _COUNTED = (ROW, POSITION)
-_TABLES = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
 class Files:
-    """Trials in Parquet or text tables, as a source: only summaries of batches are ever kept.
+    """Trials in tables on disk, as a source: only summaries of batches are ever kept.
 
     Made by :func:`scan_trials`. Only the columns asked for are parsed; the next batch is read while
     the current ones are summarised. Repeated ids are not looked for.
     """
 
     def __init__(
-        self, paths: Sequence[Path], score: Sequence[str], label: str, carried: Sequence[str] = ()
+        self,
+        scans: Sequence[Scan],
+        *,
+        positive: str | None = None,
+        factor: float = 1.0,
+        carried: Sequence[str] = (),
+        kept: _Kept | None = None,
     ) -> None:
-        self.paths, self.score, self.label = tuple(paths), tuple(score), label
+        self.scans, self.positive, self.factor = tuple(scans), positive, factor
         self.carried = tuple(carried)
-        self._kept: list[Scores] | None = None
-        for path in self.paths:
-            self._require(path)
+        first = self.scans[0].like
+        require_roles(first)
+        self.score, self.label = first.score, first.label or ""
+        self.enroll, self.test = first.enroll, first.test
+        self._kept = kept if kept is not None else _Kept()
+        for name in self.carried:
+            if name not in (*_COUNTED, *self.columns):
+                raise UnknownNameError(
+                    f"{first.file}: there is no column {name!r}; there are: {', '.join(self.columns)}"
+                )
 
-    def _require(self, path: Path) -> None:
-        try:
-            there = scan_table(path).collect_schema().names()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
-        for name in (*self.score, self.label, *(name for name in self.carried if name not in _COUNTED)):
-            if name not in there:
-                raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {', '.join(there)}")
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return self.scans[0].columns
 
     def with_columns(self, *names: str) -> Files:
         """The same trials, each chunk carrying these columns."""
-        return Files(self.paths, self.score, self.label, names)
+        return Files(self.scans, positive=self.positive, factor=self.factor, carried=names, kept=self._kept)
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
-        return reduce_chunks(self._chunks(), summarise)
+        return reduce_chunks(self._kept.or_else(self.carried, self._read), summarise)
 
-    def _chunks(self) -> Iterator[Scores]:
-        if self._kept is not None:
-            yield from self._kept
-            return
-        kept: list[Scores] | None = []
-        size = 0
-        for chunk in self._read():
-            yield chunk
-            size += _bytes_of(chunk)
-            if kept is not None:
-                # a copy of its own: what was sorted of a chunk must not stay alive with it
-                kept.append(Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories))
-            if size > KEEP_BYTES:
-                kept = None
-        self._kept = kept
+    def place(self, row: int) -> str:
+        """Where a row stands, in words; the files are read again for it."""
+        before = 0
+        for scan in self.scans:
+            for batch in scan.read(list(self.score)):
+                if row < before + batch.table.height:
+                    return batch.place(row - before)
+                before += batch.table.height
+        return f"row {row} (counted from 0)"
 
     def _read(self) -> Iterator[Scores]:
         before = {ROW: np.zeros(2, dtype=np.int64), POSITION: np.zeros(2, dtype=np.int64)}
-        for path in self.paths:
-            wanted = dict.fromkeys((*self.score, self.label, *(n for n in self.carried if n not in _COUNTED)))
-            first_row = 0
-            try:
-                table = scan_table(path).select(list(wanted))
-                for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-                    chunk = self._chunk(batch, path, first_row, before)
-                    yield chunk
-                    first_row += batch.height
-                    before[ROW] += batch.height
-                    before[POSITION] += (chunk.n_target, chunk.n_nontarget)
-            except (pl.exceptions.PolarsError, OSError) as error:
-                raise FileFormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
+        physical = [name for name in self.carried if name in self.columns]
+        wanted = list(dict.fromkeys((*self.score, self.label, *physical)))
+        words: set[str] = set()
+        for scan in self.scans:
+            for batch in scan.read(wanted):
+                chunk, seen = self._chunk(batch, before)
+                words |= seen
+                yield chunk
+                before[ROW] += batch.table.height
+                before[POSITION] += (chunk.n_target, chunk.n_nontarget)
+        if not self._kept.warned:
+            self._kept.warned = True
+            warn_of_pooled(words, f"{self.scans[0].like.file}, column {self.label!r}")
 
-    def _chunk(self, batch: pl.DataFrame, path: Path, first_row: int, before: dict[str, Any]) -> Scores:
-        batch = _numeric(batch, self.score, path, first_row)
-        text = path.suffix.lower() not in (".parquet", ".pq")
-        trials = Trials(
-            batch,
-            score=self.score,
-            label=self.label,
-            carried=self.carried,
-            origin=str(path),
-            first_line=first_row + (2 if text else 0),
-        )
-        mask = trials.is_target
+    def _chunk(self, batch: Found, before: dict[str, Any]) -> tuple[Scores, frozenset[str]]:
+        batch = with_scores(batch)
+        mask, words = target_mask_of(batch, self.positive)
+        trials = Trials(batch.table, score=self.score, label=self.label)
         columns: dict[str, tuple[Any, Any]] = {}
         categories: dict[str, tuple[Any, ...]] = {}
         for name in self.carried:
-            values, names = trials.coded(name)
+            values, names = _counted(name, mask) if name not in self.columns else trials.coded(name)
             columns[name] = (values[mask], values[~mask])
-            if name in _COUNTED:
+            if name not in self.columns:
                 columns[name] = tuple(part + n for part, n in zip(columns[name], before[name], strict=True))
             if names is not None:
                 categories[name] = tuple(names)
-        scores = trials.score_array
-        return Scores.part(scores[mask], scores[~mask], columns, categories)
+        scores = trials.score_array if self.factor == 1.0 else trials.score_array * self.factor
+        return Scores.part(scores[mask], scores[~mask], columns, categories), words
 
     def __repr__(self) -> str:
-        names = ", ".join(path.name for path in self.paths[:3]) + (", ..." if len(self.paths) > 3 else "")
-        return f"Files({len(self.paths)} files: {names}; {', '.join(self.score)}, {self.label})"
+        names = [Path(scan.like.file).name for scan in self.scans]
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        return f"Files({len(names)} files: {shown}; {', '.join(self.score)}, {self.label})"
+
+
+def _counted(name: str, mask: Any) -> tuple[Any, None]:
+    """Row numbers, or positions within the class, from the start of a batch."""
+    if name == ROW:
+        return np.arange(len(mask)), None
+    return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1, None
+
+
+@dataclass
+class _Kept:
+    """The chunks of small sets, by the columns they carry; shared by all views of the same files."""
+
+    sets: dict[tuple[str, ...], list[Scores]] = field(default_factory=dict)
+    size: int = 0
+    warned: bool = False
+
+    def or_else(self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]]) -> Iterator[Scores]:
+        """The chunks with these columns, as they were kept or as they are read, and kept if they are few."""
+        if names in self.sets:
+            yield from map(_fresh, self.sets[names])
+            return
+        held: list[Scores] = []
+        size = 0
+        for chunk in read():
+            yield chunk
+            size += _bytes_of(chunk)
+            if self.size + size > KEEP_BYTES:
+                held.clear()
+            else:
+                held.append(_fresh(chunk))
+        if self.size + size <= KEEP_BYTES:
+            self.sets[names], self.size = held, self.size + size
+
+
+def _fresh(chunk: Scores) -> Scores:
+    """The same arrays again: what was sorted of a chunk must not stay alive with it."""
+    return Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories)
+
+
+def _bytes_of(chunk: Scores) -> int:
+    arrays = [chunk.target, chunk.nontarget, *(array for pair in chunk.columns.values() for array in pair)]
+    return sum(int(np.asarray(array).nbytes) for array in arrays)
 
 
 def scan_trials(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    score: str | Sequence[str] = "score",
-    label: str = "label",
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
 ) -> Files:
     """Trials in files of any size, to be used like trials in memory.
 
-    ``paths`` is a Parquet, CSV or TSV file, a directory of them, a glob pattern, or a list of these.
-    Every ``fit_*``, every metric and ``evaluate`` take the result; memory grows with the smaller class
-    only. Sets below 256 MB stay in memory after the first pass.
+    ``paths`` is a file, a directory, a glob pattern, or a list of these. Parquet, Arrow files and text (plain
+    or gzip, with or without header) are read in batches, other formats at once. Every ``fit_*``, every metric
+    and ``evaluate`` take the result; memory grows with the smaller class only. Sets below 256 MB stay in
+    memory after the first pass. The options are those of :func:`read_trials`; scores and labels must be in
+    the same file, and repeated trials are not looked for.
 
     Examples
     --------
@@ -140,42 +189,23 @@ def scan_trials(
     >>> lk.eer(scan_trials(path))
     0.0
     """
-    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    found = [path for item in given for path in _expand(item)]
-    return Files(found, [score] if isinstance(score, str) else score, label)
+    names = [score] if isinstance(score, str) else score
+    scans = scan_found(paths, format=format, columns=columns, score=names, label=label)
+    return Files(scans, positive=positive, factor=factor_of(log10=log10, distance=distance))
 
 
-def _expand(item: str | PathLike[str]) -> list[Path]:
-    path = Path(item)
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.name.endswith(_TABLES))
-    else:
-        found = sorted(Path(name) for name in glob(str(item), recursive=True) if Path(name).is_file())
-    if not found:
-        raise FileFormatError(
-            f"{item}: no file, and no directory or pattern with tables ({', '.join(_TABLES)})"
-        )
-    return found
+def open_trials(
+    path: str | PathLike[str], key: str | PathLike[str] | None = None, **options: Any
+) -> Trials | Files:
+    """Trials in memory if the files are small or must be seen as a whole, otherwise a source that scans them.
 
-
-def _numeric(batch: pl.DataFrame, names: Sequence[str], path: Path, first_row: int) -> pl.DataFrame:
-    """Scores of a text table as numbers; what is not one is named by line."""
-    for name in names:
-        if batch[name].dtype == pl.String:
-            numbers = batch[name].str.strip_chars().cast(pl.Float64, strict=False)
-            bad = numbers.is_null()
-            if bad.any():
-                row = int(bad.arg_max() or 0)
-                line = first_row + row + 2
-                raise FileFormatError(
-                    f"{path}, line {line}, column {name!r}: {batch[name][row]!r} is not a number"
-                )
-            batch = batch.with_columns(numbers.alias(name))
-    return batch
-
-
-def _bytes_of(chunk: Scores) -> int:
-    arrays = [chunk.target, chunk.nontarget, *(array for pair in chunk.columns.values() for array in pair)]
-    return sum(int(np.asarray(array).nbytes) for array in arrays)
+    The options are those of :func:`read_trials`. A key, a second file of non-targets, and looking for
+    repeated trials need all ids in memory.
+    """
+    whole = key is not None or options.get("nontargets") or options.get("duplicates") not in (None, "keep")
+    files = [] if whole else files_of(path)
+    large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
+    if whole or not large or not all(map(in_batches, files)):
+        return read_trials(path, key, **options)
+    unused = ("nontargets", "duplicates", "missing")
+    return scan_trials(files, **{name: value for name, value in options.items() if name not in unused})

@@ -18,7 +18,7 @@ from llrkit.core.hull import pav_blocks
 from llrkit.core.losses import LossSums
 from llrkit.core.special import LN2
 from llrkit.core.summary import both
-from llrkit.errors import InputError
+from llrkit.errors import InputError, SeparationError
 from llrkit.metrics import detection
 from llrkit.metrics.llrs import cross_entropy_from_losses
 from llrkit.metrics.slope import det_slope_from_bins
@@ -26,9 +26,10 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian import cllr_from_eer
 
 METHODS = ("cmlg", "logistic")
+REGULARISATION = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ListResult:
     """One trial list: how hard it is, and the Cllr of its scores raw and calibrated.
 
@@ -43,8 +44,8 @@ class ListResult:
     n_nontarget: int
     eer: float
     raw_cllr: float
-    cmlg: float
-    logistic: float
+    cmlg: float = float("nan")
+    logistic: float = float("nan")
     min_cllr: float
     cllr_from_eer: float
     det_slope: float
@@ -74,19 +75,20 @@ class ListTable:
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """Means over the lists."""
-        return {name: float(self.column(name).mean()) for name in (*NUMBERS, *POOLED)}
+        """Means over the lists; numbers that do not exist for a list are left out."""
+        return {name: float(_there(self.column(name)).mean()) for name in (*NUMBERS, *POOLED)}
 
     @cached_property
     def std(self) -> dict[str, float]:
         """Standard deviations over the lists, divided by N."""
-        return {name: float(self.column(name).std()) for name in (*NUMBERS, *POOLED)}
+        return {name: float(_there(self.column(name)).std()) for name in (*NUMBERS, *POOLED)}
 
     @property
     def correlation(self) -> float:
         """Correlation of the Cllr of the two calibration methods over the lists."""
         x, y = self.column("cmlg"), self.column("logistic")
-        return float(np.corrcoef(x, y)[0, 1]) if len(x) > 1 else float("nan")
+        vary = len(x) > 1 and np.ptp(x) > 0.0 and np.ptp(y) > 0.0
+        return float(np.corrcoef(x, y)[0, 1]) if vary else float("nan")
 
     @property
     def rms_cllr_from_eer(self) -> float:
@@ -110,9 +112,28 @@ class ListTable:
         }
 
 
+def _there(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The numbers that exist: a list that is told apart without error has no DET slope."""
+    there = values[~np.isnan(values)]
+    return there if len(there) else np.array([np.nan])
+
+
 def fit_both(source: ScoreSource) -> dict[str, Map]:
-    """CMLG with alpha 1/2 and logistic regression with prior 1/2, on one set of trials."""
-    return {name: fit_quietly(name, source, {}) for name in METHODS}
+    """CMLG with alpha 1/2 and logistic regression with prior 1/2, on one set of trials.
+
+    Where the classes do not overlap, logistic regression is kept finite by a regularisation of 0.01
+    (:func:`is_regularised` tells).
+    """
+    try:
+        logistic = fit_quietly("logistic", source, {})
+    except SeparationError:
+        logistic = fit_quietly("logistic", source, {"regularisation": REGULARISATION})
+    return {"cmlg": fit_quietly("cmlg", source, {}), "logistic": logistic}
+
+
+def is_regularised(maps: Mapping[str, Map]) -> bool:
+    """Whether the training trials of a list could be told apart without error."""
+    return bool(maps["logistic"].options.get("regularisation"))
 
 
 def measure_list(

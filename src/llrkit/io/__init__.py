@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import glob
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-import polars as pl
-
+from llrkit._progress import stage
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
-from llrkit.io.formats import read_file
-from llrkit.io.found import Found
+from llrkit.io.formats import read_file, scan_file
+from llrkit.io.found import Found, Scan
 from llrkit.io.roles import DUPLICATES, MISSING, as_trials_checked, repeated
+from llrkit.io.tables import refuse_other_columns, together
 from llrkit.scores.trials import Trials
 
-__all__ = ["read_found", "read_table", "read_trials"]
+__all__ = ["read_found", "read_trials", "scan_found"]
 
 
 def read_trials(
@@ -91,13 +92,19 @@ def read_trials(
 
         scores = read_found(path, format=format, columns=columns, score=names)
         labels = read_found(key, score=[], label=label)
-        found = join_found(scores, labels, missing=missing, duplicates=duplicates or "error")
+        with stage("joining scores and key"):
+            found = join_found(scores, labels, missing=missing, duplicates=duplicates or "error")
     else:
         found = read_found(path, format=format, columns=columns, score=names, label=label)
         found = repeated(found, duplicates or "keep")
     trials = as_trials_checked(found, positive=positive)
-    factor = (2.302585092994046 if log10 else 1.0) * (-1.0 if distance else 1.0)
+    factor = factor_of(log10=log10, distance=distance)
     return trials if factor == 1.0 else trials.rescaled(factor)
+
+
+def factor_of(*, log10: bool, distance: bool) -> float:
+    """What scores are multiplied by to become natural-log LLRs, or at least to grow with them."""
+    return (math.log(10.0) if log10 else 1.0) * (-1.0 if distance else 1.0)
 
 
 def read_found(
@@ -110,20 +117,30 @@ def read_found(
 ) -> Found:
     """Read a file, a directory or a glob: the table and which of its columns are what."""
     parts = [
-        read_file(file, format=format, columns=columns, score=score, label=label) for file in _files(path)
+        read_file(file, format=format, columns=columns, score=score, label=label) for file in files_of(path)
     ]
-    if len(parts) == 1:
-        return parts[0]
-    from llrkit.io.tables import together
-
-    return together(parts, str(path))
+    return parts[0] if len(parts) == 1 else together(parts, str(path))
 
 
-def read_table(
-    path: str | PathLike[str], *, scores: Sequence[str] = ("score",), label: str | None = None
-) -> pl.DataFrame:
-    """Read a table whose score columns must be there and hold numbers; so must the label, if one is named."""
-    return read_found(path, score=list(scores), label=label).table
+def scan_found(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> list[Scan]:
+    """The files of one or several names, directories or globs, to be read in batches one after another."""
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    opened = [
+        scan_file(file, format=format, columns=columns, score=score, label=label)
+        for path in given
+        for file in files_of(path)
+    ]
+    scans = [part if isinstance(part, Scan) else Scan.of(part) for part in opened]
+    for scan in scans[1:]:
+        refuse_other_columns(scans[0].like, scan.like)
+    return scans
 
 
 def _two_files(
@@ -142,7 +159,8 @@ def _two_files(
     return two_classes(target, nontarget, f"{targets} and {nontargets}", parts[0].format, "score", None)
 
 
-def _files(path: str | PathLike[str]) -> list[Path]:
+def files_of(path: str | PathLike[str]) -> list[Path]:
+    """The files that a name stands for: itself, those of a directory or of a glob, by name."""
     file = Path(path)
     if file.is_dir():
         found = sorted(part for part in file.iterdir() if part.is_file() and part.name[0] not in "._")
@@ -151,7 +169,8 @@ def _files(path: str | PathLike[str]) -> list[Path]:
         return found
     if file.exists():
         return [file]
-    found = sorted(Path(part) for part in glob.glob(str(path))) if glob.has_magic(str(path)) else []
+    names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
+    found = sorted(part for part in map(Path, names) if part.is_file())
     if not found:
         raise FileFormatError(f"{file}: no such file")
     return found

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from llrkit.io import read_found, read_trials
-from llrkit.io.roles import as_trials_checked
-from llrkit.io.write import write_found, write_trials
+from llrkit.io.found import Found
+from llrkit.io.roles import target_mask_of, with_scores
+from llrkit.io.streams import open_scan
+from llrkit.io.write import write_batches
 
 
 def convert(
-    source: str, target: str, *, key: str | None = None, to: str | None = None,
-    key_output: str | None = None, **reading: Any
-) -> int:  # fmt: skip
-    """Read ``source`` as ``read_trials`` does and write it; gives the number of trials.
+    source: str, target: str, *, to: str | None = None, key_output: str | None = None, **reading: Any
+) -> int:
+    """Read ``source`` as ``read_trials`` does and write it, batch by batch; gives the number of trials.
 
-    A file of scores without labels is converted as it is, as long as nothing is asked that needs labels or
-    changes the scores.
+    A file of scores without labels is converted as it is.
     """
-    plain = {name: reading.get(name) for name in ("format", "columns", "label")}
-    changing = any(
-        reading.get(name) for name in ("nontargets", "positive", "log10", "distance", "duplicates")
-    )
-    score = reading.get("score")
-    if key is None and not changing:
-        found = read_found(source, score=[score] if isinstance(score, str) else score, **plain)
-        if found.label is None and found.score:
-            as_trials_checked(found, labelled=False)
-            write_found(found, target, format=to, key=key_output)
-            return found.table.height
-    trials = read_trials(source, key, **reading)
-    write_trials(trials, target, format=to, key=key_output)
-    return len(trials)
+    scan = open_scan(source, **reading)
+
+    def checked() -> Iterator[Found]:
+        for batch in scan.read(scan.columns):
+            if batch.label is not None:
+                target_mask_of(batch)
+            yield with_scores(batch)
+
+    return write_batches(checked(), with_scores(scan.like), target, format=to, key=key_output)

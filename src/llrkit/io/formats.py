@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.found import Found
+from llrkit.io.found import Found, Scan
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Format:
     endings: tuple[str, ...] = ()
 
 
-TEXT, COLUMNS = "layouts.kinds_of", "delimited.read_delimited"
+TEXT, COLUMNS = "layouts.kinds_of", "delimited.scan_delimited"
 _TESTS = "tests/io/test_formats.py"
 FORMATS = (
     Format("table", "delimited text with a header, or --columns", "layouts.has_header", COLUMNS,
@@ -73,6 +73,11 @@ def detect(file: Path) -> str:
     return by_magic or by_ending or "text"
 
 
+def in_batches(file: Path) -> bool:
+    """Whether files of this kind are read in batches rather than at once."""
+    return detect(file) in ("text", "parquet", "arrow")
+
+
 def read_file(
     file: Path,
     *,
@@ -82,13 +87,29 @@ def read_file(
     label: str | None = None,
 ) -> Found:
     """Read one file of any format."""
-    if format is not None and format not in NAMES:
-        raise UnknownNameError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
-    kind = format or detect(file)
+    kind = _kind(file, format)
     if kind in ("parquet", "arrow"):
         from llrkit.io.tables import read_arrow, read_parquet
 
         return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
+    found = scan_file(file, format=format, columns=columns, score=score, label=label)
+    return found.whole() if isinstance(found, Scan) else found
+
+
+def scan_file(
+    file: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> Scan | Found:
+    """A file of any format to be read in batches, or what is in it where that cannot be done."""
+    kind = _kind(file, format)
+    if kind in ("parquet", "arrow"):
+        from llrkit.io.tables import scan_columns
+
+        return scan_columns(file, kind, score=score, label=label)
     if kind in ("npz", "npy"):
         from llrkit.io.numpy_files import read_npy, read_npz
 
@@ -99,6 +120,12 @@ def read_file(
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
         format = "kaldi"  # noqa: A001
-    from llrkit.io.delimited import read_delimited
+    from llrkit.io.delimited import scan_delimited
 
-    return read_delimited(file, format=format, columns=columns, score=score, label=label)
+    return scan_delimited(file, format=format, columns=columns, score=score, label=label)
+
+
+def _kind(file: Path, format: str | None) -> str:  # noqa: A002
+    if format is not None and format not in NAMES:
+        raise UnknownNameError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
+    return format or detect(file)

@@ -1,21 +1,18 @@
-"""Files joined on the ids of the trials: scores with the labels of a key, and several systems."""
+"""Scores joined with the labels of a key in another file, on the ids of the trials."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from llrkit.errors import FileFormatError, InputError, UnknownNameError
-from llrkit.io import read_table
+from llrkit.errors import FileFormatError, InputError
 from llrkit.io.found import Found
-from llrkit.io.roles import SHOWN, places, repeated
+from llrkit.io.roles import SHOWN, repeated
+from llrkit.scores.labels import classify_words
 
-SCORE, LABEL = "score", "label"
-_ROW = "_row_of_the_key"
+_ROW, _OWN = "_row_of_the_key", "_label_of_the_scores"
 _CHANNELS = ("side", "channel", "chan")
 
 
@@ -28,8 +25,8 @@ def join_found(scores: Found, key: Found, *, missing: str, duplicates: str) -> F
         raise FileFormatError(
             f"{key.file}: a key without labels; its columns: {', '.join(key.table.columns)}"
         )
-    if scores.label is not None:  # the key is what counts
-        scores = replace(scores, table=scores.table.drop(scores.label))
+    if scores.label is not None:
+        scores = replace(scores, table=scores.table.rename({scores.label: _OWN}))
     renamed, ids = _shared_ids(scores, key)
     left, right = _same_types(scores.table, renamed.table, ids)
     scores, renamed = replace(scores, table=left), replace(renamed, table=right)
@@ -42,8 +39,31 @@ def join_found(scores: Found, key: Found, *, missing: str, duplicates: str) -> F
             _refuse_unmatched(scores, renamed, ids, "no label", renamed.file)
             _refuse_unmatched(renamed, scores, ids, "no score", scores.file)
         table = _join(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
-        return replace(scores, table=table.drop(_ROW), label=renamed.label, lines=None)
-    return replace(scores, table=table.drop(_ROW), label=renamed.label)
+        scores = replace(scores, lines=None)
+    joined = replace(scores, table=table.drop(_ROW), label=renamed.label)
+    return joined if _OWN not in table.columns else _without_own_labels(joined, key.file)
+
+
+def _without_own_labels(joined: Found, key: str) -> Found:
+    """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
+    ours, theirs = (_meaning(joined.table[name]) for name in (_OWN, joined.label or ""))
+    differs = (ours != theirs).fill_null(False)
+    if differs.any():
+        row = int(differs.arg_max() or 0)
+        raise FileFormatError(
+            f"{joined.place(row)}: the label here is {str(joined.table[_OWN][row])!r}, but "
+            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {int(differs.sum()):,} trials differ. "
+            "Leave the key out, or the labels in this file"
+        )
+    return replace(joined, table=joined.table.drop(_OWN))
+
+
+def _meaning(labels: pl.Series) -> pl.Series:
+    """True for targets, false for non-targets, null where a label is missing or no known word."""
+    words = labels.cast(pl.String)
+    known = [word for word in words.unique().to_list() if word is not None]
+    meaning = classify_words([word.removesuffix(".0") for word in known])
+    return words.replace_strict(known, meaning, default=None, return_dtype=pl.Boolean)
 
 
 def _shared_ids(scores: Found, key: Found) -> tuple[Found, list[str]]:
@@ -100,87 +120,5 @@ def _refuse_unmatched(here: Found, there: Found, ids: list[str], what: str, lack
     if gone.height:
         first = gone.head(SHOWN)
         shown = "; ".join(" ".join(map(str, row)) for row in first.select(ids).rows())
-        where = places(here, first[_ROW].to_list())
+        where = here.places(first[_ROW].to_list())
         raise FileFormatError(f"{lacking}: {what} for {gone.height:,} trials: {shown} ({here.file}, {where})")
-
-
-def join_systems(
-    paths: Sequence[str], *, ids: Sequence[str] = (), missing: str = "error", labelled: bool = True
-) -> tuple[pl.DataFrame, list[str]]:
-    """One row per trial with a score column per file, named after the files; gives the table and the names.
-
-    ``ids`` are the columns that identify a trial; by default all columns the files share except score and
-    label. Rows keep the order of the first file. A trial that some file lacks is an error, unless
-    ``missing`` is something else: then its score is null.
-    """
-    names = _names(paths)
-    tables = [read_table(path, scores=[SCORE]) for path in paths]
-    shared = [
-        name for name in tables[0].columns
-        if name not in (SCORE, LABEL) and all(name in table.columns for table in tables)
-    ]  # fmt: skip
-    keys = list(ids) or shared
-    if not keys:
-        raise InputError(f"{paths[0]}: no columns that identify the trials; name them with --ids")
-    for path, table in zip(paths, tables, strict=True):
-        _refuse_repeated(table, keys, path)
-    joined = tables[0].rename({SCORE: names[0]})
-    for path, name, table in zip(paths[1:], names[1:], tables[1:], strict=True):
-        wanted = [*keys, SCORE, *([LABEL] if labelled and LABEL in table.columns else [])]
-        right = table.select(wanted).rename({SCORE: name, **({LABEL: "_other"} if LABEL in wanted else {})})
-        _refuse_missing(joined, right, keys, paths[0], path, missing)
-        # nothing is missing on either side unless that was allowed, so "full" adds rows only then
-        joined = joined.join(
-            right, on=keys, how="full", coalesce=True, maintain_order="left", nulls_equal=True
-        )
-        if "_other" in joined.columns:
-            _refuse_other_label(joined, keys, path)
-            joined = joined.with_columns(pl.coalesce(LABEL, "_other").alias(LABEL)).drop("_other")
-    return joined, names
-
-
-def _names(paths: Sequence[str]) -> list[str]:
-    names = [Path(path).name.split(".")[0] for path in paths]
-    taken = {SCORE, LABEL}
-    for i, name in enumerate(names):
-        if name in taken or names.count(name) > 1:
-            names[i] = f"{name}_{i + 1}"
-    return names
-
-
-def _refuse_repeated(table: pl.DataFrame, keys: list[str], path: str) -> None:
-    for name in keys:
-        if name not in table.columns:
-            there = ", ".join(table.columns)
-            raise UnknownNameError(f"{path}: there is no column {name!r}; there are: {there}")
-    repeated = table.select(keys).is_duplicated()
-    if repeated.any():
-        row = table.select(keys).row(int(repeated.arg_max() or 0))
-        raise FileFormatError(f"{path}: trial {' '.join(map(str, row))} occurs more than once")
-
-
-def _refuse_missing(
-    left: pl.DataFrame,
-    right: pl.DataFrame,
-    keys: list[str],
-    first: str,
-    second: str,
-    missing: str,
-) -> None:
-    if missing != "error":
-        return
-    for here, there, lacking in ((left, right, second), (right, left, first)):
-        gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
-        if gone.height:
-            shown = "; ".join(" ".join(map(str, row)) for row in gone.head(5).rows())
-            raise FileFormatError(f"{lacking}: no score for {gone.height:,} trials: {shown}")
-
-
-def _refuse_other_label(joined: pl.DataFrame, keys: list[str], path: str) -> None:
-    if LABEL not in joined.columns:
-        return
-    both = pl.col(LABEL).is_not_null() & pl.col("_other").is_not_null()
-    differs = joined.filter(both & (pl.col(LABEL).cast(pl.String) != pl.col("_other").cast(pl.String)))
-    if differs.height:
-        row = " ".join(map(str, differs.select(keys).row(0)))
-        raise FileFormatError(f"{path}: trial {row} has another label than in the first file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llrkit.errors import FileFormatError
 from llrkit.io.text import NUMBER
 from llrkit.scores.labels import classify_words
 
@@ -129,6 +130,23 @@ def unique_names(fields: Sequence[str]) -> list[str]:
             name = f"{name}_{i}"
         names.append(name)
     return names
+
+
+def distinct_names(fields: Sequence[str], where: str) -> list[str]:
+    """Names for columns as :func:`unique_names`; a name that is there twice is an error.
+
+    Examples
+    --------
+    >>> distinct_names(["score", ""], "file, line 1")
+    ['score', 'column_2']
+    """
+    names = [field.strip() for field in fields]
+    twice = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if twice is not None:
+        raise FileFormatError(
+            f"{where}: two columns are named {twice!r}; name all columns with --columns, each differently"
+        )
+    return unique_names(fields)
 
 
 def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:

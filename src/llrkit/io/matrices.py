@@ -11,7 +11,8 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.found import Found
-from llrkit.io.text import Text, parse
+from llrkit.io.parse import parse
+from llrkit.io.text import Text
 
 
 def long_table(
@@ -51,7 +52,7 @@ def read_matrix(text: Text, names: Sequence[str]) -> Found:
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
     ids = [field.strip() for field in text.head[0][1][1:]]
-    table = parse(text, names, header=True, numbers=names[1:])
+    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:
         raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")

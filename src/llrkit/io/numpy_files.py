@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import FileFormatError
-from llrkit.io.delimited import with_roles
+from llrkit.io.columns import with_roles
 from llrkit.io.found import Found
 from llrkit.io.layouts import LABEL_NAMES, SCORE_NAMES, named
 from llrkit.io.matrices import long_table

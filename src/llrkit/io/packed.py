@@ -3,39 +3,68 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
+from llrkit._progress import stage
 from llrkit.errors import FileFormatError
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 LARGEST_RATIO, ALWAYS_FINE = 200, 1 << 26
 """Text packs 3 to 20 times; a file that grows 200 times and beyond 64 MB was made to do harm."""
 
-_BLOCK = 1 << 17  # no zstd block holds more than 128 KB
+_SOON = 1 << 12
+_ZSTD_BLOCK = 1 << 17  # no zstd block holds more than 128 KB
 
 
-def unpacked(file: Path) -> bytes:
-    """The content of a file, unpacked if it is gzip or zstd.
+def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
+    """The content of a file in blocks of about this size, unpacked if it is gzip or zstd.
+
+    Plain files and gzip are never in memory as a whole; zstd is.
 
     Examples
     --------
     >>> import gzip, tempfile
     >>> file = Path(tempfile.mkdtemp()) / "scores.gz"
     >>> _ = file.write_bytes(gzip.compress(b"1.5 target"))
-    >>> unpacked(file)
-    b'1.5 target'
+    >>> list(blocks_of(file))
+    [b'1.5 target']
     """
     try:
-        raw = file.read_bytes()
+        total = file.stat().st_size
+        with file.open("rb", buffering=0) as raw, stage(f"reading {file.name}", total, "bytes") as done:
+            first = raw.read(len(ZSTD))
+            if first.startswith(ZSTD):
+                blocks = iter([_unzstd(first + raw.read(), file)])
+            elif first.startswith(GZIP):
+                blocks = _gunzip(first + raw.read(size), raw, size, file)
+            else:
+                raw.seek(0)
+                blocks = _plain(raw, size)
+            before = 0
+            for part in blocks:
+                yield part
+                done(raw.tell() - before)
+                before = raw.tell()
     except OSError as error:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
-    if raw.startswith(GZIP):
-        return _gunzip(raw, file)
-    if raw.startswith(ZSTD):
-        return _unzstd(raw, file)
-    return raw
+
+
+def _plain(raw: BinaryIO, size: int) -> Iterator[bytes]:
+    """Blocks that end with a line where one ends soon enough, so that nobody has to put lines together."""
+    start = 0
+    while True:
+        raw.seek(start + size)
+        end = raw.read(_SOON).find(b"\n") + 1
+        raw.seek(start)
+        block = raw.read(size + end)
+        if not block:
+            return
+        yield block
+        start += len(block)
 
 
 def _refuse_bomb(size: int, packed: int, file: Path) -> None:
@@ -43,27 +72,31 @@ def _refuse_bomb(size: int, packed: int, file: Path) -> None:
         raise FileFormatError(f"{file}: unpacks to more than {LARGEST_RATIO} times its size; not read")
 
 
-def _gunzip(raw: bytes, file: Path) -> bytes:
-    parts: list[bytes] = []
-    size, rest = 0, raw
-    try:
-        while rest.startswith(GZIP):  # a file may hold several members
-            member = zlib.decompressobj(wbits=31)
-            waiting = rest
-            while not member.eof:
-                part = member.decompress(waiting, 1 << 24)
-                waiting = member.unconsumed_tail
-                if not part and not waiting and not member.eof:
-                    raise FileFormatError(f"{file}: the gzip data end too early")
-                parts.append(part)
-                size += len(part)
-                _refuse_bomb(size, len(raw), file)
-            rest = member.unused_data
-    except zlib.error as error:
-        raise FileFormatError(f"{file}: broken gzip data ({error})") from None
-    if rest.strip(b"\x00"):
-        raise FileFormatError(f"{file}: something follows the gzip data")
-    return b"".join(parts)
+def _gunzip(waiting: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes]:
+    member, packed, made = zlib.decompressobj(wbits=31), len(waiting), 0
+    while True:
+        try:
+            part = member.decompress(waiting, size)
+        except zlib.error as error:
+            raise FileFormatError(f"{file}: broken gzip data ({error})") from None
+        made += len(part)
+        _refuse_bomb(made, packed, file)
+        if part:
+            yield part
+        waiting = (member.unused_data if member.eof else member.unconsumed_tail) or raw.read(size)
+        packed = raw.tell()
+        if not member.eof:
+            if not waiting and not part:
+                raise FileFormatError(f"{file}: the gzip data end too early")
+            continue
+        while waiting and not waiting.strip(b"\x00"):  # files are padded with zeros
+            waiting = raw.read(size)
+        if not waiting:
+            return
+        waiting = waiting.lstrip(b"\x00") + raw.read(1)  # never half of the two bytes
+        if not waiting.startswith(GZIP):
+            raise FileFormatError(f"{file}: something follows the gzip data")
+        member = zlib.decompressobj(wbits=31)  # a file may hold several members
 
 
 def _unzstd(raw: bytes, file: Path) -> bytes:
@@ -100,7 +133,7 @@ def _zstd_bound(raw: bytes, file: Path) -> int:
                 raise FileFormatError(f"{file}: the zstd data end too early")
             header = int.from_bytes(raw[at : at + 3], "little")
             last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
-            bound += _BLOCK if kind == 2 else size
+            bound += _ZSTD_BLOCK if kind == 2 else size
             at += 3 + (1 if kind == 1 else size)
         at += 4 * checksum
     return bound

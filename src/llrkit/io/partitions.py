@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from llrkit.errors import InputError
-from llrkit.io.write import write_columns
+from llrkit.io.write import write_trials
 from llrkit.scores import Scores
 from llrkit.scores.source import reduce_chunks
 from llrkit.scores.table import trials_of
@@ -50,10 +50,10 @@ def write_partitions(
         made.mkdir()
 
         def write(number: int) -> float:
-            table = trials_of([make(number)]).table
-            write_columns(table, made / f"part-{number:0{digits}d}.parquet", "parquet")
-            on_part(table.height)
-            return float(table.height)
+            trials = trials_of([make(number)])
+            write_trials(trials, made / f"part-{number:0{digits}d}.parquet")
+            on_part(len(trials))
+            return float(len(trials))
 
         rows = int(reduce_chunks(range(n_parts), write, threads=threads))
         if target.exists():

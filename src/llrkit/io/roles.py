@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.found import Found
 from llrkit.io.text import not_a_number
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.trials import Trials
+from llrkit.scores.trials import Trials, target_rows
 
 MISSING, DUPLICATES = ("error", "drop"), ("keep", "error", "drop")
 SHOWN = 5
@@ -18,16 +22,39 @@ SHOWN = 5
 
 def as_trials_checked(found: Found, *, positive: str | None = None, labelled: bool = True) -> Trials:
     """Trials of a table whose scores are all numbers and whose labels are two classes."""
+    require_roles(found, labelled=labelled)
+    found = with_scores(found)
+    if not labelled:
+        return Trials(found.table.with_columns(label=True), score=found.score)
+    if positive is not None:
+        _refuse_if_absent(found, positive)
+        found = with_positive(found, positive)
+    trials = Trials(
+        found.table, score=found.score, label=found.label or "label", enroll=found.enroll, test=found.test,
+        origin=found.file, lines=found.lines,
+    )  # fmt: skip
+    with _naming_labels(found):
+        _ = trials.is_target, trials.score_array
+    return trials
+
+
+def target_mask_of(found: Found, positive: str | None = None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows are targets, and the words that occur among the labels; for one batch of a larger table."""
+    if positive is not None:
+        found = with_positive(found, positive)
+    with _naming_labels(found):
+        return target_rows(found.table[found.label or "label"], found.place)
+
+
+def require_roles(found: Found, *, labelled: bool = True) -> None:
+    """Refuse a table without a column of scores, or of labels if they are needed."""
     columns = ", ".join(found.table.columns)
     if not found.score:
         raise FileFormatError(
             f"{found.file}, line 1: there is no column 'score'; there are: {columns}. "
             "Name the column of the scores with --score-column"
         )
-    _check_scores(found)
-    if not labelled:
-        return Trials(found.table.with_columns(label=True), score=found.score)
-    if found.label is None:
+    if labelled and found.label is None:
         if found.table.columns == ["score"]:
             raise FileFormatError(
                 f"{found.file}: scores of one class; give the file of the others too (--nontargets)"
@@ -36,51 +63,66 @@ def as_trials_checked(found: Found, *, positive: str | None = None, labelled: bo
             f"{found.file}, line 1: there is no column 'label'; there are: {columns}. Name the column of the "
             "labels with --label-column, or the file that has them with --key"
         )
-    if positive is not None:
-        found = _with_positive(found, positive)
-    trials = Trials(
-        found.table, score=found.score, label=found.label or "label", enroll=found.enroll, test=found.test,
-        origin=found.file,
-    )  # fmt: skip
-    try:
-        _ = trials.is_target, trials.score_array
-    except LabelError as error:
-        _name_label(found)
-        raise LabelError(f"{found.file}: {error}") from None
-    return trials
 
 
-def _check_scores(found: Found) -> None:
+def with_scores(found: Found, *, missing: bool = False) -> Found:
+    """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed."""
     for name in found.score:
         column = found.table[name]
+        if column.len() == 0:
+            continue
         if not column.dtype.is_numeric():
-            number = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else None
-            row = 0 if number is None else int((number.is_null()).arg_max() or 0)
-            if column.len() == 0:
-                raise FileFormatError(f"{found.file}: column {name!r} is empty")
-            raise not_a_number(f"{found.place(row)}, column {name!r}", str(column[row]))
+            text = column.cast(pl.String, strict=False).str.strip_chars()
+            number = text.cast(pl.Float64, strict=False)
+            bad = number.is_null() & text.is_not_null()
+            if bad.any():
+                row = int(bad.arg_max() or 0)
+                raise not_a_number(f"{found.place(row)}, column {name!r}", str(column[row]))
+            column = number.alias(name)
+            found = replace(found, table=found.table.with_columns(column))
+        if missing:
+            continue
         if column.has_nulls():
             row = int(column.is_null().arg_max() or 0)
-            raise not_a_number(f"{found.place(row)}, column {name!r}", "")
+            raise FileFormatError(
+                f"{found.place(row)}, column {name!r}: the score is missing; every trial needs a score"
+            )
         if column.dtype.is_float() and column.is_nan().any():
             row = int(column.is_nan().arg_max() or 0)
             raise FileFormatError(
                 f"{found.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
                 "(+-inf is allowed)"
             )
+    return found
 
 
-def _with_positive(found: Found, positive: str) -> Found:
+def with_positive(found: Found, positive: str) -> Found:
+    """Labels as booleans: true where they are this word."""
     label = found.label or ""
     column = found.table[label]
     if column.has_nulls():
         _name_label(found)
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    is_target = words == positive.strip().lower()
-    if not is_target.any():
-        seen = ", ".join(repr(word) for word in column.unique(maintain_order=True).head(SHOWN).to_list())
-        raise LabelError(f"{found.file}, column {label!r}: no label {positive!r}; there are: {seen}")
-    return replace(found, table=found.table.with_columns(is_target.alias(label)))
+    is_target = (words == positive.strip().lower()).alias(label)
+    return replace(found, table=found.table.with_columns(is_target))
+
+
+def _refuse_if_absent(found: Found, positive: str) -> None:
+    column = found.table[found.label or ""]
+    seen = column.unique(maintain_order=True).to_list()
+    if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
+        shown = ", ".join(repr(word) for word in seen[:SHOWN])
+        raise LabelError(f"{found.file}, column {column.name!r}: no label {positive!r}; there are: {shown}")
+
+
+@contextmanager
+def _naming_labels(found: Found) -> Iterator[None]:
+    try:
+        yield
+    except LabelError as error:
+        _name_label(found)
+        said = str(error)
+        raise LabelError(said if said.startswith(found.file) else f"{found.file}: {said}") from None
 
 
 def _name_label(found: Found) -> None:
@@ -119,19 +161,8 @@ def repeated(found: Found, policy: str, ids: list[str] | None = None) -> Found:
         return found
     if policy == "error":
         rows = (~first).arg_true().head(SHOWN).to_list()
-        raise FileFormatError(f"{found.file}: {describe(found, ids, rows[:1])} occurs more than once"
-                              f" (again: {places(found, rows)})")  # fmt: skip
+        trial = " ".join(map(str, found.table.select(ids).row(rows[0])))
+        raise FileFormatError(
+            f"{found.file}: trial {trial} occurs more than once (again: {found.places(rows)})"
+        )
     return replace(found, table=found.table.filter(first), lines=None)
-
-
-def describe(found: Found, ids: list[str], rows: list[int]) -> str:
-    """The ids of trials, in words."""
-    shown = ["trial " + " ".join(map(str, found.table.select(ids).row(row))) for row in rows]
-    return "; ".join(shown)
-
-
-def places(found: Found, rows: list[int]) -> str:
-    """Where rows stand in their file, in words."""
-    if found.lines is None:
-        return "rows " + ", ".join(map(str, rows))
-    return "lines " + ", ".join(map(str, found.lines(rows)))

@@ -1,52 +1,103 @@
-"""Column files: Parquet and Arrow IPC, one file, a directory or a glob."""
+"""Column files: Parquet and Arrow IPC, at once or batch by batch; several files as one table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
-from llrkit.errors import FileFormatError
-from llrkit.io.delimited import with_roles
-from llrkit.io.found import Found
-from llrkit.scores.trials import Trials
+from llrkit._progress import stage
+from llrkit.errors import FileFormatError, LlrkitError
+from llrkit.io.columns import roles_of, with_roles
+from llrkit.io.found import Found, Scan
+from llrkit.io.parquet import refuse_impossible
+from llrkit.io.quiet import no_panic_messages
+
+BATCH_ROWS = 1 << 20
+ARROW_FILE = b"ARROW1"
 
 
 def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
     """Read a Parquet table."""
-    return _read(file, "parquet", score, label)
+    with _named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
+        refuse_impossible(file, pages=_is_small(file))
+        with no_panic_messages(_is_small(file)):
+            table = pl.read_parquet(raw)
+        _refuse_ragged(table)
+    return with_roles(Found(str(file), "parquet", table), score=score, label=label)
 
 
 def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
     """Read an Arrow IPC table: a file (Feather 2) or a stream."""
-    return _read(file, "arrow", score, label)
+    with _named(file, "Arrow"), file.open("rb") as raw:
+        stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
+        raw.seek(0)
+        with no_panic_messages(_is_small(file)):
+            # a stream as bytes: polars loses its place in files
+            table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
+        _refuse_ragged(table)
+    return with_roles(Found(str(file), "arrow", table), score=score, label=label)
 
 
-def _read(file: Path, kind: str, score: Sequence[str] | None, label: str | None) -> Found:
+def scan_columns(
+    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
+) -> Scan | Found:
+    """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
+    if kind == "arrow":
+        with _named(file, "Arrow"), file.open("rb") as raw:
+            stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
+        if stream:
+            return read_arrow(file, score=score, label=label)
+    with _named(file, kind.capitalize()), no_panic_messages():
+        if kind == "parquet":
+            refuse_impossible(file, pages=_is_small(file))
+        lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+        schema = lazy.collect_schema()
+        rows = int(lazy.select(pl.len()).collect().item())
+    roles = roles_of(schema.names(), score=score, label=label, where=str(file))
+    like = roles.given_to(Found(str(file), kind, pl.DataFrame(schema=schema)))
+
+    def read(wanted: Sequence[str]) -> Iterator[Found]:
+        table = lazy.select(roles.needed_for(schema.names(), wanted))
+        first_row = 0
+        with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
+            for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+                yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
+                first_row += batch.height
+                done(batch.height)
+
+    return Scan(like, read)
+
+
+def _is_small(file: Path) -> bool:
+    """Whether reading takes no time, so that standard error can be held back meanwhile."""
+    return file.stat().st_size < 1 << 26
+
+
+def _refuse_ragged(table: pl.DataFrame) -> None:
+    if any(column.len() != table.height for column in table):
+        raise ValueError("its columns have different lengths")
+
+
+@contextmanager
+def _named(file: Path, kind: str) -> Iterator[None]:
+    """Whatever polars finds wrong becomes an error that names the file."""
     try:
-        with file.open("rb") as raw:
-            if kind == "parquet":
-                table = pl.read_parquet(raw)
-            elif raw.read(6) == b"ARROW1":
-                raw.seek(0)
-                table = pl.read_ipc(raw)
-            else:
-                raw.seek(0)
-                table = pl.read_ipc_stream(raw.read())  # as bytes: polars loses its place in files
+        yield
     except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if isinstance(error, LlrkitError):
+            raise
         words = str(error).strip().split("\n", 1)[0]
-        raise FileFormatError(f"{file}: cannot be read as {kind.capitalize()} ({words})") from None
-    return with_roles(Found(str(file), kind, table), score=score, label=label)
+        raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
 
 
 def together(parts: Sequence[Found], name: str) -> Found:
     """The tables of several files as one, in the order of their names; all must have the same columns."""
     first = parts[0]
     for part in parts[1:]:
-        if part.table.columns != first.table.columns:
-            here, there = (", ".join(found.table.columns) for found in (first, part))
-            raise FileFormatError(f"{part.file}: columns {there}, but in {first.file}: {here}")
+        refuse_other_columns(first, part)
     try:
         table = pl.concat([part.table for part in parts], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
@@ -55,11 +106,8 @@ def together(parts: Sequence[Found], name: str) -> Found:
     return Found(name, first.format, table, first.score, first.label, first.enroll, first.test)
 
 
-def as_trials(table: str | pl.DataFrame, scores: Sequence[str], label: str) -> Trials:
-    """Trials of several systems from a file or a table; a missing score is left to whoever uses them."""
-    if isinstance(table, str):
-        from llrkit.io import read_table
-
-        found = read_table(table, scores=scores)
-        return Trials(found, score=scores, label=label, origin=table)
-    return Trials(table, score=scores, label=label)
+def refuse_other_columns(first: Found, other: Found) -> None:
+    """Files that make one table have the same columns."""
+    if other.table.columns != first.table.columns:
+        here, there = (", ".join(found.table.columns) for found in (first, other))
+        raise FileFormatError(f"{other.file}: columns {there}, but in {first.file}: {here}")

@@ -1,46 +1,127 @@
-"""Delimited text: delimiter, header or none, the columns, and the line of every row.
-
-polars reads what is regular; anything else is read again line by line, which is slow and decides. Either
-way every line that is not blank is a row, or an error names it.
-"""
+"""Text files: their first lines, the delimiter, and pieces of whole lines that fit into memory."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import polars as pl
+import numpy as np
 
 from llrkit.errors import FileFormatError
-from llrkit.io.packed import GZIP, ZSTD, unpacked
+from llrkit.io.packed import blocks_of
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
+BLOCK_BYTES = 1 << 24
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity|nan)\s*", re.I | re.A)
-NULLS = ("", "NA")
 BLANK = " \t\r\n\v\f"  # what bytes.split takes for blank too
+BOM, UTF_16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive whole lines of a text, the first of them with this number."""
+
+    file: str
+    data: bytes
+    delimiter: str
+    first_line: int = 1
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Line number and fields of every line that is not blank."""
+        data, delimiter, line = self.data, self.delimiter, 1
+        before = self.first_line - 1
+        try:
+            if delimiter == " " and b'"' not in data:
+                for line, raw in enumerate(data.split(b"\n"), 1):
+                    if raw.strip():
+                        yield before + line, [field.decode() for field in raw.split()]
+                return
+            with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as text:
+                rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
+                for fields in rows:
+                    if delimiter == " ":
+                        fields = [field for field in fields if field]
+                    if any(field.strip(BLANK) for field in fields) or len(fields) > 1:
+                        yield before + line, fields
+                    line = rows.line_num + 1
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, _first_not_utf8(data)) + 1
+            raise FileFormatError(
+                f"{self.file}, line {before + line}: not UTF-8 text ({error.reason})"
+            ) from None
+        except csv.Error as error:
+            raise FileFormatError(
+                f"{self.file}, line {before + line}: cannot be read as a table ({error})"
+            ) from None
+
+    def lines(self, rows: list[int]) -> list[int]:
+        """The lines on which these rows of the piece stand."""
+        last, found = max(rows), {}
+        for row, (line, _) in enumerate(self.rows()):
+            found[row] = line
+            if row == last:
+                break
+        return [found[row] for row in rows]
 
 
 @dataclass(frozen=True)
 class Text:
     """A text file and what stands between its columns; ``head`` are its first rows with their lines."""
 
-    file: str
-    data: bytes
+    path: Path
     delimiter: str
     head: list[tuple[int, list[str]]]
+    only_returns: bool = False
+    """Lines end in carriage returns alone."""
+
+    @property
+    def file(self) -> str:
+        """The name, for messages."""
+        return str(self.path)
+
+    @property
+    def first_row_ends(self) -> int:
+        """The line on which the first row ends; a quoted name may go on for several."""
+        line, fields = self.head[0]
+        return line + sum(field.count("\n") for field in fields)
+
+    def pieces(self, skip: int = 0) -> Iterator[Piece]:
+        """The text after its first lines, cut at ends of lines that are not inside quotes."""
+        line, waiting, size, due = 1, [], 0, 0
+        for block in self._blocks():
+            waiting.append(block)
+            size += len(block)
+            if size < due:
+                continue
+            data = b"".join(waiting)
+            cut = end_of_last_line(data)
+            waiting, size, due = [data[cut:]], len(data) - cut, 0 if cut else 2 * len(data)
+            if cut:
+                piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line))
+                yield from _after(piece, skip)
+                line += count_byte(piece.data, b"\n")
+        rest = b"".join(waiting)
+        if rest:
+            yield from _after(_whole_lines(Piece(self.file, rest, self.delimiter, line)), skip)
+
+    def _blocks(self) -> Iterator[bytes]:
+        for i, block in enumerate(blocks_of(self.path, BLOCK_BYTES)):
+            data = block.removeprefix(BOM) if i == 0 else block
+            yield data.replace(b"\r", b"\n") if self.only_returns else data
 
 
 def open_text(file: Path) -> Text:
-    """Read a file as text and look at its first lines."""
-    data = unpacked(file)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    """Look at the first lines of a text file."""
+    first = next(blocks_of(file, LONGEST_LINE), b"")
+    if first.startswith(UTF_16):
         raise FileFormatError(f"{file}, line 1: UTF-16 text; save it as UTF-8")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\n" not in data and b"\r" in data:
+    data = first.removeprefix(BOM)
+    only_returns = b"\n" not in data and b"\r" in data
+    if only_returns:
         data = data.replace(b"\r", b"\n")
     head = data[:HEAD_BYTES]
     if not head.strip():
@@ -51,22 +132,13 @@ def open_text(file: Path) -> Text:
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
     delimiter = _delimiter(head)
     rows = []
-    for line, fields in rows_of(head, delimiter, str(file)):
+    for line, fields in _whole_lines(Piece(str(file), head, delimiter)).rows():
         rows.append((line, fields))
         if len(rows) == HEAD_LINES:
             break
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
-    return Text(str(file), data, delimiter, rows)
-
-
-def delimiter_of(file: Path) -> str:
-    """What stands between the columns of a text table, from its first line."""
-    with file.open("rb") as raw:
-        head = raw.read(LONGEST_LINE)
-    if head.startswith((GZIP, ZSTD)):
-        head = unpacked(file)[:LONGEST_LINE]
-    return _delimiter(head.removeprefix(b"\xef\xbb\xbf"))
+    return Text(file, delimiter, rows, only_returns)
 
 
 def _delimiter(head: bytes) -> str:
@@ -77,112 +149,66 @@ def _delimiter(head: bytes) -> str:
     return delimiter
 
 
-def rows_of(data: bytes, delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of every line that is not blank."""
-    quoted = b'"' in data
-    line = 1
-    try:
-        if delimiter == " " and not quoted:
-            for line, raw in enumerate(data.split(b"\n"), 1):
-                if raw.strip():
-                    yield line, [field.decode() for field in raw.split()]
+def _whole_lines(piece: Piece) -> Piece:
+    """The same piece; a carriage return in the middle of a line is an error: who knows what it ends."""
+    if b"\r" not in piece.data:
+        return piece
+    raw = np.frombuffer(piece.data, dtype=np.uint8)
+    at = np.flatnonzero(raw[:-1] == ord("\r"))
+    at = at[raw[at + 1] != ord("\n")]
+    if len(at) and b'"' in piece.data:
+        at = at[np.searchsorted(np.flatnonzero(raw == ord('"')), at) % 2 == 0]
+    if len(at):
+        line = piece.first_line + piece.data.count(b"\n", 0, int(at[0]))
+        raise FileFormatError(f"{piece.file}, line {line}: a carriage return in the middle of a line")
+    return piece
+
+
+def _after(piece: Piece, skip: int) -> Iterator[Piece]:
+    """What of a piece comes after the first lines of the file."""
+    at = 0
+    for _ in range(skip + 1 - piece.first_line):
+        at = piece.data.find(b"\n", at) + 1
+        if at == 0:
             return
-        with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as text:
-            rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
-            for fields in rows:
-                if delimiter == " ":
-                    fields = [field for field in fields if field]
-                if any(field.strip(BLANK) for field in fields) or len(fields) > 1:
-                    yield line, fields
-                line = rows.line_num + 1
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, _fault(data)) + 1
-        raise FileFormatError(f"{file}, line {line}: not UTF-8 text ({error.reason})") from None
-    except csv.Error as error:
-        raise FileFormatError(f"{file}, line {line}: cannot be read as a table ({error})") from None
+    if at < len(piece.data):
+        yield replace(piece, data=piece.data[at:], first_line=skip + 1) if at else piece
 
 
-def _fault(data: bytes) -> int:
+def end_of_last_line(data: bytes) -> int:
+    """Where the last line ends whose end is not inside quotes; 0 if there is none.
+
+    Examples
+    --------
+    >>> end_of_last_line(b'a,b' + b'\\n' + b'"c' + b'\\n')
+    4
+    """
+    if b'"' not in data:
+        return data.rfind(b"\n") + 1
+    raw = np.frombuffer(data, dtype=np.uint8)
+    ends, quotes = np.flatnonzero(raw == ord("\n")), np.flatnonzero(raw == ord('"'))
+    outside = np.flatnonzero(np.searchsorted(quotes, ends) % 2 == 0)
+    return int(ends[outside[-1]]) + 1 if len(outside) else 0
+
+
+def count_byte(data: bytes, byte: bytes) -> int:
+    """How often a byte occurs; several times faster than ``bytes.count`` where it occurs often.
+
+    Examples
+    --------
+    >>> count_byte(b"a b c", b" ")
+    2
+    """
+    raw, step = np.frombuffer(data, dtype=np.uint8), 1 << 20
+    return sum(int(np.count_nonzero(raw[i : i + step] == ord(byte))) for i in range(0, len(raw), step))
+
+
+def _first_not_utf8(data: bytes) -> int:
     try:
         data.decode()
     except UnicodeDecodeError as error:
         return error.start
     return 0
-
-
-def parse(text: Text, names: Sequence[str], *, header: bool, numbers: Sequence[str]) -> pl.DataFrame:
-    """The columns of a text: ``numbers`` as floats, the others as they are written, null where empty."""
-    types = {name: pl.Float64 if name in numbers else pl.String for name in names}
-    if header and any("\n" in field for field in text.head[0][1]):
-        return _parse_slowly(text, names, header=header, numbers=numbers)
-    try:
-        table = pl.read_csv(
-            text.data,
-            has_header=False,
-            skip_lines=text.head[0][0] if header else 0,
-            separator=text.delimiter,
-            schema=types,
-            null_values=list(NULLS),
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
-        return _parse_slowly(text, names, header=header, numbers=numbers)
-    return table if _regular(text, table, header) else _parse_slowly(
-        text, names, header=header, numbers=numbers
-    )  # fmt: skip
-
-
-def _regular(text: Text, table: pl.DataFrame, header: bool) -> bool:
-    """Whether every line became a row of as many fields as there are columns."""
-    # between blanks, two of them would be an empty field and a tab would be part of one
-    if text.delimiter == " " and (b"\t" in text.data or any(column.has_nulls() for column in table)):
-        return False
-    if b'"' not in text.data and not table[:, -1].has_nulls():
-        return True
-    lines = text.data.count(b"\n") + (not text.data.endswith(b"\n"))
-    if b'"' in text.data:
-        return table.height == lines - header and not table[:, -1].has_nulls()
-    if table.width == 1:
-        return False
-    fields = lines * (table.width - 1)
-    return text.data.count(text.delimiter.encode()) == fields
-
-
-def _parse_slowly(text: Text, names: Sequence[str], *, header: bool, numbers: Sequence[str]) -> pl.DataFrame:
-    columns: list[list[str | None]] = [[] for _ in names]
-    at_numbers = [(list(names).index(name), name) for name in numbers]
-    for line, fields in data_rows(text, header):
-        if len(fields) != len(names):
-            there = "the header names" if header else "the first line has"
-            raise FileFormatError(
-                f"{text.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
-            )
-        for at, name in at_numbers:
-            fields[at] = fields[at].strip()
-            if fields[at] not in NULLS and not NUMBER.fullmatch(fields[at]):
-                raise not_a_number(f"{text.file}, line {line}, column {name!r}", fields[at])
-        for column, field in zip(columns, fields, strict=True):
-            column.append(None if field in NULLS else field)
-    made = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
-    return made.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
-
-
-def data_rows(text: Text, header: bool) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of every row of data."""
-    rows = rows_of(text.data, text.delimiter, text.file)
-    if header:
-        next(rows, None)
-    return rows
-
-
-def lines_of_rows(text: Text, header: bool, rows: Sequence[int]) -> list[int]:
-    """The lines on which these rows of the table stand."""
-    wanted, found = set(rows), {}
-    for row, (line, _) in enumerate(data_rows(text, header)):
-        if row in wanted:
-            found[row] = line
-            if len(found) == len(wanted):
-                break
-    return [found[row] for row in rows]
 
 
 def not_a_number(where: str, field: str) -> FileFormatError:

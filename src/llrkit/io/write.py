@@ -1,15 +1,24 @@
-"""Writers: Parquet, Arrow, CSV, TSV, Kaldi, NIST and BOSARIS, each written whole or not at all."""
+"""Writers: Parquet, Arrow, CSV, TSV, Kaldi, NIST and BOSARIS, each written whole or not at all.
+
+Tables of any size are written batch by batch; only BOSARIS needs all trials at once, for its matrix.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.found import Found
+from llrkit.io.roles import target_mask_of
 from llrkit.scores.trials import Trials
 
 WRITTEN = {
@@ -48,8 +57,14 @@ def write_trials(
     a x target
     b y nontarget
     """
-    found = Found(trials.origin, "", trials.table, trials.score, trials.label, trials.enroll, trials.test)
-    write_found(found, path, format=format, key=key)
+    write_found(found_of(trials), path, format=format, key=key)
+
+
+def found_of(trials: Trials) -> Found:
+    """Trials as a table with roles."""
+    return Found(
+        trials.origin, "", trials.table, trials.score, trials.label, trials.enroll, trials.test, trials.lines
+    )
 
 
 def write_found(
@@ -60,53 +75,129 @@ def write_found(
     key: str | PathLike[str] | None = None,
 ) -> None:
     """Write a table with roles; labels may be missing."""
+    like = replace(found, table=found.table.clear())
+    write_batches([found], like, path, format=format, key=key)
+
+
+def write_batches(
+    batches: Iterable[Found],
+    like: Found,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    key: str | PathLike[str] | None = None,
+) -> int:
+    """Write tables one after another into one file; gives the number of rows. ``like`` has no rows."""
     target = Path(path)
-    kind = format or WRITTEN.get(target.suffix.lower())
-    if kind is None or kind not in WRITE_FORMATS:
-        if format:
-            raise UnknownNameError(f"cannot write format {format!r}; there are: {', '.join(WRITE_FORMATS)}")
-        raise InputError(
-            f"{target}: the ending must be one of {', '.join(WRITTEN)}, or name the format with --to"
-        )
+    kind = written_as(target, format)
     if key is not None and kind not in HAS_OWN_KEY:
         raise InputError(f"{target}: {kind} holds scores and labels in one file; no key is written")
-    if kind in ("parquet", "arrow"):
-        write_columns(found.table, target, kind)
-        return
     if kind == "bosaris":
-        from llrkit.io.bosaris import write_hdf5
+        return _write_matrix(batches, like, target, key)
+    if kind in ("parquet", "arrow"):
+        return write_columns(batches, like, target, kind)
+    return write_text(batches, like, target, kind, None if key is None else Path(key))
 
-        write_hdf5(found, target)
+
+def written_as(path: Path, format: str | None) -> str:  # noqa: A002
+    """The format to be written: the one that is named, else that of the ending."""
+    kind = format or WRITTEN.get(path.suffix.lower())
+    if format is not None and format not in WRITE_FORMATS:
+        raise UnknownNameError(f"cannot write format {format!r}; there are: {', '.join(WRITE_FORMATS)}")
+    if kind is None:
+        raise InputError(
+            f"{path}: the ending must be one of {', '.join(WRITTEN)}, or name the format with --to"
+        )
+    return kind
+
+
+def write_columns(batches: Iterable[Found], like: Found, path: Path, kind: str) -> int:
+    """All columns, as Parquet or Arrow."""
+    from polars.io.plugins import register_io_source
+
+    rows, context = 0, copy_context()
+
+    def tables(*_: Any) -> Iterator[pl.DataFrame]:
+        nonlocal rows
+        # polars calls this from a thread of its own, which would not know who is watching
+        iterator = iter(batches)
+        while (batch := context.run(next, iterator, None)) is not None:
+            rows += batch.table.height
+            yield batch.table
+
+    lazy = register_io_source(tables, schema=like.table.schema)
+    with _writing(path), replacing(path) as temporary:
+        if kind == "parquet":
+            lazy.sink_parquet(temporary)
+        else:
+            lazy.sink_ipc(temporary)
+    return rows
+
+
+def write_text(batches: Iterable[Found], like: Found, path: Path, kind: str, key: Path | None = None) -> int:
+    """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
+    rows = 0
+    with _writing(path), ExitStack() as stack:
+        files = [
+            (stack.enter_context(stack.enter_context(replacing(name)).open("wb")), of_key)
+            for name, of_key in ((path, False), (key, True))
+            if name is not None
+        ]
+        for batch in _first_even_if_empty(batches, like):
+            for file, of_key in files:
+                _append(_as_text(batch, path, kind, of_key), file, kind, header=rows == 0)
+            rows += batch.table.height
+    return rows
+
+
+def _first_even_if_empty(batches: Iterable[Found], like: Found) -> Iterator[Found]:
+    """Batches with rows; if there is none, one without, so that a header is written."""
+    some = False
+    for batch in batches:
+        if batch.table.height:
+            some = True
+            yield batch
+    if not some:
+        yield like
+
+
+def _as_text(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame:
+    return found.table if kind in ("csv", "tsv") else _trial_table(found, path, kind, key)
+
+
+def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> None:
+    # the shortest digits of a 32-bit float are not those of the same number in 64 bits
+    table.with_columns(pl.col(pl.Float32).cast(pl.Float64)).write_csv(
+        file,
+        separator={"csv": ",", "tsv": "\t", "kaldi": " ", "nist": "\t"}[kind],
+        include_header=header and kind != "kaldi",
+        quote_style="necessary" if kind in ("csv", "tsv") else "never",
+    )
+
+
+def _write_matrix(batches: Iterable[Found], like: Found, path: Path, key: str | PathLike[str] | None) -> int:
+    from llrkit.io.bosaris import write_hdf5
+
+    table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
+    found = replace(like, table=table)
+    with _writing(path):
+        write_hdf5(found, path)
         if key is not None:
             write_hdf5(found, Path(key), key=True)
-        return
-    write_text(found, target, kind)
-    if key is not None:
-        write_text(found, Path(key), kind, key=True)
+    return table.height
 
 
-def write_columns(table: pl.DataFrame, path: Path, kind: str) -> None:
-    """All columns, as Parquet or Arrow."""
-    with replacing(path) as temporary:
-        if kind == "parquet":
-            table.write_parquet(temporary)
-        else:
-            table.write_ipc(temporary)
-
-
-def write_text(found: Found, path: Path, kind: str, *, key: bool = False) -> None:
-    """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
-    table = found.table if kind in ("csv", "tsv") else _trial_table(found, path, kind, key)
-    # the shortest digits of a 32-bit float are not those of the same number in 64 bits
-    table = table.with_columns(pl.col(pl.Float32).cast(pl.Float64))
-    separator = {"csv": ",", "tsv": "\t", "kaldi": " ", "nist": "\t"}[kind]
-    with replacing(path) as temporary:
-        table.write_csv(
-            temporary,
-            separator=separator,
-            include_header=kind != "kaldi",
-            quote_style="necessary" if kind in ("csv", "tsv") else "never",
-        )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What goes wrong in polars while a file is written is a fault of the disk, and named."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(f"{path}: cannot be written ({str(error).strip().splitlines()[0]})") from None
+    except OSError as error:
+        if str(path) in str(error):
+            raise
+        raise OSError(error.errno, f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _trial_table(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame:
@@ -121,9 +212,7 @@ def _trial_table(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame
         side = pl.col("side").cast(pl.String) if "side" in found.table.columns else pl.lit("a")
         ids = [ids[0].alias("modelid"), ids[1].alias("segmentid"), side.alias("side")]
     if key:
-        is_target = Trials(
-            found.table.select(pl.col(found.label or "").alias("label"), score=0.0), origin=found.file
-        ).is_target
+        is_target, _ = target_mask_of(found)
         words = pl.Series("targettype", is_target).replace_strict(
             {True: "target", False: "nontarget"}, return_dtype=pl.String
         )

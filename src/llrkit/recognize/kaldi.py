@@ -96,8 +96,9 @@ def _array_at(source: Path, offset: int, where: str) -> Array:
 
 
 def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
-    flag = raw.read(3)
-    raw.seek(-len(flag), 1)
+    head = raw.read(10)
+    raw.seek(-len(head), 1)
+    flag = head[:3]
     if flag in _PROGRAMS:
         raise FileFormatError(f"{where}: {flag.decode()!r} data; only Kaldi vectors and matrices are read")
     try:
@@ -107,6 +108,9 @@ def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
         raise FileFormatError(
             f"{where}: no Kaldi vector or matrix ({error or type(error).__name__})"
         ) from None
+    # kaldiio takes a vector that ends too early for a shorter one
+    if head[:6] in (b"\0BFV \4", b"\0BDV \4") and len(array) != int.from_bytes(head[6:10], "little"):
+        raise FileFormatError(f"{where}: the vector ends too early")
     return np.asarray(array)
 
 

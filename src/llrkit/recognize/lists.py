@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from llrkit.errors import FileFormatError
-from llrkit.io.text import open_text, rows_of
+from llrkit.io.text import open_text
 
 SPEAKER_NAMES = ("speaker", "spk", "speaker_id", "spk_id", "model")
 FILE_NAMES = ("file", "path", "wav", "filename", "utterance", "utt", "segment", "id")
@@ -50,8 +50,7 @@ def read_list(path: str | PathLike[str]) -> SpeechList:
     file = Path(path)
     if not file.is_file():
         raise FileFormatError(f"{file}: no such file")
-    text = open_text(file)
-    rows = list(rows_of(text.data, text.delimiter, text.file))
+    rows = [row for piece in open_text(file).pieces() for row in piece.rows()]
     who, what = _columns(rows[0][1], f"{file}, line {rows[0][0]}")
     if _is_header(rows[0][1]):
         rows = rows[1:]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
@@ -142,7 +143,8 @@ class Scores:
 
     def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Summarise every chunk in a pool of threads and merge the summaries."""
-        return reduce_chunks(self.chunks(), summarise, threads=threads)
+        with stage("summarising", self.n_target + self.n_nontarget) as done:
+            return reduce_chunks(_counted(self.chunks(), done), summarise, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.
@@ -205,6 +207,12 @@ class Scores:
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
         return f"Scores({self.n_target:,} target, {self.n_nontarget:,} nontarget trials{systems})"
+
+
+def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterator[Scores]:
+    for chunk in chunks:
+        yield chunk
+        done(chunk.n_target + chunk.n_nontarget)
 
 
 def number_array(values: Any, what: str) -> Array:

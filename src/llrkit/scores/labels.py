@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import InputError, LabelError
+from llrkit.errors import InputError, LabelError, PooledClassesWarning
 
 TARGET_WORDS = frozenset(
     {"target", "tgt", "tar", "true", "t", "1", "1.0", "genuine", "client", "bonafide", "bona-fide", "same",
@@ -30,6 +32,39 @@ def classify_words(words: list[str]) -> list[bool | None]:
     """
     known = dict.fromkeys(TARGET_WORDS, True) | dict.fromkeys(NONTARGET_WORDS, False)
     return [known.get(word.strip().lower()) for word in words]
+
+
+def pooled_words(words: Iterable[str]) -> str | None:
+    """Which words are taken together as one class, if more than two kinds of label occur; else None.
+
+    Examples
+    --------
+    >>> pooled_words(["target", "nontarget", "spoof"])
+    "'nontarget' and 'spoof' both count as non-target"
+    >>> pooled_words(["Target", "target", "imp"])
+    """
+    distinct = sorted({word.strip().lower().removesuffix(".0") for word in words})
+    if len(distinct) < 3:
+        return None
+    said = []
+    for side, name in ((True, "target"), (False, "non-target")):
+        same = [word for word, known in zip(distinct, classify_words(distinct), strict=True) if known is side]
+        if len(same) > 1:
+            both = "both" if len(same) == 2 else "all"
+            said.append(f"{' and '.join(map(repr, same))} {both} count as {name}")
+    return ", ".join(said)
+
+
+def warn_of_pooled(words: Iterable[str], where: str, *, stacklevel: int = 3) -> None:
+    """Say so where labels of more than two kinds are taken as two classes."""
+    pooled = pooled_words(words)
+    if pooled is not None:
+        warnings.warn(
+            f"{where}: {pooled}; to mean just that, name the label of the targets (positive=, --positive), "
+            "otherwise keep two kinds of trials only",
+            PooledClassesWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _not_two_classes(seen: list[Any], where: str) -> LabelError:
@@ -61,9 +96,11 @@ def target_mask(labels: Any) -> npt.NDArray[np.bool_]:
             where = f" (first at index {int(np.argmax(bad))})" if bad.any() else ""
             raise _not_two_classes(seen, where)
         return np.asarray(is_target)
-    words, inverse = np.unique(array.astype(str), return_inverse=True)
-    meaning = classify_words([str(word) for word in words])
+    distinct, inverse = np.unique(array.astype(str), return_inverse=True)
+    words = [str(word) for word in distinct]
+    meaning = classify_words(words)
     if None in meaning:
         first = int(np.argmax(inverse == meaning.index(None)))
-        raise _not_two_classes([str(word) for word in words], f" (first at index {first})")
+        raise _not_two_classes(words, f" (first at index {first})")
+    warn_of_pooled(words, "labels", stacklevel=4)
     return np.asarray([bool(value) for value in meaning])[inverse]

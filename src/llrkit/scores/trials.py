@@ -13,7 +13,7 @@ import polars as pl
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.derived import row_in_words
-from llrkit.scores.labels import ACCEPTED, classify_words
+from llrkit.scores.labels import ACCEPTED, classify_words, warn_of_pooled
 from llrkit.scores.source import POSITION, S
 
 ROW = "row"
@@ -34,7 +34,7 @@ class Trials:
     enroll, test
         The columns with the ids of the two sides, if there are any.
     origin
-        Where the table came from, for messages; ``first_line`` is the line of the first row there.
+        Where the table came from, for messages; ``lines`` gives the lines there of some rows.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class Trials:
         test: str | None = None,
         carried: Sequence[str] = (),
         origin: str = "",
-        first_line: int | None = None,
+        lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
         self.table = table if isinstance(table, pl.DataFrame) else _as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
         self.label, self.enroll, self.test = label, enroll, test
         self.carried = tuple(carried)
-        self.origin, self.first_line = origin, first_line
+        self.origin, self.lines = origin, lines
         roles = [*self.score, label, *(name for name in (enroll, test) if name is not None)]
         for name in (*roles, *(name for name in self.carried if name not in (ROW, POSITION))):
             self._require(name)
@@ -73,10 +73,9 @@ class Trials:
             raise UnknownNameError(f"{where}there is no column {name!r}; there are: {there}")
 
     def place(self, row: int) -> str:
-        """Where a row is, for messages: file and line where they are known, else the row of the table."""
-        if self.origin and self.first_line is not None:
-            return f"{self.origin}, line {row + self.first_line}"
-        return f"{self.origin}, {row_in_words(row)}" if self.origin else row_in_words(row)
+        """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
+        where = f"line {self.lines([row])[0]}" if self.lines is not None else row_in_words(row)
+        return f"{self.origin}, {where}" if self.origin else where
 
     @property
     def columns(self) -> list[str]:
@@ -89,29 +88,9 @@ class Trials:
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
         """Which rows are targets."""
-        column = self.table[self.label]
-        missing = column.is_null()
-        if missing.any():
-            raise LabelError(f"{self.place(int(missing.arg_max() or 0))}: no label in column {self.label!r}")
-        if column.dtype == pl.Boolean:
-            return column.to_numpy()
-        distinct = column.unique(maintain_order=True).to_list()
-        words = [
-            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-            for value in distinct
-        ]
-        meaning = classify_words(words)
-        unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-        mixed = {"0", "-1"} <= set(words)
-        if unknown or mixed:
-            where = self.place(int((column == unknown[0]).arg_max() or 0)) if unknown else self.label
-            seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-            raise LabelError(
-                f"{where}: labels in column {self.label!r} are not two classes: saw {seen}; "
-                f"accepted are {ACCEPTED}"
-            )
-        targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-        return column.is_in(targets).to_numpy()
+        mask, words = target_rows(self.table[self.label], self.place)
+        warn_of_pooled(words, f"{self.origin}, column {self.label!r}" if self.origin else self.label)
+        return mask
 
     @cached_property
     def score_array(self) -> npt.NDArray[Any]:
@@ -221,7 +200,7 @@ class Trials:
             test=self.test,
             carried=self.carried if carried is None else carried,
             origin=self.origin,
-            first_line=self.first_line if table is self.table else None,
+            lines=self.lines if table.height == self.table.height else None,
         )
 
     def __repr__(self) -> str:
@@ -229,6 +208,45 @@ class Trials:
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
         return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
+
+
+def target_rows(
+    column: pl.Series, place: Callable[[int], str]
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows of a column of labels are targets, and the words in it (none if it is boolean)."""
+    if column.has_nulls():
+        row = int(column.is_null().arg_max() or 0)
+        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
+    if column.dtype == pl.Boolean:
+        return column.to_numpy(), frozenset()
+    distinct = _distinct(column)
+    words = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in distinct
+    ]
+    meaning = classify_words(words)
+    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
+    if unknown or {"0", "-1"} <= set(words):
+        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
+        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
+        raise LabelError(
+            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
+            f"accepted are {ACCEPTED}"
+        )
+    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
+    mask = column == targets[0] if len(targets) == 1 else column.is_in(targets)
+    return mask.to_numpy(), frozenset(words)
+
+
+def _distinct(column: pl.Series) -> list[Any]:
+    """The values of a column of labels, in the order in which they come first."""
+    first = column.head(1000).unique(maintain_order=True)
+    if column.dtype != pl.String or len(first) > 4:
+        return column.unique(maintain_order=True).to_list()
+    others = pl.repeat(True, len(column), eager=True, dtype=pl.Boolean)
+    for word in first:  # several times faster than looking for distinct values among all
+        others &= column != word
+    return [*first, *column.filter(others).unique(maintain_order=True)]
 
 
 def _as_table(table: Any) -> pl.DataFrame:

@@ -133,8 +133,8 @@ class CrossTrials(BlockSource):
         if name in ("enroll_duration", "test_duration"):
             return np.full(same.shape, getattr(self, name)), None
         plain = {
-            "enroll": (models, self.enroll.names),
-            "test": (tests, self.test.names),
+            "enroll": (models, _cut_names(self.enroll, self.enroll_duration)),
+            "test": (tests, _cut_names(self.test, self.test_duration)),
             "enroll_speaker": (models, self.enroll.speaker_names),
             "test_speaker": (tests, self.test.speaker_names),
             "gender": (self.test.speaker[tests] % 2, GENDERS),
@@ -149,3 +149,8 @@ class CrossTrials(BlockSource):
         flat = same.ravel()
         places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(~flat)) - 1
         return places.reshape(same.shape)
+
+
+def _cut_names(recordings: Recordings, duration: float) -> tuple[str, ...]:
+    """Names of the recordings cut to a duration: another cut is another segment."""
+    return tuple(f"{name}-{duration:g}s" for name in recordings.names)

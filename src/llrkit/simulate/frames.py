@@ -9,26 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import InputError
+from llrkit.recognize.frames import Frames
 from llrkit.simulate.blocks import block_rng, checked_seed
-from llrkit.simulate.people import GENDERS
 
 FloatArray = npt.NDArray[np.float64]
 FRAMES_PER_SECOND = 100
 _MODEL, _SPEAKER, _RECORDING = range(3)  # first part of the spawn keys
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """The frames of one simulated recording, shape ``(n, dim)``, and who speaks."""
-
-    name: str
-    speaker: str
-    gender: str
-    frames: FloatArray
-
-    def first(self, seconds: float) -> FloatArray:
-        """The frames of the first seconds, as when the rest of the recording is cut off."""
-        return self.frames[: max(1, round(seconds * FRAMES_PER_SECOND))]
 
 
 @dataclass(frozen=True)
@@ -43,9 +29,9 @@ class FrameModel:
     Examples
     --------
     >>> model = FrameModel(n_components=8, dim=4, rank=3, seed=1)
-    >>> made = model.recordings(n_speakers=2, n_sessions=3, seconds=2.0)
-    >>> len(made), made[0].frames.shape, made[3].name, made[3].speaker
-    (6, (200, 4), 'spk1-0', 'spk1')
+    >>> made = model.frames(n_speakers=2, n_sessions=3, seconds=2.0)
+    >>> made, made[0].shape, made.ids[3], made.speakers[3]
+    (Frames(6 utterances of 2 speakers), (200, 4), 'spk1-0', 'spk1')
     """
 
     n_components: int = 16
@@ -98,16 +84,17 @@ class FrameModel:
         chosen = np.minimum(chosen, self.n_components - 1)
         return np.asarray(own[chosen] + np.sqrt(variances[chosen]) * noise.standard_normal((n, self.dim)))
 
-    def recordings(
-        self, *, n_speakers: int, n_sessions: int, seconds: float, first_speaker: int = 0
-    ) -> list[Recording]:
-        """Recordings of several speakers; another ``first_speaker`` gives other people."""
+    def frames(self, *, n_speakers: int, n_sessions: int, seconds: float, first_speaker: int = 0) -> Frames:
+        """Recordings of several speakers, made when they are needed; ids are speaker and session.
+
+        Another ``first_speaker`` gives other people; even speakers are female, odd ones male.
+        """
         if n_speakers < 1 or n_sessions < 1:
             raise InputError(f"at least one speaker and session are needed, got {n_speakers}, {n_sessions}")
-        made = []
-        for speaker in range(first_speaker, first_speaker + n_speakers):
-            for session in range(n_sessions):
-                name = f"spk{speaker}"
-                frames = self.recording(speaker, session, seconds)
-                made.append(Recording(f"{name}-{session}", name, GENDERS[speaker % 2], frames))
-        return made
+        speakers = range(first_speaker, first_speaker + n_speakers)
+        made = [(speaker, session) for speaker in speakers for session in range(n_sessions)]
+        return Frames(
+            tuple(f"spk{speaker}-{session}" for speaker, session in made),
+            lambda i: self.recording(*made[i], seconds),
+            tuple(f"spk{speaker}" for speaker, _ in made),
+        )

@@ -1,0 +1,174 @@
+"""``llrkit reproduce``: the paper's experiments, on simulated and on real data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.experiments.lists import ListTable
+
+scale_option = click.option(
+    "--scale", default="small", show_default=True, metavar="small|paper|25x",
+    help="small takes seconds; paper has the paper's number of trials; 25x has them in every list.",
+)  # fmt: skip
+seed_option = click.option("--seed", default=2013, show_default=True, help="The same seed, the same numbers.")
+out_option = click.option("--out", metavar="DIR", help="Write a page and the figures (SVG, PDF) there.")
+
+
+@click.group("reproduce")
+def reproduce_command() -> None:
+    """Run the experiments of van Leeuwen & Brümmer (2013) and compare with what they report.
+
+    \b
+    Examples:
+      llrkit reproduce durations
+      llrkit reproduce durations --scale paper --out out/durations --json durations.json
+      llrkit reproduce prior-scan
+      llrkit reproduce real --scores scores.tsv --by condition
+    """
+
+
+@reproduce_command.command("durations")
+@scale_option
+@seed_option
+@out_option
+@json_option
+def durations_command(scale: str, seed: int, out: str | None, json_path: str | None) -> None:
+    """25 trial lists of different durations: CMLG against logistic regression (figure 1).
+
+    Two simulated corpora without a speaker in common; a PLDA recogniser trained on whole recordings scores
+    segments of all durations; calibration is trained on one corpus, evaluated on the other.
+
+    \b
+    Examples:
+      llrkit reproduce durations --scale paper
+      llrkit reproduce durations --scale 25x --json -
+    """
+    from llrkit.experiments.durations import run_durations
+
+    found = run_durations(scale, seed=seed)
+    _show(found.table, json_path)
+    _say(f"{found.table.trials:,} trials in {found.seconds:.1f} s.", json_path)
+    if out:
+        from llrkit.experiments.report import write_report
+
+        _say(f"The report is in {write_report(out, durations=found)}", json_path)
+    write_json({"experiment": "durations", **found.to_dict()}, "reproduce", json_path)
+
+
+@reproduce_command.command("prior-scan")
+@scale_option
+@seed_option
+@out_option
+@json_option
+def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | None) -> None:
+    """What the training weight does to C_primary: nothing, or everything (figure 2).
+
+    \b
+    Example:
+      llrkit reproduce prior-scan --scale paper --out out/scan
+    """
+    from llrkit.experiments.prior_scan import run_prior_scan
+    from llrkit.experiments.wording import scan_table
+
+    found = run_prior_scan(scale, seed=seed)
+    header, rows = scan_table(found.cases)
+    print_table(header, rows, to_stderr=json_path == "-", title="C_primary of SRE12")
+    for case in found.cases:
+        _say(f"{case.name}: {case.about}", json_path)
+    if out:
+        from llrkit.experiments.report import write_report
+
+        _say(f"The report is in {write_report(out, scan=found)}", json_path)
+    write_json({"experiment": "prior-scan", **found.to_dict()}, "reproduce", json_path)
+
+
+@reproduce_command.command("real")
+@click.option(
+    "--embeddings", metavar="FILE", help="NPZ or Kaldi file of embeddings with splits, durations, sides."
+)
+@click.option("--vectors", metavar="NAME", help="With --embeddings: which matrix of the file.")
+@click.option(
+    "--scorer", default="plda", show_default=True, help="With --embeddings: plda, plda-moments or cosine."
+)
+@click.option("--scores", metavar="FILE", help="Scored trials with conditions.")
+@click.option("--by", metavar="COL[,COL]", help="With --scores: the columns of the conditions.")
+@click.option(
+    "--training", default="folds", show_default=True, help="With --scores: folds, or same (too good)."
+)
+@click.option(
+    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values never share two folds."
+)
+@out_option
+@reading_options
+@json_option
+def real_command(
+    embeddings: str | None, scores: str | None, out: str | None, json_path: str | None, **options: Any
+) -> None:
+    """The same comparison on real data: embeddings from scratch, or scored trials with conditions.
+
+    Embeddings need an id and a speaker for each row and the columns split (train, dev, eval), duration,
+    side (A enrols, B tests) and gender.
+
+    \b
+    Examples:
+      llrkit reproduce real --embeddings embeddings.npz --vectors ivector
+      llrkit reproduce real --scores scores.tsv --by train_condition,test_condition
+    """
+    if (embeddings is None) == (scores is None):
+        raise InputError("give either --embeddings or --scores")
+    found = _embeddings(embeddings, options) if embeddings else _scores(str(scores), options)
+    names = options["by"].split(",") if scores else ["enrol", "test"]
+    _show(found.table, json_path, (names[0], "/".join(names[1:])))
+    for name, reason in found.skipped.items():
+        click.echo(f"{name} left out: {reason}", err=True)
+    for name in found.regularised:
+        click.echo(f"{name}: the training classes do not overlap; logistic regression regularised", err=True)
+    if out:
+        from llrkit.experiments.report import write_report
+
+        _say(f"The report is in {write_report(out, real=found)}", json_path)
+    content = {"experiment": "real", "file": embeddings or scores, **found.to_dict()}
+    write_json(content, "reproduce", json_path)
+
+
+def _embeddings(path: str, options: dict[str, Any]) -> Any:
+    from llrkit.experiments.real_embeddings import run_real_embeddings
+    from llrkit.recognize.embedding_files import read_embeddings
+
+    given = read_embeddings(path, vectors=options["vectors"])
+    return run_real_embeddings(given, scorer=options["scorer"])
+
+
+def _scores(path: str, options: dict[str, Any]) -> Any:
+    from llrkit.experiments.real_scores import run_real_scores
+    from llrkit.io import read_trials
+
+    if not options["by"]:
+        raise InputError("--scores needs the columns of the conditions (--by)")
+    own = ("by", "groups", "training", "vectors", "scorer")
+    reading = read_options(**{name: value for name, value in options.items() if name not in own})
+    trials = read_trials(path, **reading)
+    groups = options["groups"].split(",") if options["groups"] else None
+    return run_real_scores(trials, options["by"].split(","), training=options["training"], groups=groups)
+
+
+def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enrol", "test")) -> None:
+    from llrkit.experiments.wording import list_table, paper_table, verdict
+
+    to_stderr = json_path == "-"
+    header, rows = list_table(table, labels=labels)
+    print_table(header, rows, to_stderr=to_stderr, left=(0, 1))
+    _say("", json_path)
+    header, rows = paper_table(table)
+    print_table(header, rows, to_stderr=to_stderr)
+    _say(f"\n{verdict(table)}", json_path)
+
+
+def _say(text: str, json_path: str | None) -> None:
+    click.echo(text, err=json_path == "-")

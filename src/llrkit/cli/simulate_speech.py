@@ -1,0 +1,161 @@
+"""``llrkit simulate plda``, ``embeddings`` and ``frames``: speakers, not only scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.simulate import numbers, output_options, write_simulated
+
+if TYPE_CHECKING:
+    from llrkit.simulate.population import Population
+
+
+def population_options(command: Any) -> Any:
+    """Options of the space that embeddings live in."""
+    for option in (
+        click.option("--rougher", default=1.0, show_default=True, help="Factor of the variance within."),
+        click.option("--shift", default=0.0, show_default=True, help="How far the mean has moved."),
+        click.option("--dim", default=100, show_default=True, help="Number of dimensions."),
+        click.option("--eer-short", default="26%", show_default=True, metavar="E",
+                     help="EER of exact LLRs of two segments of 5 s."),
+        click.option("--eer-full", default="2.9%", show_default=True, metavar="E",
+                     help="EER of exact LLRs of two whole segments, of 100 s."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _population(options: dict[str, Any]) -> Population:
+    from llrkit.simulate.population import Population
+
+    ends = [parse_share(options[name], f"--{name.replace('_', '-')}") for name in ("eer_full", "eer_short")]
+    return Population.between_eers(*ends, dim=options["dim"])
+
+
+@click.command("plda")
+@population_options
+@click.option("--speakers", default=100, show_default=True, help="Half of each gender.")
+@click.option("--models", default=200, show_default=True, help="Enrolled recordings in all.")
+@click.option("--tests", default=400, show_default=True, help="Test recordings in all.")
+@click.option("--durations", default="100", show_default=True, metavar="S,S",
+              help="Seconds of both sides; the model of the longest scores all of them.")  # fmt: skip
+@output_options
+def plda_command(speakers: int, models: int, tests: int, durations: str, **options: Any) -> None:
+    """All pairs of recordings of simulated speakers, scored by PLDA: trials that depend on each other.
+
+    With one duration and no shift the scores are exact LLRs. Shorter durations than the longest, --shift and
+    --rougher make them miscalibrated.
+
+    \b
+    Examples:
+      llrkit simulate plda --eer-full 5% --speakers 200 -o trials.parquet
+      llrkit simulate plda --durations 5,20,100 --shift 0.5 -o trials.csv
+    """
+    from llrkit.simulate.plda import simulate_plda
+
+    voices, seconds = _population(options), numbers(durations, "--durations")
+    made = simulate_plda(
+        voices,
+        n_speakers=speakers,
+        n_models=models,
+        n_tests=tests,
+        durations=seconds,
+        shift=options["shift"],
+        rougher=options["rougher"],
+        seed=options["seed"],
+    )
+    known: dict[str, float] = {}
+    if len(made.parts) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
+        pair = voices.pair(seconds[0], seconds[0])
+        known = {"eer": pair.eer, "cllr": pair.cllr}
+    about = {"speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
+             "shift": options["shift"], "rougher": options["rougher"], **_described(voices)}  # fmt: skip
+    write_simulated(made, "plda", (made.n_target, made.n_nontarget), about, known, options)
+
+
+@click.command("embeddings")
+@population_options
+@click.option("--background", default=400, show_default=True, help="Speakers that train a recogniser.")
+@click.option("--speakers", default=40, show_default=True, help="Speakers of dev and of eval.")
+@click.option("--sessions", default=4, show_default=True, help="Recordings of a speaker on each side.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same embeddings.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where they go: .npz or .ark.")
+@json_option
+def embeddings_command(
+    background: int, speakers: int, sessions: int, seed: int, output: str, json_path: str | None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Embeddings of simulated speakers in splits train, dev and eval, cut to 5, 10, 20, 40 s and whole.
+
+    --shift and --rougher say how far the split eval is from the others.
+
+    \b
+    Example:
+      llrkit simulate embeddings --shift 0.3 -o embeddings.npz
+      llrkit reproduce real --embeddings embeddings.npz
+    """
+    from llrkit.recognize.embedding_files import write_embeddings
+    from llrkit.simulate.splits import simulate_embeddings
+
+    voices = _population(options)
+    made = simulate_embeddings(
+        voices,
+        n_background=background,
+        n_speakers=speakers,
+        n_sessions=sessions,
+        shift=options["shift"],
+        rougher=options["rougher"],
+        seed=seed,
+    )
+    write_embeddings(made, output)
+    click.echo(f"{made!r} written to {output}", err=json_path == "-")
+    about = {"background": background, "speakers": speakers, "sessions": sessions, "shift": options["shift"],
+             "rougher": options["rougher"], **_described(voices)}  # fmt: skip
+    content = {"kind": "embeddings", "seed": seed, "rows": len(made), "parameters": about, "output": output}
+    write_json(content, "simulate", json_path)
+
+
+@click.command("frames")
+@click.option("--components", default=16, show_default=True, help="Gaussians of the universal mixture.")
+@click.option("--dim", default=8, show_default=True, help="Numbers in a frame.")
+@click.option("--rank", default=6, show_default=True, help="Dimensions in which speakers differ.")
+@click.option("--strength", default=0.4, show_default=True, help="How much speakers differ.")
+@click.option("--speakers", default=20, show_default=True, help="Number of speakers.")
+@click.option("--sessions", default=4, show_default=True, help="Recordings of each speaker.")
+@click.option("--seconds", default=20.0, show_default=True, help="Seconds of 100 frames each.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same frames.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="A file .npz or .ark.")
+@click.option("--utt2spk", metavar="FILE", help="Also write who speaks (Kaldi).")
+@json_option
+def frames_command(
+    components: int, speakers: int, sessions: int, seconds: float, seed: int, output: str,
+    utt2spk: str | None, json_path: str | None, **shape: Any,
+) -> None:  # fmt: skip
+    """Frames of simulated recordings, each from a Gaussian mixture of its own.
+
+    \b
+    Example:
+      llrkit simulate frames --speakers 30 --seconds 30 -o frames.npz --utt2spk utt2spk
+    """
+    from llrkit._atomic import write_atomically
+    from llrkit.simulate.frame_files import write_frames
+    from llrkit.simulate.frames import FrameModel
+
+    model = FrameModel(n_components=components, seed=seed, **shape)
+    made = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)
+    write_frames(made, output)
+    if utt2spk:
+        pairs = zip(made.ids, made.speakers or (), strict=True)
+        write_atomically(utt2spk, "".join(f"{name} {speaker}\n" for name, speaker in pairs))
+    click.echo(f"{made!r} written to {output}", err=json_path == "-")
+    about = {"components": components, **shape, "speakers": speakers, "sessions": sessions}
+    about["seconds"] = seconds
+    content = {"kind": "frames", "seed": seed, "recordings": len(made), "parameters": about, "output": output}
+    write_json(content, "simulate", json_path)
+
+
+def _described(voices: Population) -> dict[str, float]:
+    return {name: getattr(voices, name) for name in ("dim", "between", "channel", "noise", "gender_gap")}

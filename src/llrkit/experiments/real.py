@@ -1,0 +1,60 @@
+"""The paper's experiment on real data: what is common to embeddings and to scored trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.calibrate.cmlg import shape
+from llrkit.core.moments import Moments
+from llrkit.experiments.lists import ListTable
+from llrkit.experiments.paper import PAPER
+from llrkit.scores import ScoreSource
+
+SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
+
+
+@dataclass(frozen=True)
+class RealResult:
+    """The table of an experiment on real data, and what has to be known to read it."""
+
+    table: ListTable
+    shapes: tuple[Mapping[str, float], ...]
+    """For each list: skewness and excess kurtosis of both classes, spread of non-targets over targets."""
+    about: Mapping[str, Any]
+    seconds: float
+    skipped: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Conditions that could not be used, with the reason."""
+    regularised: tuple[str, ...] = ()
+    """Lists whose training trials do not overlap: logistic regression was regularised there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain = self.table.to_dict()
+        for row, numbers in zip(plain["lists"], self.shapes, strict=True):
+            row.update(numbers)
+        return {
+            **plain,
+            "paper": dict(PAPER),
+            "seconds": self.seconds,
+            "trials": self.table.trials,
+            **self.about,
+            "skipped": dict(self.skipped),
+            "regularised": list(self.regularised),
+        }
+
+
+def shape_of(source: ScoreSource) -> dict[str, float]:
+    """How far scores are from two Gaussians of equal variance.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> found = shape_of(lk.Scores([0.0, 2.0], [-2.0, 2.0]))
+    >>> found["sd_ratio"], found["skewness_target"]
+    (2.0, 0.0)
+    """
+    found = shape(source.reduce(Moments.of))
+    return {name: found[name] for name in SHAPE}

@@ -1,0 +1,143 @@
+"""Real embeddings end to end: background, calibration and evaluation speakers, all pairs of durations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._progress import tracked
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.experiments.lists import ListTable, fit_both, is_regularised, measure_list, pool
+from llrkit.experiments.real import RealResult, shape_of
+from llrkit.recognize.backend import Backend
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.plda_training import train_plda
+from llrkit.recognize.transform_training import train_centring, train_wccn
+from llrkit.recognize.transforms import Chain, LengthNorm
+from llrkit.recognize.trials import matrix_scores
+from llrkit.scores import Scores
+
+SCORERS = ("plda", "plda-moments", "cosine")
+SPLITS = ("train", "dev", "eval")
+SHRINKAGE = 1e-3
+ITERATIONS = 10
+
+
+def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> RealResult:
+    """Train a recogniser on the background, calibrate on 'dev', evaluate on 'eval', for all durations.
+
+    Enrolment is from side A, tests are from side B; non-targets have the gender of the model. Rows whose
+    column ``suspect_label`` is true are left out.
+
+    Parameters
+    ----------
+    embeddings
+        With speakers and the columns ``split`` ('train', 'dev', 'eval'), ``duration``, ``side`` ('A', 'B')
+        and ``gender``; the background may have a column ``corpus``, each of which is centred by itself.
+    scorer
+        'plda' (trained by EM), 'plda-moments' or 'cosine'.
+    """
+    if scorer not in SCORERS:
+        raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
+    began = time.perf_counter()
+    parts = prepared(embeddings)
+    backend = _backend(parts["train"], scorer)
+    ready = {split: backend.prepare(parts[split]) for split in ("dev", "eval")}
+    durations = in_order(np.unique(ready["eval"].column("duration")).tolist())
+    pairs = [(enroll, test) for enroll in durations for test in durations]
+    train = {pair: _list(backend, ready["dev"], *pair) for pair in pairs}
+    pooled = fit_both(pool(list(train.values())))
+    results, shapes, regularised = [], [], []
+    for enroll, test in tracked(pairs, "evaluating", len(pairs), "lists"):
+        maps = fit_both(train[enroll, test])
+        if is_regularised(maps):
+            regularised.append(f"{enroll}/{test}")
+        scores = _list(backend, ready["eval"], enroll, test)
+        every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
+        results.append(measure_list(scores, every, enroll=enroll, test=test))
+        shapes.append(MappingProxyType(shape_of(scores)))
+    about = {"scorer": scorer, "speakers": {split: _speakers(parts[split]) for split in SPLITS}}
+    return RealResult(
+        ListTable(tuple(results)),
+        tuple(shapes),
+        MappingProxyType(about),
+        time.perf_counter() - began,
+        regularised=tuple(regularised),
+    )
+
+
+def prepared(embeddings: Embeddings) -> Mapping[str, Embeddings]:
+    """The three splits, made comparable: unit length, centred, unit length again.
+
+    Each background corpus is centred by its own mean, the others by the mean of 'dev': nothing of 'eval' is
+    used.
+    """
+    for name in ("split", "duration", "side", "gender"):
+        embeddings.column(name)
+    if "suspect_label" in embeddings.columns:
+        embeddings = embeddings.select(~embeddings.column("suspect_label").astype(bool))
+    unit = LengthNorm()
+    parts = {split: unit(embeddings.where(split=split)) for split in SPLITS}
+    _refuse_shared_speakers(parts)
+    centre = train_centring(parts["dev"])
+    made = {split: unit(centre(parts[split])) for split in ("dev", "eval")}
+    return MappingProxyType({"train": unit(_centred_by_corpus(parts["train"])), **made})
+
+
+def _centred_by_corpus(background: Embeddings) -> Embeddings:
+    vectors = background.vectors.astype(np.float64)
+    corpora: npt.NDArray[Any] = background.columns.get("corpus", np.zeros(len(background)))
+    for corpus in np.unique(corpora):
+        rows = corpora == corpus
+        vectors[rows] -= vectors[rows].mean(axis=0)
+    return background.replace(vectors=vectors)
+
+
+def _refuse_shared_speakers(parts: Mapping[str, Embeddings]) -> None:
+    seen: dict[str, str] = {}
+    for split, part in parts.items():
+        for speaker in np.unique(part.known_speakers).tolist():
+            if seen.setdefault(speaker, split) != split:
+                raise InputError(f"speaker {speaker!r} is in the splits {seen[speaker]!r} and {split!r}")
+
+
+def _backend(background: Embeddings, scorer: str) -> Backend:
+    if scorer == "cosine":
+        return Backend(Chain())
+    whiten = train_wccn(background, shrinkage=SHRINKAGE)
+    chain = Chain((whiten, LengthNorm()))
+    iterations = 0 if scorer == "plda-moments" else ITERATIONS
+    return Backend(chain, train_plda(chain(background), iterations=iterations, shrinkage=SHRINKAGE).model)
+
+
+def _list(backend: Backend, part: Embeddings, enroll: str, test: str) -> Scores:
+    """Trials of one combination of durations."""
+    left, right = part.where(side="A", duration=enroll), part.where(side="B", duration=test)
+    return matrix_scores(backend.scores(left, right), left, right, same=["gender"])
+
+
+def _speakers(part: Embeddings) -> int:
+    return len(np.unique(part.known_speakers))
+
+
+def in_order(durations: list[Any]) -> list[Any]:
+    """Durations from short to long; words such as 'full' come last.
+
+    Examples
+    --------
+    >>> in_order(["10", "full", "5"])
+    ['5', '10', 'full']
+    """
+
+    def key(value: Any) -> tuple[bool, float, str]:
+        try:
+            return False, float(value), ""
+        except ValueError:
+            return True, 0.0, str(value)
+
+    return sorted(durations, key=key)

@@ -1,0 +1,120 @@
+"""Scored trials with conditions: each condition is a list, calibrated without looking at its speakers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from llrkit._progress import tracked
+from llrkit.choose.best import cross_calibrate
+from llrkit.errors import InputError, SeparationError, UnknownNameError
+from llrkit.experiments.lists import (
+    METHODS,
+    REGULARISATION,
+    ListResult,
+    ListTable,
+    fit_both,
+    is_regularised,
+    measure_list,
+)
+from llrkit.experiments.real import RealResult, shape_of
+from llrkit.metrics.llrs import cllr
+from llrkit.scores.trials import Trials
+
+TRAINING = ("folds", "same")
+
+
+def run_real_scores(
+    trials: Trials,
+    by: Sequence[str],
+    *,
+    training: str = "folds",
+    groups: Sequence[str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> RealResult:
+    """Run the experiment on every combination of conditions of a table of scored trials.
+
+    Parameters
+    ----------
+    by
+        The columns whose values are the conditions; the first one names the rows of the heat map, the
+        others its columns.
+    training
+        'folds': every trial is calibrated by trials of its condition that share no group with it.
+        'same': calibration is trained on the trials that are evaluated, which is too good.
+    groups, folds, seed
+        As in :func:`~llrkit.choose.best.cross_calibrate`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
+    >>> trials = lk.simulate_trials(pair, n_target=400, n_nontarget=3000).trials()
+    >>> found = run_real_scores(trials, ["gender"], training="same")
+    >>> [(result.enroll, round(result.cmlg - result.logistic, 2)) for result in found.table.lists]
+    [('f', 0.0), ('m', 0.0)]
+    """
+    if training not in TRAINING:
+        raise UnknownNameError(f"training={training!r}: expected one of {', '.join(TRAINING)}")
+    if not by:
+        raise InputError("name the column of the conditions (by)")
+    began = time.perf_counter()
+    results, shapes, regularised, skipped = [], [], [], {}
+    for values, part in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
+        names = {"enroll": values[0], "test": "/".join(values[1:])}
+        try:
+            found, rescued = (
+                _same(part, names) if training == "same" else _folds(part, names, groups, folds, seed)
+            )
+        except InputError as error:
+            skipped["/".join(values)] = str(error)
+            continue
+        results.append(found)
+        shapes.append(MappingProxyType(shape_of(part)))
+        if rescued:
+            regularised.append("/".join(values))
+    if not results:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
+        raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")
+    about = {"by": list(by), "training": training, "folds": folds if training == "folds" else 0}
+    return RealResult(
+        ListTable(tuple(results)),
+        tuple(shapes),
+        MappingProxyType(about),
+        time.perf_counter() - began,
+        MappingProxyType(skipped),
+        tuple(regularised),
+    )
+
+
+def _cells(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
+    for value, part in trials.by(by[0]).items():
+        if len(by) == 1:
+            yield [str(value)], part
+        else:
+            yield from (([str(value), *rest], cell) for rest, cell in _cells(part, by[1:]))
+
+
+def _same(part: Trials, names: dict[str, str]) -> tuple[ListResult, bool]:
+    maps = fit_both(part)
+    return measure_list(part, maps, **names), is_regularised(maps)
+
+
+def _folds(
+    part: Trials, names: dict[str, str], groups: Sequence[str] | None, folds: int, seed: int
+) -> tuple[ListResult, bool]:
+    costs, rescued = {}, False
+    for method in METHODS:
+        try:
+            crossed = cross_calibrate(part, method, groups=groups, folds=folds, seed=seed)
+        except SeparationError:
+            rescued = True
+            crossed = cross_calibrate(
+                part, method, groups=groups, folds=folds, seed=seed, regularisation=REGULARISATION
+            )
+        costs[method] = cllr(crossed.source)
+    found = measure_list(part, {}, **names)
+    return replace(found, cmlg=costs["cmlg"], logistic=costs["logistic"]), rescued

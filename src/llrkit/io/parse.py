@@ -1,0 +1,133 @@
+"""Rows of text as columns of a table, piece by piece.
+
+polars reads what is regular; any other piece is read again line by line, which is slow and decides. Either
+way every line that is not blank is a row, or an error names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from llrkit.errors import FileFormatError
+from llrkit.io.text import NUMBER, Piece, Text, count_byte, not_a_number
+
+NULLS = ("", "NA")
+
+
+def parse(
+    text: Text,
+    names: Sequence[str],
+    *,
+    header: bool,
+    numbers: Sequence[str],
+    wanted: Sequence[str] | None = None,
+) -> Iterator[tuple[Piece, pl.DataFrame]]:
+    """The pieces of a text, each with a table of its rows (at least one table, perhaps without rows).
+
+    ``numbers`` are read as floats, the other columns as they are written, null where empty. With ``wanted``
+    only these columns are made, which is faster.
+    """
+    columns = [name for name in names if wanted is None or name in wanted]
+    made = 0
+    for piece in text.pieces(skip=text.first_row_ends if header else 0):
+        table = _fast(piece, names, numbers, columns)
+        if table is None:
+            table = _slow(piece, names, numbers, header).select(columns)
+        if table.height:
+            yield piece, table
+            made += 1
+    if not made:
+        types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
+        yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=types)
+
+
+def _fast(
+    piece: Piece, names: Sequence[str], numbers: Sequence[str], columns: Sequence[str]
+) -> pl.DataFrame | None:
+    """The rows as polars reads them, or None if a line may not have become a whole row."""
+    if len(columns) < len(names):
+        last = names[-1]
+        some = _read(piece, names, numbers, [*columns, *([] if last in columns else [last])])
+        if some is not None and _regular_lines(piece, some[last], len(names)):
+            return some.select(columns)
+    table = _read(piece, names, numbers, names)
+    return table.select(columns) if table is not None and _regular(piece, table) else None
+
+
+def _read(
+    piece: Piece, names: Sequence[str], numbers: Sequence[str], columns: Sequence[str]
+) -> pl.DataFrame | None:
+    try:
+        return pl.read_csv(
+            piece.data,
+            has_header=False,
+            separator=piece.delimiter,
+            schema={name: pl.Float64 if name in numbers else pl.String for name in names},
+            columns=[i for i, name in enumerate(names) if name in columns],
+            null_values=list(NULLS),
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None
+
+
+def _regular_lines(piece: Piece, last: pl.Series, width: int) -> bool:
+    """Whether every line has as many fields as there are columns, though not all of them were read.
+
+    No line has fewer if all have a last field; then none has more if the delimiters are just as many.
+    """
+    if b'"' in piece.data or last.has_nulls():
+        return False
+    if piece.delimiter == " " and _doubtful_blanks(piece.data):
+        return False
+    return count_byte(piece.data, piece.delimiter.encode()) == last.len() * (width - 1)
+
+
+def _doubtful_blanks(data: bytes) -> bool:
+    """Whether blanks may not be delimiters one by one: tabs, two in a row, or one before the first field."""
+    if b"\t" in data or data.startswith(b" "):
+        return True
+    raw, step = np.frombuffer(data, dtype=np.uint8), 1 << 20
+    for i in range(0, len(raw) - 1, step):
+        blank = raw[i + 1 : i + step + 1] == ord(" ")
+        before = raw[i : i + len(blank)]
+        if (blank & ((before == ord(" ")) | (before == ord("\n")))).any():
+            return True
+    return False
+
+
+def _regular(piece: Piece, table: pl.DataFrame) -> bool:
+    """Whether every line became a row of as many fields as there are columns, all of which were read."""
+    data = piece.data
+    # between blanks, two of them would be an empty field and a tab would be part of one
+    if piece.delimiter == " " and (b"\t" in data or any(column.has_nulls() for column in table)):
+        return False
+    if b'"' not in data and not table[:, -1].has_nulls():
+        return True
+    lines = count_byte(data, b"\n") + (not data.endswith(b"\n"))
+    if b'"' in data:
+        return table.height == lines and not table[:, -1].has_nulls()
+    if table.width == 1:
+        return False
+    return count_byte(data, piece.delimiter.encode()) == lines * (table.width - 1)
+
+
+def _slow(piece: Piece, names: Sequence[str], numbers: Sequence[str], header: bool) -> pl.DataFrame:
+    columns: list[list[str | None]] = [[] for _ in names]
+    at_numbers = [(list(names).index(name), name) for name in numbers]
+    for line, fields in piece.rows():
+        if len(fields) != len(names):
+            there = "the header names" if header else "the first line has"
+            raise FileFormatError(
+                f"{piece.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
+            )
+        for at, name in at_numbers:
+            fields[at] = fields[at].strip()
+            if fields[at] not in NULLS and not NUMBER.fullmatch(fields[at]):
+                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", fields[at])
+        for column, field in zip(columns, fields, strict=True):
+            column.append(None if field in NULLS else field)
+    made = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    return made.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)

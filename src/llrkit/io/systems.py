@@ -1,0 +1,216 @@
+"""Several systems, one file each: their scores side by side, row by row or joined on ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from llrkit.errors import FileFormatError, InputError, UnknownNameError
+from llrkit.io.found import Found, Scan
+from llrkit.io.roles import require_roles, with_scores
+
+_OTHER = "_label_of_another_file"
+
+
+class NotAlignedError(Exception):
+    """The files do not hold the same trials in the same order."""
+
+
+def system_names(paths: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """A name for the system of each file: its name, with the ending or folders it takes to tell them apart.
+
+    Examples
+    --------
+    >>> system_names(["dev/plda.csv", "dev/ecapa.csv.gz", "other/plda.csv"])
+    ['dev/plda', 'dev/ecapa', 'other/plda']
+    """
+    files = [Path(path).absolute() for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if files.count(file) > 1:
+            raise InputError(f"{path} is given more than once: a system cannot be fused with itself")
+    reserved = {"score", "label", *taken}
+    for folders in range(max(len(file.parts) for file in files)):
+        for ending in (False, True):
+            names = [
+                "/".join([*file.parts[-1 - folders : -1], file.name if ending else file.name.split(".")[0]])
+                for file in files
+            ]
+            if len({*names}) == len(names) and not reserved & {*names}:
+                return names
+    return [str(file) for file in files]
+
+
+def trial_columns(parts: Sequence[Found], ids: Sequence[str]) -> list[str]:
+    """The columns that identify a trial: those asked for, or all that the files share but score and label."""
+    for part in parts:
+        for name in ids:
+            if name not in part.table.columns:
+                there = ", ".join(part.table.columns)
+                raise UnknownNameError(f"{part.file}: there is no column {name!r}; there are: {there}")
+    roles = {name for part in parts for name in (*part.score, part.label)}
+    shared = [
+        name for name in parts[0].table.columns
+        if name not in roles and all(name in part.table.columns for part in parts)
+    ]  # fmt: skip
+    found = list(ids) or shared
+    if not found:
+        raise InputError(f"{parts[0].file}: no columns that identify the trials; name them with --ids")
+    return found
+
+
+def named_alike(first: Found, other: Found) -> Found:
+    """Another file with the columns of the ids named as in the first one."""
+    for role in ("enroll", "test"):
+        ours, theirs = getattr(first, role), getattr(other, role)
+        if ours and theirs and ours != theirs and ours not in other.table.columns:
+            other = replace(other, table=other.table.rename({theirs: ours}), **{role: ours})
+    return other
+
+
+def one_score(found: Found, *, missing: bool = False) -> Found:
+    """A file with exactly one column of scores, all of them numbers."""
+    require_roles(found, labelled=False)
+    if len(found.score) != 1:
+        raise InputError(f"{found.file}: one column of scores expected, got {', '.join(found.score)}")
+    return with_scores(found, missing=missing)
+
+
+def side_by_side(
+    scans: Sequence[Scan], names: Sequence[str], ids: Sequence[str], *, missing: bool = False
+) -> Scan:
+    """Files with the same trials in the same order as one: the first, with a column of scores for each file.
+
+    Reading it raises :class:`NotAlignedError` as soon as that turns out not to be so.
+    """
+    likes = [scans[0].like, *(named_alike(scans[0].like, scan.like) for scan in scans[1:])]
+    for like in likes:
+        one_score(like)
+    keys = trial_columns(likes, ids)
+    first = likes[0]
+
+    def read(wanted: Sequence[str]) -> Iterator[Found]:
+        streams = [scan.read(scan.columns) for scan in scans]
+        for parts in _in_step(streams):
+            head, *others = [one_score(part, missing=missing) for part in parts]
+            others = [named_alike(head, part) for part in others]
+            for part in others:
+                if not _same_rows(head.table, part.table, keys):
+                    raise NotAlignedError
+            scores = [
+                part.table[part.score[0]].alias(name)
+                for name, part in zip(names[1:], others, strict=True)
+            ]  # fmt: skip
+            table = head.table.rename({head.score[0]: names[0]}).with_columns(scores)
+            yield replace(head, table=table.select(wanted), score=tuple(names))
+
+    empty = first.table.rename({first.score[0]: names[0]}).with_columns(
+        pl.lit(None, dtype=like.table.schema[like.score[0]]).alias(name)
+        for name, like in zip(names[1:], likes[1:], strict=True)
+    )
+    return Scan(replace(first, table=empty, score=tuple(names)), read)
+
+
+def _in_step(streams: Sequence[Iterator[Found]]) -> Iterator[list[Found]]:
+    """Batches of several files cut to the same number of rows."""
+    waiting: list[Found | None] = [None] * len(streams)
+    while True:
+        for i, stream in enumerate(streams):
+            part = waiting[i]
+            while part is None or part.table.height == 0:
+                part = next(stream, None)
+                if part is None:
+                    break
+            waiting[i] = part
+        ready = [part for part in waiting if part is not None]
+        if len(ready) < len(streams):
+            if ready:
+                raise NotAlignedError
+            return
+        height = min(part.table.height for part in ready)
+        yield [replace(part, table=part.table[:height]) for part in ready]
+        waiting = [
+            replace(part, table=part.table[height:], first_row=part.first_row + height, lines=None)
+            if part.table.height > height else None
+            for part in ready
+        ]  # fmt: skip
+
+
+def _same_rows(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> bool:
+    return all(
+        left[name].cast(pl.String).eq_missing(right[name].cast(pl.String)).all() for name in keys
+    )  # fmt: skip
+
+
+def join_systems(
+    parts: Sequence[Found],
+    names: Sequence[str],
+    *,
+    ids: Sequence[str] = (),
+    missing: str = "error",
+    labelled: bool = True,
+) -> Found:
+    """One row per trial with a column of scores for each file.
+
+    Rows keep the order of the first file. A trial that some file lacks is an error, unless ``missing`` is
+    something else: then its score is null. If they matter, labels come from any file and must agree.
+    """
+    allowed = missing != "error"
+    first = one_score(parts[0], missing=allowed)
+    others = [named_alike(first, one_score(part, missing=allowed)) for part in parts[1:]]
+    keys = trial_columns([first, *others], ids)
+    for part in (first, *others):
+        _refuse_repeated(part, keys)
+    joined, label = first.table.rename({first.score[0]: names[0]}), first.label
+    for name, part in zip(names[1:], others, strict=True):
+        wanted = [pl.col(keys), pl.col(part.score[0]).alias(name)]
+        if labelled and part.label is not None:
+            wanted.append(pl.col(part.label).alias(_OTHER))
+        right = part.table.select(wanted)
+        differs = [key for key in keys if joined.schema[key] != right.schema[key]]
+        joined, right = (
+            table.with_columns(pl.col(differs).cast(pl.String)) for table in (joined, right)
+        )  # fmt: skip
+        if not allowed:
+            _refuse_missing(joined, right, keys, (first.file, part.file))
+        # nothing is missing on either side unless that was allowed, so "full" adds rows only then
+        joined = joined.join(
+            right, on=keys, how="full", coalesce=True, maintain_order="left", nulls_equal=True
+        )
+        if _OTHER in joined.columns:
+            joined, label = _one_label(joined, label, keys, part)
+    return replace(first, table=joined, score=tuple(names), label=label, lines=None)
+
+
+def _refuse_repeated(part: Found, keys: list[str]) -> None:
+    repeated = part.table.select(keys).is_duplicated()
+    if repeated.any():
+        row = part.table.select(keys).row(int(repeated.arg_max() or 0))
+        raise FileFormatError(f"{part.file}: trial {' '.join(map(str, row))} occurs more than once")
+
+
+def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], files: tuple[str, str]) -> None:
+    for here, there, lacking in ((left, right, files[1]), (right, left, files[0])):
+        gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
+        if gone.height:
+            shown = "; ".join(" ".join(map(str, row)) for row in gone.head(5).rows())
+            raise FileFormatError(f"{lacking}: no score for {gone.height:,} trials: {shown}")
+
+
+def _one_label(
+    joined: pl.DataFrame, label: str | None, keys: list[str], part: Found
+) -> tuple[pl.DataFrame, str]:
+    """The labels so far completed by those of one more file, which must agree."""
+    if label is None:
+        name = part.label or "label"
+        return joined.rename({_OTHER: name}), name
+    ours, theirs = pl.col(label).cast(pl.String), pl.col(_OTHER).cast(pl.String)
+    differs = joined.filter(ours.is_not_null() & theirs.is_not_null() & (ours != theirs))
+    if differs.height:
+        row = " ".join(map(str, differs.select(keys).row(0)))
+        raise FileFormatError(f"{part.file}: trial {row} has another label than in the first file")
+    if joined.schema[label] != joined.schema[_OTHER]:
+        joined = joined.with_columns(pl.col(label, _OTHER).cast(pl.String))
+    return joined.with_columns(pl.coalesce(label, _OTHER).alias(label)).drop(_OTHER), label

@@ -1,0 +1,149 @@
+"""Simulated speakers: variances and EERs that were asked for, PLDA scores that follow theory, domains."""
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.simulate import Corpus, CrossTrials, Population, simulate_embeddings, simulate_plda
+from llrkit.simulate.plda import whole_model
+
+VOICES = Population(dim=20, between=0.4, channel=0.5, noise=10.0, gender_gap=3.0)
+
+
+def test_variances_and_correlations_are_those_of_the_model():
+    made = Corpus(VOICES, 1, seed=4).recordings("test", n_speakers=4_000, n=8_000, durations=(5, 20, 100))
+    centred = {
+        d: x - np.where(made.speaker[:, None] % 2 == 0, 0.5, -0.5) * 3.0 * direction()
+        for d, x in made.vectors.items()
+    }
+    for duration, vectors in centred.items():
+        # T(d) = between + channel + noise / d, estimated from 160,000 numbers
+        assert_allclose(vectors.var(), 0.4 + 0.5 + 10.0 / duration, rtol=0.02)
+    first, second = (centred[100.0][i : i + 4_000] for i in (0, 4_000))
+    assert_allclose(
+        np.mean(first * second), 0.4, atol=0.01
+    )  # two recordings of a speaker share the voice alone
+    # a longer cut of a recording contains the shorter one: voice, channel and noise / longer are common
+    assert_allclose(np.mean(centred[5.0] * centred[100.0]), 0.4 + 0.5 + 10.0 / 100.0, atol=0.02)
+
+
+def direction():
+    female, male = (Corpus(Population(20, 1e-12, 1e-12, 0.0, 3.0), 1, seed=4).speakers(2)[i] for i in (0, 1))
+    assert_allclose(np.linalg.norm(female - male), 3.0, rtol=1e-5)
+    return (female - male) / 3.0
+
+
+def test_corpora_have_other_speakers_and_the_shift_that_was_asked_for():
+    far = Corpus(VOICES, 2, seed=1, shift=5.0).recordings("a", n_speakers=2_000, n=4_000, durations=[100])
+    near = Corpus(VOICES, 2, seed=1).recordings("a", n_speakers=2_000, n=4_000, durations=[100])
+    other = Corpus(VOICES, 3, seed=1).recordings("a", n_speakers=2_000, n=4_000, durations=[100])
+    gap = far.vectors[100.0] - near.vectors[100.0]
+    assert_allclose(np.linalg.norm(gap, axis=1), 5.0)
+    assert abs(np.corrcoef(near.vectors[100.0].ravel(), other.vectors[100.0].ravel())[0, 1]) < 0.4
+    again = Corpus(VOICES, 2, seed=1).recordings("a", n_speakers=2_000, n=4_000, durations=[100])
+    assert_array_equal(again.vectors[100.0], near.vectors[100.0])
+    assert not np.allclose(
+        Corpus(VOICES, 2, seed=1).recordings("b", n_speakers=2_000, n=4_000, durations=[100]).vectors[100.0],
+        near.vectors[100.0],
+    )
+    assert not near.vectors[100.0].flags.writeable
+
+
+def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population():
+    voices = Population.between_eers(0.05, 0.25, dim=60)
+    pair = voices.pair(100.0, 100.0)
+    assert_allclose([pair.eer, voices.pair(5.0, 5.0).eer], [0.05, 0.25], atol=1e-6)
+    # many speakers with few recordings, so that the trials are nearly independent
+    trials = simulate_plda(voices, n_speakers=1_500, n_models=1_500, n_tests=3_000, seed=2).scores()
+    assert trials.n_target == 3_000
+    rng = np.random.default_rng(0)
+    nontarget = rng.choice(trials.nontarget, 100_000, replace=False)
+    found = lk.evaluate(lk.Scores(trials.target, nontarget))
+    assert_allclose(found.cllr, pair.cllr, atol=4 * 0.5 * found.cllr / np.sqrt(3_000) * 3)
+    assert_allclose(found.eer_roc, pair.eer, atol=4 * np.sqrt(0.05 * 0.95 / 3_000))
+    assert found.cllr_cal < 0.01
+
+
+@pytest.mark.parametrize("change", [{"shift": 4.0}, {"rougher": 2.0}, {"durations": (5.0, 100.0)}])
+def test_another_domain_and_short_segments_spoil_the_calibration(change):
+    voices = Population.between_eers(0.05, 0.25, dim=60)
+    sizes = {"n_speakers": 60, "n_models": 120, "n_tests": 240, "seed": 1}
+    exact, spoiled = simulate_plda(voices, **sizes), simulate_plda(voices, **sizes, **change)
+    assert lk.cllr_cal(spoiled) > lk.cllr_cal(exact) + 0.05
+
+
+def test_cross_trials_against_a_loop_over_all_pairs():
+    corpus = Corpus(VOICES, 1, seed=3)
+    enroll, test = (
+        corpus.recordings(side, n_speakers=6, n=n, durations=[10]) for side, n in (("e", 9), ("t", 13))
+    )
+    model = whole_model(VOICES, 10.0)
+    trials = CrossTrials(enroll, test, 10.0, 10.0, model.scores)
+    expected = {True: [], False: []}
+    for i in range(9):
+        for j in range(13):
+            if enroll.speaker[i] % 2 == test.speaker[j] % 2:
+                score = model.scores(enroll.vectors[10.0][[i]], test.vectors[10.0][[j]])[0, 0]
+                expected[bool(enroll.speaker[i] == test.speaker[j])].append(score)
+    scores = trials.scores()
+    assert_allclose(np.sort(scores.target), np.sort(expected[True]), rtol=1e-10, atol=1e-10)
+    assert_allclose(np.sort(scores.nontarget), np.sort(expected[False]), rtol=1e-10, atol=1e-10)
+    assert (trials.n_target, trials.n_nontarget) == (len(expected[True]), len(expected[False]))
+
+
+def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch):
+    from llrkit.simulate import cross
+
+    monkeypatch.setattr(cross, "BLOCK_TRIALS", 50)
+    made = simulate_plda(VOICES, n_speakers=6, n_models=12, n_tests=18, durations=(5.0, 100.0), seed=1)
+    table = made.trials().table
+    assert table.height == 4 * 12 * 18 // 2 == made.n_target + made.n_nontarget
+    assert table.select("enroll", "test").is_unique().all()
+    assert table.group_by("enroll_duration", "test_duration").len()["len"].to_list() == [108] * 4
+    same = table["enroll_speaker"] == table["test_speaker"]
+    assert_array_equal(same.to_numpy(), (table["label"] == "target").to_numpy())
+    places = [made.with_columns("position").block(i).columns["position"] for i in range(made.n_blocks)]
+    for side, n in ((0, made.n_target), (1, made.n_nontarget)):
+        assert_array_equal(np.concatenate([place[side] for place in places]), np.arange(n))
+    expected = lk.evaluate(made.trials(), by="gender").to_dict()
+    assert lk.evaluate(made, by="gender").groups["f"].n_target == expected["groups"]["f"]["n_target"]
+
+
+def test_simulated_embeddings_have_splits_without_common_speakers():
+    made = simulate_embeddings(
+        VOICES, n_background=10, n_speakers=4, n_sessions=2, durations=(5, 100), seed=2
+    )
+    table = pl.DataFrame({"speaker": made.speakers, **made.columns})
+    assert table.select("speaker", "split").unique()["speaker"].is_unique().all()
+    assert set(table["split"]) == {"train", "dev", "eval"}
+    assert set(table.filter(pl.col("split") == "train")["duration"]) == {"full"}
+    assert (
+        table.filter(pl.col("split") == "dev").group_by("side", "duration").len()["len"].to_list() == [8] * 4
+    )
+    assert table.select("speaker", "gender").unique()["speaker"].is_unique().all()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Population(1, 0.4, 0.5, 1.0), "dim must be"),
+        (lambda: Population(5, 0.0, 0.5, 1.0), "must be above 0"),
+        (lambda: Population.between_eers(0.3, 0.2), "the EER must rise"),
+        (lambda: Population.between_eers(0.001, 0.4, dim=10, full=6.0), "leaves no room"),
+        (lambda: Corpus(VOICES, -1), "must not be negative"),
+        (lambda: Corpus(VOICES, 0).recordings("a", n_speakers=3, n=5), "an even number of speakers"),
+        (lambda: Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[]), "durations must be"),
+        (lambda: simulate_plda(VOICES, durations=[0.0]), "durations must be"),
+    ],
+)
+def test_bad_input_is_named(make, said):
+    with pytest.raises(lk.InputError, match=said):
+        make()
+
+
+def test_segments_that_were_not_cut_are_named():
+    made = Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[5, 10])
+    with pytest.raises(lk.InputError, match="there are no segments of 20 s; there are: 5, 10"):
+        CrossTrials(made, made, 5.0, 20.0, np.dot)
