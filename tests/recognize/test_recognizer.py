@@ -21,14 +21,10 @@ SESSIONS = 4
 
 
 def recorded(n_speakers, seconds, first_speaker=0):
-    made = WORLD.recordings(
+    made = WORLD.frames(
         n_speakers=n_speakers, n_sessions=SESSIONS, seconds=seconds, first_speaker=first_speaker
     )
-    return Frames.of(
-        [one.frames.astype(np.float32) for one in made],
-        ids=[one.name for one in made],
-        speakers=[one.speaker for one in made],
-    )
+    return Frames.of([part.astype(np.float32) for part in made], ids=made.ids, speakers=made.speakers)
 
 
 @pytest.fixture(scope="module")
