@@ -14,7 +14,7 @@ from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.cosine import cosine_scores
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
 from llrkit.recognize.normalise import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.plda_training import train_plda
@@ -110,7 +110,8 @@ class Backend(ReadOnlyArrays):
         arrays = load_arrays(path, SCHEMA, ("kinds",))
         chain = Chain.from_arrays(arrays, str(path))
         has_plda = any(name.startswith("plda.") for name in arrays)
-        return cls(chain, PLDA.from_arrays(arrays, "plda.", str(path)) if has_plda else None)
+        with blaming(str(path)):
+            return cls(chain, PLDA.from_arrays(arrays, "plda.") if has_plda else None)
 
 
 def train_backend(
