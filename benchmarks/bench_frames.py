@@ -39,7 +39,6 @@ def bench_frames(timed: Timed, repeat: int) -> dict[str, Any]:
     deviations = model.deviations(statistics)
     models = adapt_means(statistics.subset(range(100)), gmm)
     short = max(1, repeat // 2)
-    wide = gmm.expanded(minute[:FRAMES_AT_ONCE])
     rows = {
         "matrix products of the statistics": timed(lambda: products(gmm, minute), short),
         "statistics": timed(lambda: baum_welch(frames[:20], gmm), short),
@@ -51,7 +50,6 @@ def bench_frames(timed: Timed, repeat: int) -> dict[str, Any]:
         "100 UBM-GMM scores, top 5": timed(lambda: gmm_scores(models, [minute], gmm), short),
         "100 UBM-GMM scores, all Gaussians": timed(lambda: gmm_scores(models, [minute], gmm, top=None), 1),
     }
-    del wide
     per = {"statistics": 20, "matrix products of the extraction": 200, "i-vectors": 200,
            "one step of the training of T": 200}  # fmt: skip
     print(f"\n{N_UTTERANCES} utterances of {N_FRAMES:,} frames of {N_DIMENSIONS} numbers (32 bits), "

@@ -10,8 +10,8 @@ from pieces import Pieces, reloaded
 from scipy import integrate, stats
 
 from llrkit.calibrate.lineup import fit_lineup
-from llrkit.calibrate.lineup_map import LineupMap
-from llrkit.calibrate.lineup_ranks import rank_histogram
+from llrkit.calibrate.lineup.map import LineupMap
+from llrkit.calibrate.lineup.ranks import rank_histogram
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

@@ -1,5 +1,7 @@
 """Mixtures and Baum-Welch statistics against loops and SciPy; what cannot be used is refused by name."""
 
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -171,6 +173,30 @@ def test_frames_are_a_sequence_that_loads_when_asked():
         Frames.of([np.zeros((1, 1))], speakers=["a", "b"])
     with pytest.raises(lk.InputError, match="at least 1 frame"):
         frames.first(0)
+
+
+def test_threads_load_ahead_but_in_order_and_not_too_far(monkeypatch):
+    monkeypatch.setenv("LLRKIT_THREADS", "3")
+    started = []
+
+    def load(i):
+        started.append(i)
+        time.sleep(0.02 if i % 3 == 0 else 0.0)
+        if i == 40:
+            raise lk.InputError("no. 40")
+        return np.full((2, 1), float(i))
+
+    frames = Frames(tuple(map(str, range(50))), load, ahead=True)
+    got = []
+
+    def take_all():
+        for array in frames:
+            got.append(float(array[0, 0]))
+            assert max(started) <= len(got) + 2 * 3
+
+    with pytest.raises(lk.InputError, match=r"no\. 40"):
+        take_all()
+    assert got == list(range(40))
 
 
 def test_mixtures_are_saved_and_loaded(tmp_path):

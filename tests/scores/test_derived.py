@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from pieces import Kept
 
 import llrkit as lk
 from llrkit.core.moments import Moments
@@ -26,16 +27,8 @@ def doubled(chunk):
     return lk.Scores.part(2 * chunk.target, 2 * chunk.nontarget, chunk.columns, chunk.categories)
 
 
-class Kept:
-    def __init__(self, chunks):
-        self.chunks = chunks
-
-    def __add__(self, other):
-        return Kept(self.chunks + other.chunks)
-
-
 def chunk_of(source):
-    (chunk,) = source.reduce(lambda chunk: Kept([chunk])).chunks
+    (chunk,) = source.reduce(Kept.of).chunks
     return chunk
 
 
@@ -71,7 +64,7 @@ def test_values_of_two_columns_are_counted_together():
 def test_rows_are_named_as_in_the_source_below():
     assert place_of(only_value(table(), "room", "b"), 3) == "row 3 (counted from 0)"
     assert place_of(only_value(table("dev.csv"), "room", "b"), 3) == "dev.csv, row 3 (counted from 0)"
-    lines = lk.Trials(table().table, origin="dev.csv", first_line=2)
+    lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
     assert place_of(only_value(lines, "room", "b"), 3) == "dev.csv, line 5"
 
 

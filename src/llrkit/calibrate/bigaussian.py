@@ -12,6 +12,7 @@ from llrkit.calibrate.distinct import Distinct, distinct_up_to
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, Training, nodes_of_grid
+from llrkit.calibrate.options import one_of
 from llrkit.calibrate.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.counts import count_on
@@ -20,7 +21,7 @@ from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import pav_blocks
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both
-from llrkit.errors import SystemCountError, UnknownNameError
+from llrkit.errors import SystemCountError
 from llrkit.scores import ScoreSource
 
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
@@ -62,8 +63,7 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     >>> np.abs(calibrate([-3.0, 0.0, 3.0]) - [-3.0, 0.0, 3.0]).max() < 0.1
     np.True_
     """
-    if sigma_from not in SIGMA_FROM:
-        raise UnknownNameError(f"sigma_from must be one of {', '.join(SIGMA_FROM)}, got {sigma_from!r}")
+    one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
     first = [Moments.of, distinct_up_to(MAX_KNOTS)]
     moments, distinct, *found = source.reduce(both(*first, Grid.of) if ranks else both(*first))

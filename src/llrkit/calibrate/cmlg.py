@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.options import class_weight
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
+from llrkit.errors import ConstantScoreError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
 
@@ -39,10 +40,9 @@ def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     >>> lk.fit_cmlg(lk.Scores([2.0, 4.0], [0.0, 2.0]))
     AffineMap(cmlg: llr = 2 * score -4)
     """
-    if not (isinstance(alpha, (int, float)) and 0.0 <= alpha <= 1.0):
-        raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
+    weight = class_weight(alpha)
     moments = training_moments(source)
-    fitted = cmlg_from_moments(moments, float(alpha))
+    fitted = cmlg_from_moments(moments, weight)
     warn_of_shape(moments)
     return fitted
 

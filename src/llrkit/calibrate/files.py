@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, TypeVar
 
 import numpy as np
@@ -136,8 +136,8 @@ def _import_all() -> None:
     """Import every module that may define a map; once is enough, also for a file with many maps in it."""
     import llrkit.calibrate
 
-    for module in iter_modules(llrkit.calibrate.__path__):
-        import_module(f"llrkit.calibrate.{module.name}")
+    for module in walk_packages(llrkit.calibrate.__path__, "llrkit.calibrate."):
+        import_module(module.name)
 
 
 def _plain(value: Any) -> Any:

@@ -12,12 +12,13 @@ import numpy as np
 
 from llrkit.calibrate.linear import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.options import class_weight, one_of
 from llrkit.calibrate.quality import Quality, quality
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both
-from llrkit.errors import InputError, NaNScoreError, SystemCountError, UnknownNameError
+from llrkit.errors import InputError, NaNScoreError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
@@ -139,8 +140,8 @@ def fit_fusion(
     >>> lk.fit_fusion(lk.Scores(target, nontarget), method="gaussian")
     LinearMap(gaussian: llr = 10.42 system1 + 9.201 system2 -14.83)
     """
-    _one_of(method, METHODS, "fusion method")
-    _one_of(missing, MISSING, "policy for missing scores")
+    one_of(method, METHODS, "fusion method")
+    one_of(missing, MISSING, "policy for missing scores")
     names = list(systems) if systems is not None else list(getattr(source, "score", ()))
     if missing != "error":
         if not hasattr(source, "complete"):
@@ -228,8 +229,7 @@ def fit_quality(
 
 
 def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    if not 0.0 <= alpha <= 1.0:
-        raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
+    alpha = class_weight(alpha)
     moments = source.reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
@@ -280,8 +280,3 @@ def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
         return chunk
     pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)
     return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
-
-
-def _one_of(value: str, known: tuple[str, ...], what: str) -> None:
-    if value not in known:
-        raise UnknownNameError(f"unknown {what} {value!r}; known are {', '.join(known)}")

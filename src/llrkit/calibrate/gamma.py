@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, psi, softmax
 
 from llrkit.calibrate.maps import AffineMap, FloatArray
-from llrkit.calibrate.nodes import Nodes, Training, check_share, training_nodes
+from llrkit.calibrate.nodes import Nodes, Training, training_nodes
 from llrkit.calibrate.optimum import Optimum, maximise
 from llrkit.calibrate.training import provenance, training_moments
+from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.theory import GammaLLR
@@ -47,7 +48,7 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     >>> round(calibrate.a, 1), calibrate.details["mirror"], round(calibrate.details["shape"], 1)
     (1.0, False, 0.3)
     """
-    share = check_share(alpha)
+    share = probability(alpha, "alpha")
     if mirror not in (None, True, False):
         raise InputError(f"mirror must be True, False or None, got {mirror!r}")
     moments = training_moments(source, at_least=2)

@@ -66,8 +66,12 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     """Quadratic calibration: a Gaussian for each class, each with a variance of its own.
 
     ``llr = log N(s | m_e, v_e) - log N(s | m_d, v_d)`` with the 1/N means and variances (two-class
-    quadratic discriminant analysis). Beyond its vertex a parabola turns back: with ``monotone`` (default)
-    the LLR stays at the vertex's value there, without it the plain parabola is used. One pass.
+    quadratic discriminant analysis). One pass.
+
+    Parameters
+    ----------
+    monotone
+        Hold the LLR constant beyond the vertex, where the parabola turns back, as in :class:`RatioMap`.
 
     The map's ``details`` hold the vertex, which side of it is held constant, and the share of each class
     that the fitted Gaussians put there.

@@ -10,11 +10,12 @@ from scipy.special import logsumexp
 
 from llrkit.calibrate.cmlg import cmlg_from_moments
 from llrkit.calibrate.maps import AffineMap, FloatArray
-from llrkit.calibrate.nodes import Training, check_share, nodes_of_grid
+from llrkit.calibrate.nodes import Training, nodes_of_grid
 from llrkit.calibrate.optimum import Objective, maximise
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.density import DensityGrid
 from llrkit.core.moments import Moments
+from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory import MixtureLLR
@@ -62,7 +63,7 @@ def fit_mixture(
     >>> round(calibrate.a, 1), abs(round(calibrate.b, 1)), round(calibrate.details["eer"], 2)
     (1.0, 0.0, 0.11)
     """
-    share = check_share(alpha)
+    share = probability(alpha, "alpha")
     grid = _given_mu(components)
     moments = training_moments(source, at_least=2)
     low, high = moments.extremes

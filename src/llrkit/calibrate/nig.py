@@ -67,9 +67,7 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     Parameters
     ----------
     monotone
-        The ratio may turn back in the tails. With ``True`` the LLR is held constant outside the monotone
-        interval that contains most training scores (classes weighted equally), at the values of its
-        ends; inside, and with ``False`` everywhere, it is the ratio itself.
+        Hold the LLR constant where the ratio turns back in the tails; how is said in :class:`RatioMap`.
 
     The map's ``details`` hold the interval, the share of the training scores outside it, the
     log-likelihood (classes weighted equally) and what is left of its gradient.

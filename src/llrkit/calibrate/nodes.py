@@ -9,7 +9,7 @@ import numpy as np
 from llrkit.core.density import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.special import FloatArray
-from llrkit.errors import ConstantScoreError, InputError
+from llrkit.errors import ConstantScoreError
 from llrkit.scores import ScoreSource
 
 
@@ -129,10 +129,3 @@ def require_spread(moments: Moments) -> None:
 def spread_of(part: ClassMoments) -> tuple[float, float]:
     """Mean and (1/N) standard deviation of a class."""
     return float(part.mean[0]), float(np.sqrt(part.variance[0]))
-
-
-def check_share(alpha: float, name: str = "alpha") -> float:
-    """A class weight strictly between 0 and 1."""
-    if not (isinstance(alpha, (int, float)) and 0.0 < alpha < 1.0):
-        raise InputError(f"{name} must be strictly between 0 and 1, got {alpha!r}")
-    return float(alpha)

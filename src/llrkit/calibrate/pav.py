@@ -9,13 +9,14 @@ import numpy as np
 
 from llrkit.calibrate.knots import MAX_KNOTS, thin
 from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.options import one_of
 from llrkit.calibrate.pav_knots import llr_blocks, tilted_knots
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.counts import count_on
 from llrkit.core.grid import Grid, collect_again
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both
-from llrkit.errors import InputError, NotInvertibleError, SystemCountError, UnknownNameError
+from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 
 LAPLACE = ("none", "pairs", "misleading")
@@ -148,11 +149,9 @@ def fit_pav(
     >>> fit_pav(scores, laplace="pairs")([-2.0, 0.5, 2.0]).round(4)
     array([-0.8755,  0.2231,  1.3218])
     """
-    for name, value, known in (
-        ("laplace", laplace, LAPLACE), ("ends", ends, ENDS), ("outside", outside, OUTSIDE)
-    ):  # fmt: skip
-        if value not in known:
-            raise UnknownNameError(f"unknown {name} {value!r}; known are {', '.join(known)}")
+    one_of(laplace, LAPLACE, "laplace")
+    one_of(ends, ENDS, "ends")
+    one_of(outside, OUTSIDE, "outside")
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     if not (isinstance(max_knots, int) and max_knots >= 4):

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.calibrate.options import one_of
 from llrkit.core.values import decoded
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 
@@ -41,9 +42,7 @@ class Quality:
     scaled: bool = False
 
     def __post_init__(self) -> None:
-        if self.features not in FEATURES:
-            known = ", ".join(FEATURES)
-            raise UnknownNameError(f"unknown kind of features {self.features!r}; known are {known}")
+        one_of(self.features, FEATURES, "kind of features")
         if self.features == "durations" and len(self.columns) != 2:
             raise InputError(f"durations are two columns, one for each side; got {list(self.columns)}")
         if self.features == "bilinear" and (not self.columns or len(self.columns) % 2):

@@ -28,6 +28,10 @@ class RatioMap(Map):
     Subclasses have the parameters of both densities and define :meth:`log_ratio`, :meth:`limit` and
     :meth:`anchor`. ``direction`` is 1 (or -1) when the LLR goes up (or down) all the way from ``low`` to
     ``high``, 0 when it does not and the map has no inverse.
+
+    A ratio may turn back in the tails. A fit with ``monotone=True`` puts ``low`` and ``high`` at the ends of
+    the monotone interval that contains most training scores (classes weighted equally): the LLR is held
+    constant outside, at the values of the ends. With ``monotone=False`` it is the ratio itself everywhere.
     """
 
     low: float = -np.inf

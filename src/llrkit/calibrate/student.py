@@ -62,9 +62,8 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     Parameters
     ----------
     monotone
-        A ratio of t densities turns back in the tails. With ``True`` the LLR is held constant outside the
-        monotone interval that contains most training scores (classes weighted equally), at the values of
-        its ends; inside, and with ``False`` everywhere, it is the ratio itself.
+        Hold the LLR constant in the tails, where a ratio of t densities turns back; how is said in
+        :class:`RatioMap`.
 
     The map's ``details`` hold the interval, the share of the training scores outside it, the
     log-likelihood (classes weighted equally) and what is left of its gradient.

@@ -11,9 +11,10 @@ from llrkit.calibrate.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities import standard_nig
 from llrkit.calibrate.maps import AffineMap, FloatArray
 from llrkit.calibrate.nig import BEND, TAIL, natural, shape_of
-from llrkit.calibrate.nodes import Training, check_share, training_nodes
+from llrkit.calibrate.nodes import Training, training_nodes
 from llrkit.calibrate.optimum import maximise
 from llrkit.calibrate.training import provenance, training_moments
+from llrkit.core.special import probability
 from llrkit.scores import ScoreSource
 
 
@@ -48,7 +49,7 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     >>> round(calibrate.a, 1), round(calibrate.b, 1)
     (1.0, 0.0)
     """
-    share = check_share(alpha)
+    share = probability(alpha, "alpha")
     moments = training_moments(source, at_least=2)
     return tied_from_training(training_nodes(source, moments), share)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -16,6 +17,8 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.systems import system_names
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
 @click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
 @reading_options
+@cluster_options
 @unconfirmed_option
+@table_option
+@html_option
 @json_option
 def evaluate_command(
     scores: str,
@@ -37,6 +43,8 @@ def evaluate_command(
     threshold_from: str | None,
     threshold_key: str | None,
     allow_unconfirmed: bool,
+    table_style: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -53,22 +61,35 @@ def evaluate_command(
       llrkit evaluate scores.tsv --key key.tsv
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+      llrkit evaluate scores.csv --html report.html --table latex
     """
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)
-    trials = open_trials(scores, **options)
+    trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
-    dev = open_trials(threshold_from, **of_dev) if threshold_from else None
+    dev = open_scores(threshold_from, **of_dev) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),
         by=by,
         threshold_from=dev,
+        ece=html_path is not None,
         allow_unconfirmed=allow_unconfirmed,
     )
-    print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
+    to_stderr = json_path == "-"
+    (name,) = system_names((scores,), [None], None)
+    if table_style is not None:
+        from llrkit.report.tables import format_table
+
+        rows = result if by else {name: result}
+        click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
+    else:
+        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
+    if html_path is not None:
+        beside = to_stderr or table_style is not None
+        files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
+        write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
 
 

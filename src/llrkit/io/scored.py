@@ -27,22 +27,27 @@ def all_pairs(
     enroll: Sequence[str],
     test: Sequence[str],
     *,
-    is_target: npt.NDArray[np.bool_] | None = None,
+    speakers: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> Found:
-    """One trial per cell of a matrix of scores, with labels where they are known.
+    """One trial per cell of a matrix of scores, but none of a segment against itself (the same id).
+
+    ``speakers`` of both sides give the labels, if they are known.
 
     Examples
     --------
-    >>> same = np.array([[True, False]])
-    >>> all_pairs(np.array([[1.5, -2.0]]), ["a"], ["x", "y"], is_target=same).table.rows()
+    >>> all_pairs(np.array([[1.5, -2.0]]), ["a"], ["x", "y"], speakers=(["ann"], ["ann", "bo"])).table.rows()
     [('a', 'x', 1.5, 'target'), ('a', 'y', -2.0, 'nontarget')]
     """
-    table = long_table(scores, list(enroll), list(test))
-    label = None
-    if is_target is not None:
-        label = "label"
-        table = table.with_columns(pl.Series(label, np.where(is_target.ravel(), "target", "nontarget")))
-    return Found("scores", "", table, ("score",), label, "enroll", "test")
+    here, there = (np.asarray(ids, dtype=np.str_) for ids in (enroll, test))
+    labels = {} if speakers is None else {"label": _labels(speakers)}
+    table = long_table(scores, list(enroll), list(test), mask=here[:, None] != there, more=labels)
+    return Found("scores", "", table, ("score",), None if speakers is None else "label", "enroll", "test")
+
+
+def _labels(speakers: tuple[Sequence[str], Sequence[str]]) -> npt.NDArray[np.str_]:
+    """The label of every pair."""
+    left, right = (np.asarray(names, dtype=np.str_) for names in speakers)
+    return np.where(left[:, None] == right, "target", "nontarget")
 
 
 def read_pairs(path: str | PathLike[str]) -> Found:
@@ -81,6 +86,27 @@ def places_of(pairs: Found, enroll: Sequence[str], test: Sequence[str]) -> tuple
     return at[0], at[1]
 
 
-def with_scores(pairs: Found, scores: npt.NDArray[Any]) -> Found:
-    """The trials of a list with their scores, in the order of the list."""
-    return replace(pairs, table=pairs.table.with_columns(pl.Series("score", scores)), score=("score",))
+def listed_pairs(
+    scores: npt.NDArray[Any],
+    pairs: Found,
+    enroll: Sequence[str],
+    test: Sequence[str],
+    *,
+    speakers: tuple[Sequence[str], Sequence[str]] | None = None,
+) -> Found:
+    """The trials of a list with their scores, in its order.
+
+    Where it has no labels they come from the ``speakers`` of both sides, if these are known.
+
+    Examples
+    --------
+    >>> pairs = Found("list", "", pl.DataFrame({"m": ["b", "a"], "t": ["x", "x"]}), enroll="m", test="t")
+    >>> listed_pairs(np.array([[1.5], [-2.0]]), pairs, ["a", "b"], ["x"]).table.rows()
+    [('b', 'x', -2.0), ('a', 'x', 1.5)]
+    """
+    rows, columns = places_of(pairs, enroll, test)
+    table = pairs.table.with_columns(pl.Series("score", scores[rows, columns]))
+    label = pairs.label
+    if label is None and speakers is not None:
+        label, table = "label", table.with_columns(pl.Series("label", _labels(speakers)[rows, columns]))
+    return replace(pairs, table=table, score=("score",), label=label)

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from llrkit.recognize.front_end import FrontEnd
     from llrkit.recognize.gaussians import DiagonalGMM
     from llrkit.recognize.gmm import SpeakerGMMs, adapt_means, gmm_scores
+    from llrkit.recognize.inputs import read_speech
     from llrkit.recognize.ivector import TotalVariability
     from llrkit.recognize.ivector_training import train_ivectors
     from llrkit.recognize.normalise import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
     from llrkit.recognize.plda import PLDA
     from llrkit.recognize.plda_training import PLDATraining, moment_estimate, train_plda
+    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.recognizer_training import train_recognizer
     from llrkit.recognize.sessions import pool_sessions
+    from llrkit.recognize.sides import Side
     from llrkit.recognize.statistics import Statistics, baum_welch
     from llrkit.recognize.svm import LinearModels, train_svm
     from llrkit.recognize.transform_training import (
@@ -59,12 +63,16 @@ _HOME = {
     "llrkit.recognize.front_end": ("FrontEnd",),
     "llrkit.recognize.gaussians": ("DiagonalGMM",),
     "llrkit.recognize.gmm": ("SpeakerGMMs", "adapt_means", "gmm_scores"),
+    "llrkit.recognize.inputs": ("read_speech",),
     "llrkit.recognize.ivector": ("TotalVariability",),
     "llrkit.recognize.ivector_training": ("train_ivectors",),
     "llrkit.recognize.normalise": ("as_norm", "s_norm", "t_norm", "tz_norm", "z_norm", "zt_norm"),
     "llrkit.recognize.plda": ("PLDA",),
     "llrkit.recognize.plda_training": ("PLDATraining", "moment_estimate", "train_plda"),
+    "llrkit.recognize.recognizer": ("Recognizer",),
+    "llrkit.recognize.recognizer_training": ("train_recognizer",),
     "llrkit.recognize.sessions": ("pool_sessions",),
+    "llrkit.recognize.sides": ("Side",),
     "llrkit.recognize.statistics": ("Statistics", "baum_welch"),
     "llrkit.recognize.svm": ("LinearModels", "train_svm"),
     "llrkit.recognize.transform_training": (
@@ -100,6 +108,8 @@ __all__ = [
     "LengthNorm",
     "LinearModels",
     "PLDATraining",
+    "Recognizer",
+    "Side",
     "SpeakerGMMs",
     "Statistics",
     "TotalVariability",
@@ -119,6 +129,7 @@ __all__ = [
     "pool_sessions",
     "read_embeddings",
     "read_frames",
+    "read_speech",
     "s_norm",
     "t_norm",
     "train_backend",
@@ -128,6 +139,7 @@ __all__ = [
     "train_ivectors",
     "train_lda",
     "train_plda",
+    "train_recognizer",
     "train_svm",
     "train_ubm",
     "train_wccn",

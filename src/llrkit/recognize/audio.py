@@ -52,9 +52,8 @@ def audio_frames(
     paths = [Path(file) for file in files]
     how = with_rate_of(paths[0], front_end or FrontEnd())
     names = tuple(map(str, files if ids is None else ids))
-    return Frames(
-        names, lambda i: read_audio_frames(paths[i], how), None if speakers is None else tuple(speakers)
-    )
+    known = None if speakers is None else tuple(speakers)
+    return Frames(names, lambda i: read_audio_frames(paths[i], how), known, ahead=True)
 
 
 def with_rate_of(file: str | PathLike[str], front_end: FrontEnd) -> FrontEnd:

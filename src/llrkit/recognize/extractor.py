@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Extractor:
 
     def statistics(self, frames: Frames, watch: Watch | None = None) -> Statistics:
         """Baum-Welch statistics of utterances."""
-        return baum_welch(_watched(frames, "statistics", watch), self.ubm)
+        return baum_welch(frames, self.ubm, report=None if watch is None else partial(watch, "statistics"))
 
     def embed(self, frames: Frames, *, covariances: bool = False, watch: Watch | None = None) -> Embeddings:
         """I-vectors of utterances."""
@@ -106,10 +107,9 @@ def train_extractor(
     """
     generator = np.random.default_rng(rng)
     kept = frames.kept()
-    if watch is not None:
-        for i in range(len(kept)):
-            kept.load(i)
-            watch("frames", i + 1, len(kept))
+    for i, _ in enumerate(kept, 1):  # load them once, with threads
+        if watch is not None:
+            watch("frames", i, len(kept))
     total, done = training_steps(n_gaussians, iterations), 0
 
     def count(size: int, step: int, value: float) -> None:
@@ -130,14 +130,3 @@ def train_extractor(
 
     model = train_ivectors(statistics, ubm, n_factors, iterations=iterations, rng=generator, report=factors)
     return Extractor(ubm, model, front_end), statistics
-
-
-def _watched(frames: Frames, what: str, watch: Watch | None) -> Frames:
-    if watch is None:
-        return frames
-
-    def load(i: int) -> Any:
-        watch(what, i + 1, len(frames))
-        return frames.load(i)
-
-    return Frames(frames.ids, load, frames.speakers)

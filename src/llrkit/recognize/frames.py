@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, overload
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.recognize.gaussians import Array, checked_frames
+from llrkit.scores.source import in_order, thread_count
 
 KEPT_BYTES = 1 << 30
 """Frames are kept in memory up to this size; what is beyond is loaded every time it is needed."""
@@ -28,6 +31,8 @@ class Frames(Sequence[Array]):
         ``load(i)`` gives the frames of utterance i.
     speakers
         Who speaks in each utterance, if that is known.
+    ahead
+        Whether loading takes time, so that threads load the next utterances while one is worked on.
 
     Examples
     --------
@@ -41,6 +46,7 @@ class Frames(Sequence[Array]):
     ids: tuple[str, ...]
     load: Callable[[int], npt.ArrayLike]
     speakers: tuple[str, ...] | None = None
+    ahead: bool = False
 
     def __post_init__(self) -> None:
         if self.speakers is not None and len(self.speakers) != len(self.ids):
@@ -80,12 +86,18 @@ class Frames(Sequence[Array]):
         return checked_frames(self.load(place), name=self.ids[place])
 
     def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
+        workers = thread_count()
+        if not self.ahead or workers == 1:
+            yield from (self[i] for i in range(len(self)))
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            yield from in_order(pool, self.__getitem__, range(len(self)), 2 * workers)
 
     def subset(self, places: Sequence[int]) -> Frames:
         """The utterances at these places."""
         speakers = None if self.speakers is None else tuple(self.speakers[i] for i in places)
-        return Frames(tuple(self.ids[i] for i in places), lambda i: self.load(places[i]), speakers)
+        ids = tuple(self.ids[i] for i in places)
+        return replace(self, ids=ids, load=lambda i: self.load(places[i]), speakers=speakers)
 
     def first(self, n_frames: int) -> Frames:
         """Every utterance cut to its first frames."""
@@ -96,16 +108,17 @@ class Frames(Sequence[Array]):
     def kept(self, limit: int = KEPT_BYTES) -> Frames:
         """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them."""
         there: dict[int, Array] = {}
-        used = 0
+        used, lock = 0, Lock()
 
         def load(i: int) -> Array:
             nonlocal used
             if i in there:
                 return there[i]
             array = self[i]
-            if used + array.nbytes <= limit:
-                there[i] = array
-                used += array.nbytes
+            with lock:
+                if i not in there and used + array.nbytes <= limit:
+                    there[i] = array
+                    used += array.nbytes
             return array
 
         return replace(self, load=load)
@@ -118,8 +131,7 @@ class Frames(Sequence[Array]):
 def same_dimensions(frames: Frames, dimensions: int | None = None) -> Iterator[tuple[str, Array]]:
     """Id and frames of every utterance; one whose number of dimensions differs is refused by name."""
     first = "expected"
-    for i, name in enumerate(frames.ids):
-        array = frames[i]
+    for name, array in zip(frames.ids, frames, strict=True):
         if dimensions is None:
             dimensions, first = array.shape[1], f"but {name} has"
         if array.shape[1] != dimensions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -63,7 +64,11 @@ def _ark(file: Path) -> Iterator[tuple[str, Array]]:
 
 
 def _scp(file: Path) -> Iterator[tuple[str, Array]]:
-    matio = _kaldiio().matio
+    return ((name, load()) for name, load in index_scp(file))
+
+
+def index_scp(file: Path) -> Iterator[tuple[str, Callable[[], Array]]]:
+    """The ids of an scp file, each with a function that loads its array."""
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if not line.strip():
             continue
@@ -78,17 +83,22 @@ def _scp(file: Path) -> Iterator[tuple[str, Array]]:
         if not ark or not offset.isdecimal():
             raise FileFormatError(f"{where}: expected FILE:OFFSET, got {place[:80]!r}")
         source = Path(ark) if Path(ark).is_absolute() or Path(ark).exists() else file.parent / ark
-        try:
-            with source.open("rb") as raw:
-                raw.seek(int(offset))
-                yield name, _array(raw, matio, where)
-        except OSError as error:
-            raise FileFormatError(f"{where}: {source} cannot be read ({error.strerror or error})") from None
+        yield name, partial(_array_at, source, int(offset), where)
+
+
+def _array_at(source: Path, offset: int, where: str) -> Array:
+    try:
+        with source.open("rb") as raw:
+            raw.seek(offset)
+            return _array(raw, _kaldiio().matio, where)
+    except OSError as error:
+        raise FileFormatError(f"{where}: {source} cannot be read ({error.strerror or error})") from None
 
 
 def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
-    flag = raw.read(3)
-    raw.seek(-len(flag), 1)
+    head = raw.read(10)
+    raw.seek(-len(head), 1)
+    flag = head[:3]
     if flag in _PROGRAMS:
         raise FileFormatError(f"{where}: {flag.decode()!r} data; only Kaldi vectors and matrices are read")
     try:
@@ -98,6 +108,9 @@ def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
         raise FileFormatError(
             f"{where}: no Kaldi vector or matrix ({error or type(error).__name__})"
         ) from None
+    # kaldiio takes a vector that ends too early for a shorter one
+    if head[:6] in (b"\0BFV \4", b"\0BDV \4") and len(array) != int.from_bytes(head[6:10], "little"):
+        raise FileFormatError(f"{where}: the vector ends too early")
     return np.asarray(array)
 
 

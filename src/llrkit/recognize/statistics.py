@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,7 +137,9 @@ class Statistics(ReadOnlyArrays):
         )
 
 
-def baum_welch(frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM) -> Statistics:
+def baum_welch(
+    frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM, *, report: Callable[[int, int], None] | None = None
+) -> Statistics:
     """Baum-Welch statistics of utterances for a mixture.
 
     All Gaussians take part: the posteriors of a frame are a dense row, since picking the few largest costs
@@ -150,9 +152,15 @@ def baum_welch(frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM) -> Statistics:
         summed in 64.
     gmm
         The background model.
+    report
+        Called after each utterance with how many are done and how many there are.
     """
     given = Frames.of(frames)
-    sums = list(_sums(given, gmm))
+    sums: list[FrameSums] = []
+    for part in _sums(given, gmm):
+        sums.append(part)
+        if report is not None:
+            report(len(sums), len(given))
     return Statistics(
         given.ids,
         np.stack([part.zeroth for part in sums]),

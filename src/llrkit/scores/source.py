@@ -31,6 +31,7 @@ class Summary(Protocol):
 
 S = TypeVar("S", bound=Summary)
 Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
 
 POSITION = "position"
 """A column every source here can carry: the place of each trial among those of its class."""
@@ -85,16 +86,16 @@ def reduce_chunks(
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
         return _merge(summarise(chunk) for chunk in chain(ahead, rest))
     with ThreadPoolExecutor(workers) as pool:
-        return _merge(_in_order(pool, summarise, chain(ahead, rest), 2 * workers))
+        return _merge(in_order(pool, summarise, chain(ahead, rest), 2 * workers))
 
 
-def _in_order(
-    pool: ThreadPoolExecutor, summarise: Callable[[Chunk], S], chunks: Iterable[Chunk], most: int
-) -> Iterator[S]:
-    """Summaries in the order of the chunks, with at most ``most`` under way or waiting."""
-    waiting: deque[Future[S]] = deque()
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], most: int
+) -> Iterator[Result]:
+    """Results in the order of the chunks, with at most ``most`` under way or waiting."""
+    waiting: deque[Future[Result]] = deque()
     for chunk in chunks:
-        waiting.append(pool.submit(summarise, chunk))
+        waiting.append(pool.submit(work, chunk))
         if len(waiting) > most:
             yield waiting.popleft().result()
     while waiting:

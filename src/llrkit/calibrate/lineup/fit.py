@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from llrkit.calibrate.lineup_counts import Foils
-from llrkit.calibrate.lineup_map import LineupMap
-from llrkit.calibrate.lineup_ranks import best_d_prime, rank_histogram
+from llrkit.calibrate.lineup.counts import Foils
+from llrkit.calibrate.lineup.map import LineupMap
+from llrkit.calibrate.lineup.ranks import best_d_prime, rank_histogram
+from llrkit.calibrate.options import one_of
 from llrkit.calibrate.training import provenance, training_moments
-from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import ScoreSource
 
 SMOOTHING = ("add-one", "gaussian", "empirical")
@@ -63,9 +64,8 @@ def fit_lineup(
     >>> np.exp(lineup.llr_of_rank([1, 2, 3], 2))  # 3 (1 + 1) / (2 + 3), ...
     array([1.2, 1.2, 0.6])
     """
-    for name, value, known in (("smoothing", smoothing, SMOOTHING), ("ties", ties, TIES)):
-        if value not in known:
-            raise UnknownNameError(f"unknown {name} {value!r}; known are {', '.join(known)}")
+    one_of(smoothing, SMOOTHING, "smoothing")
+    one_of(ties, TIES, "way with ties")
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
     moments = training_moments(source)

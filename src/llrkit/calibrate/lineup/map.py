@@ -8,8 +8,8 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.lineup_counts import Foils, foil_counts
-from llrkit.calibrate.lineup_ranks import lr_of_ranks
+from llrkit.calibrate.lineup.counts import Foils, foil_counts
+from llrkit.calibrate.lineup.ranks import lr_of_ranks
 from llrkit.calibrate.maps import Columns, FloatArray, Map
 from llrkit.core.values import decoded
 from llrkit.errors import InputError

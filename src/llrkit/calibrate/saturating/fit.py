@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from llrkit.calibrate.maps import AffineMap, Columns, FloatArray, Map
-from llrkit.calibrate.saturating_start import central_nodes, standard
-from llrkit.calibrate.saturation import (
+from llrkit.calibrate.saturating.function import (
     Descent,
     SaturatingSums,
     class_sums,
@@ -19,6 +18,7 @@ from llrkit.calibrate.saturation import (
     saturate,
     unsaturate,
 )
+from llrkit.calibrate.saturating.start import central_nodes, standard
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning

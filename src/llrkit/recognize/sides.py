@@ -1,0 +1,86 @@
+"""One side of many trials: enrolled models, test segments or a cohort, in the form a back-end scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.frames import Frames
+from llrkit.recognize.gmm import SpeakerGMMs
+from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.svm import LinearModels
+
+SCHEMA = "llrkit.enrolled/1"
+Texts = npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Ids and speakers of models or segments, and what there is of them.
+
+    A side that enrols has one row per model: embeddings (averages over sessions), adapted mixtures or support
+    vector machines. A side that is tested has embeddings or frames. A cohort has both.
+    """
+
+    ids: Texts
+    speakers: Texts | None = None
+    embeddings: Embeddings | None = None
+    frames: Frames | None = None
+    mixtures: SpeakerGMMs | None = None
+    machines: LinearModels | None = None
+    recognizer: str = ""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def known_speakers(self) -> Texts:
+        """The speakers, or an error where they are not known."""
+        if self.speakers is None:
+            raise UnknownNameError("the speakers are not known")
+        return self.speakers
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write enrolled models to an NPZ file."""
+        arrays: dict[str, npt.NDArray[Any]] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
+        if self.speakers is not None:
+            arrays["speakers"] = self.speakers
+        if self.embeddings is not None:
+            arrays["vectors"] = self.embeddings.vectors
+            arrays["sessions"] = self.embeddings.column("sessions")
+            if self.embeddings.covariances is not None:
+                arrays["covariances"] = self.embeddings.covariances
+        if self.mixtures is not None:
+            arrays["means"] = self.mixtures.means
+        if self.machines is not None:
+            arrays["weights"], arrays["offsets"] = self.machines.weights, self.machines.offsets
+        save_arrays(path, SCHEMA, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Side:
+        """Read enrolled models."""
+        arrays = load_arrays(path, SCHEMA, ("ids", "recognizer"))
+        ids, speakers = arrays["ids"], arrays.get("speakers")
+        embeddings = mixtures = machines = None
+        if "vectors" in arrays:
+            columns = {"sessions": arrays["sessions"]} if "sessions" in arrays else {}
+            embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
+        if "means" in arrays:
+            mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
+        if "weights" in arrays and "offsets" in arrays:
+            machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
+        if embeddings is None and mixtures is None and machines is None:
+            raise FileFormatError(f"{path}: there are no models in it")
+        return cls(ids, speakers, embeddings, None, mixtures, machines, str(arrays["recognizer"]))
+
+
+def text_array(values: Sequence[str] | npt.NDArray[Any]) -> Texts:
+    """Texts as an array."""
+    return np.asarray(values, dtype=np.str_)

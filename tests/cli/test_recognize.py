@@ -1,0 +1,219 @@
+"""``llrkit recognize`` from spoken sentences to scores, from embeddings to scores, and with every mistake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from espeak import speak_corpus
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+from llrkit.cli import cli
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["recognize", *(str(argument) for argument in arguments)])
+
+
+def done(*arguments):
+    """The JSON of a command that went well."""
+    result = run(*arguments, "--json", "-")
+    assert result.exit_code == 0, (result.output, result.exception)
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory, need, need_program):
+    """20 voices to train with, 20 others to enrol and to test."""
+    need("soundfile"), need("kaldi_native_fbank")
+    folder = tmp_path_factory.mktemp("spoken")
+    speak_corpus(need_program("espeak-ng"), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [("plda", ["--factors", 25, "--steps", "lda:15,length"]), ("ubm-gmm", [])],
+)
+def test_spoken_sentences_are_told_apart(spoken, tmp_path, backend, options):
+    """40 voices; chance is an EER of 50 %, these chains are below 15 %."""
+    model, enrolled = tmp_path / "model.npz", tmp_path / "enrolled.npz"
+    options = ["--gaussians", 16, "--iterations", 5, *options]
+    trained = done("train", spoken / "train.tsv", "--backend", backend, *options, "-o", model)
+    assert (trained["n_utterances"], trained["n_speakers"]) == (120, 20)
+    for values in trained["log_likelihoods"].values():
+        assert (np.diff(values) > -1e-4).all()
+    assert done("enroll", model, spoken / "enroll.tsv", "-o", enrolled)["n_models"] == 20
+    found = done("score", model, enrolled, spoken / "test.tsv", "-o", tmp_path / "scores.csv")
+    assert (found["n_target"], found["n_nontarget"]) == (60, 1140)
+    assert found["eer"] < 0.15
+    trials = lk.read_trials(tmp_path / "scores.csv")
+    assert lk.eer(trials) == found["eer"]
+    short = done("score", model, enrolled, spoken / "test.tsv", "--seconds", 0.5, "-o", tmp_path / "s.csv")
+    assert found["eer"] < short["eer"] < 0.5
+
+
+def test_a_folder_of_recordings_with_mistakes(spoken, tmp_path, need):
+    soundfile = need("soundfile")
+    small = ["--gaussians", 2, "--factors", 2, "--iterations", 1]
+    rate = soundfile.info(spoken / "m2-0.wav").samplerate
+    samples, _ = soundfile.read(spoken / "m2-0.wav")
+    soundfile.write(tmp_path / "good.wav", samples, rate)
+    soundfile.write(tmp_path / "silent.wav", np.zeros(rate), rate)
+    soundfile.write(tmp_path / "slow.wav", samples, rate // 2)
+    soundfile.write(tmp_path / "stereo.wav", np.stack([samples, samples], axis=1), rate)
+    (tmp_path / "text.wav").write_text("no sound")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for name, words in (
+        ("silent.wav", "silent.wav: silent"),
+        ("slow.wav", f"slow.wav: {rate // 2} samples a second, expected {rate}"),
+        ("stereo.wav", "stereo.wav: has 2 channels"),
+        ("text.wav", "text.wav: cannot be read as audio"),
+        ("gone.wav", "line 2: there is no file"),
+    ):
+        (tmp_path / "list.tsv").write_text(f"anna\tgood.wav\nben\t{name}\n")
+        result = run("train", tmp_path / "list.tsv", *small, "-o", tmp_path / "model.npz")
+        assert isinstance(result.exception, lk.LlrkitError)
+        assert words in str(result.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "list.tsv"])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Embeddings of 30 training, 10 enrolled and 8 cohort speakers, with the speakers in them."""
+    folder, rng = tmp_path_factory.mktemp("embeddings"), np.random.default_rng(1)
+    sizes = {"train": (30, 5), "enroll": (10, 2), "test": (10, 3), "cohort": (8, 2)}
+    voices = rng.normal(size=(100, 6)) * 2
+    for part, (n, sessions) in sizes.items():
+        first = {"train": 0, "enroll": 40, "test": 40, "cohort": 60}[part]
+        who = np.repeat(np.arange(first, first + n), sessions)
+        vectors = voices[who] + rng.normal(size=(len(who), 6))
+        names = [f"{part}{i}" for i in range(len(who))]
+        np.savez(folder / f"{part}.npz", vectors=vectors, ids=names, speakers=[f"s{i}" for i in who])
+        (folder / f"{part}.tsv").write_text(
+            "".join(f"s{i}\t{name}\n" for i, name in zip(who, names, strict=True))
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(files):
+    """A recogniser and enrolled models of each back-end for embeddings."""
+    for backend in ("plda", "cosine", "lda-cosine", "svm"):
+        done("train", files / "train.npz", "--backend", backend, "-o", files / f"{backend}.model")
+        done("enroll", files / f"{backend}.model", files / "enroll.npz", "-o", files / f"{backend}.enrolled")
+    return files
+
+
+@pytest.mark.parametrize("backend", ["plda", "cosine", "lda-cosine", "svm"])
+def test_embeddings_by_every_backend(made, backend, tmp_path, need):
+    if backend == "svm":
+        need("sklearn")
+    model, enrolled = made / f"{backend}.model", made / f"{backend}.enrolled"
+    found = done("score", model, enrolled, made / "test.npz", "-o", tmp_path / "scores.parquet")
+    assert (found["n_models"], found["n_utterances"], found["n_trials"]) == (10, 30, 300)
+    assert found["eer"] < 0.2
+    listed = done("score", model, enrolled, made / "test.tsv", "--from", made / "test.npz",
+                  "-o", tmp_path / "again.csv")  # fmt: skip
+    assert listed == found
+    assert_allclose(
+        lk.read_trials(tmp_path / "again.csv").score_array,
+        lk.read_trials(tmp_path / "scores.parquet").score_array,
+    )
+
+
+@pytest.mark.parametrize("norm", ["z", "t", "zt", "tz", "s", "as1", "as2"])
+def test_normalisation_changes_scores(made, norm, tmp_path):
+    model, enrolled = made / "cosine.model", made / "cosine.enrolled"
+    top = ["--top", 6] if norm.startswith("as") else []
+    plain = done("score", model, enrolled, made / "test.npz", "-o", tmp_path / "plain.csv")
+    found = done("score", model, enrolled, made / "test.npz", "--norm", norm, "--cohort", made / "cohort.npz",
+                 *top, "-o", tmp_path / "norm.csv")  # fmt: skip
+    assert found["n_trials"] == plain["n_trials"]
+    before, after = (lk.read_trials(tmp_path / f"{name}.csv").score_array for name in ("plain", "norm"))
+    assert np.abs(after).max() > 1.5 > 1.0 >= np.abs(before).max()
+
+
+def test_lists_of_trials_and_formats(made, tmp_path, need):
+    need("h5py")
+    model, enrolled, test = made / "plda.model", made / "plda.enrolled", made / "test.npz"
+    (tmp_path / "trials").write_text("s41 test3 target\ns40 test3 nontarget\ns40 test0 target\n")
+    found = done("score", model, enrolled, test, "--trials", tmp_path / "trials", "-o", tmp_path / "a.tsv")
+    assert (found["n_trials"], found["n_target"]) == (3, 2)
+    table = lk.read_trials(tmp_path / "a.tsv").table
+    assert table["enroll"].to_list() == ["s41", "s40", "s40"]
+    for name in ("b.kaldi", "c.nist", "d.h5"):
+        result = run("score", model, enrolled, test, "--trials", tmp_path / "trials", "-o", tmp_path / name,
+                     "--key-output", tmp_path / "key")  # fmt: skip
+        assert result.exit_code == 0
+        assert "3 scores written to" in result.output
+        again = lk.read_trials(tmp_path / name, tmp_path / "key")
+        assert lk.eer(again) == found["eer"]
+
+
+def test_one_model_per_utterance(made, tmp_path):
+    enrolled = tmp_path / "each.npz"
+    assert done("enroll", made / "plda.model", made / "test.npz", "--each", "-o", enrolled)["n_models"] == 30
+    found = done("score", made / "plda.model", enrolled, made / "test.npz", "-o", tmp_path / "s.csv")
+    assert found["n_trials"] == 30 * 29  # none against itself
+    assert found["n_target"] == 30 * 2
+
+
+def test_labels_only_where_speakers_are_known(made, tmp_path):
+    with np.load(made / "test.npz") as arrays:
+        np.savez(tmp_path / "nobody.npz", vectors=arrays["vectors"][:2], ids=["a", "b"])
+    arguments = ["score", made / "plda.model", made / "plda.enrolled", tmp_path / "nobody.npz"]
+    found = done(*arguments, "-o", tmp_path / "s.csv")
+    assert found == {"schema": "llrkit.recognize-score/1", "n_models": 10, "n_utterances": 2, "n_trials": 20}
+    assert (tmp_path / "s.csv").read_text().startswith("enroll,test,score\n")
+
+
+def test_wrong_use_leaves_nothing(made, tmp_path):
+    model, enrolled, test = made / "plda.model", made / "plda.enrolled", made / "test.npz"
+    (tmp_path / "unknown").write_text("s40 test0 target\nnobody test0 target\n")
+    (tmp_path / "alone.tsv").write_text("".join(f"s{i}\ttrain{i}\n" for i in range(40)))
+    np.savez(tmp_path / "other.npz", vectors=np.ones((2, 5)), ids=["a", "b"], speakers=["s", "t"])
+    np.savez(tmp_path / "nan.npz", vectors=np.full((2, 6), np.nan), ids=["a", "b"], speakers=["s", "t"])
+    before = sorted(path.name for path in tmp_path.iterdir())
+    out = ["-o", tmp_path / "out.csv"]
+    for arguments, words in (
+        (["score", model, enrolled, test, "--trials", tmp_path / "unknown", *out],
+         "unknown, line 2: there is no enrolled model 'nobody'"),
+        (["score", model, enrolled, test, "--norm", "z", *out], "--norm and --cohort go together"),
+        (["score", model, enrolled, test, "--cohort", test, *out], "--norm and --cohort go together"),
+        (["score", model, made / "cosine.enrolled", test, *out], "another recogniser"),
+        (["score", enrolled, enrolled, test, *out], "holds llrkit.enrolled/1, expected llrkit.recognizer/1"),
+        (["score", model, enrolled, tmp_path / "other.npz", *out], "5 dimensions"),
+        (["score", model, enrolled, tmp_path / "nan.npz", *out], "NaN"),
+        (["score", model, enrolled, test, "-o", tmp_path / "out.xyz"], "the ending must be one of"),
+        (["train", tmp_path / "alone.tsv", "--from", made / "train.npz", *out], "one session only"),
+        (["train", made / "train.npz", "--backend", "ubm-gmm", *out], "trained on speech"),
+        (["train", made / "train.npz", "--steps", "polish", *out], "unknown step 'polish'"),
+        (["enroll", model, tmp_path / "gone.tsv", *out], "no such file"),
+    ):  # fmt: skip
+        result = run(*arguments)
+        assert isinstance(result.exception, lk.LlrkitError), (arguments, result.output)
+        assert words in str(result.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_exit_code_and_one_line(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", "from llrkit.cli import main; main()", "recognize", "train", "gone.tsv",
+         "-o", "model.npz"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "llrkit: error: gone.tsv: no such file\n"
+
+
+@pytest.mark.parametrize("command", ["train", "enroll", "score"])
+def test_help_has_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"llrkit recognize {command}" in result.output.split("Example", 1)[1]

@@ -1,0 +1,213 @@
+"""The whole chain on simulated frames: error rates by duration, every back-end, files, mistakes."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.extractor import train_extractor
+from llrkit.recognize.frames import Frames
+from llrkit.recognize.front_end import FrontEnd
+from llrkit.recognize.recognizer import BACKENDS, Recognizer
+from llrkit.recognize.recognizer_training import train_recognizer
+from llrkit.recognize.sides import Side
+from llrkit.simulate.frames import FrameModel
+
+WORLD = FrameModel(n_components=8, dim=10, rank=10, strength=0.4, channel=0.25, seed=3)
+SESSIONS = 4
+
+
+def recorded(n_speakers, seconds, first_speaker=0):
+    made = WORLD.recordings(
+        n_speakers=n_speakers, n_sessions=SESSIONS, seconds=seconds, first_speaker=first_speaker
+    )
+    return Frames.of(
+        [one.frames.astype(np.float32) for one in made],
+        ids=[one.name for one in made],
+        speakers=[one.speaker for one in made],
+    )
+
+
+@pytest.fixture(scope="module")
+def speech():
+    """Training speakers, and others who enrol with their first recording and are tested with the rest."""
+    others = recorded(40, 4.0, first_speaker=1000)
+    first = [i for i in range(len(others)) if i % SESSIONS == 0]
+    rest = [i for i in range(len(others)) if i % SESSIONS]
+    return recorded(60, 2.0), others.subset(first), others.subset(rest)
+
+
+def trained(speech, backend="plda", **options):
+    if backend in ("plda", "cosine", "svm", "lda-cosine"):
+        options = {"n_factors": 8, **options}
+    return train_recognizer(speech[0], backend, n_gaussians=8, iterations=6, rng=1, **options)
+
+
+def error_rate(recognizer, models, segments, **options):
+    scores = recognizer.scores(models, segments, **options)
+    same = models.speakers[:, None] == segments.speakers
+    return lk.eer(lk.Scores(scores[same], scores[~same]))
+
+
+@pytest.mark.parametrize("backend", ["plda", "ubm-gmm"])
+def test_error_rates_fall_with_duration(speech, backend):
+    """Both sides cut to the first frames, as in the paper."""
+    recognizer = trained(speech, backend)
+    rates = []
+    for n_frames in (12, 25, 50, 100, 400):
+        models = recognizer.enroll(speech[1].first(n_frames))
+        rates.append(error_rate(recognizer, models, recognizer.prepare(speech[2].first(n_frames))))
+    assert (np.diff(rates) < 0).all(), rates
+    assert rates[0] > 0.2
+    assert rates[-1] < 0.1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_separates_and_is_saved_whole(speech, backend, tmp_path, need):
+    if backend == "svm":
+        need("sklearn")
+    recognizer = trained(speech, backend)
+    models, segments = recognizer.enroll(speech[1]), recognizer.prepare(speech[2][:30])
+    scores = recognizer.scores(models, segments)
+    assert scores.shape == (40, 30)
+    assert error_rate(recognizer, models, segments) < 0.1
+    recognizer.save(tmp_path / "model.npz")
+    models.save(tmp_path / "enrolled.npz")
+    again, enrolled = Recognizer.load(tmp_path / "model.npz"), Side.load(tmp_path / "enrolled.npz")
+    assert repr(again) == repr(recognizer)
+    assert again.fingerprint == recognizer.fingerprint
+    assert enrolled.speakers.tolist() == models.speakers.tolist()
+    assert_allclose(again.scores(enrolled, again.prepare(speech[2][:30])), scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["plda", "svm", "ubm-gmm"])
+@pytest.mark.parametrize("norm", ["z", "t", "zt", "s", "as1", "as2"])
+def test_normalisation_by_a_cohort_against_a_loop(speech, recognizers, backend, norm):
+    """Cohort utterances are models and segments; the statistics are written out for one trial."""
+    recognizer = recognizers(backend)
+    models, segments = recognizer.enroll(speech[1][:3]), recognizer.prepare(speech[2][:4])
+    others = recorded(5, 1.0, first_speaker=5000)
+    cohort = recognizer.cohort(others)
+    top = {"top": 7} if norm.startswith("as") else {}
+    found = recognizer.scores(models, segments, normalise=norm, cohort=cohort, **top)
+    raw = recognizer.scores(models, segments)[1, 2]
+    as_models, as_segments = recognizer.enroll(others, each=True), recognizer.prepare(others)
+    z = recognizer.scores(models, as_segments)[1]
+    t = recognizer.scores(as_models, segments)[:, 2]
+    if norm == "zt":
+        own = recognizer.scores(as_models, as_segments)
+        apart = as_models.speakers[:, None] != as_segments.speakers
+        moved = [(value - own[c][apart[c]].mean()) / own[c][apart[c]].std() for c, value in enumerate(t)]
+        expected = ((raw - z.mean()) / z.std() - np.mean(moved)) / np.std(moved)
+    elif norm in ("z", "t"):
+        expected = (raw - z.mean()) / z.std() if norm == "z" else (raw - t.mean()) / t.std()
+    else:
+        own_z, own_t = np.argsort(-z)[:7], np.argsort(-t)[:7]
+        chosen = {"s": (slice(None), slice(None)), "as1": (own_z, own_t), "as2": (own_t, own_z)}[norm]
+        z, t = z[chosen[0]], t[chosen[1]]
+        expected = 0.5 * ((raw - z.mean()) / z.std() + (raw - t.mean()) / t.std())
+    assert_allclose(found[1, 2], expected, rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def recognizers(speech):
+    made = {}
+
+    def get(backend):
+        if backend not in made:
+            made[backend] = trained(speech, backend)
+        return made[backend]
+
+    return get
+
+
+def test_several_sessions_are_better_than_one(speech, recognizers):
+    recognizer = recognizers("plda")
+    short = Frames.of([part[:30] for part in speech[2]], ids=speech[2].ids, speakers=speech[2].speakers)
+    segments = recognizer.prepare(speech[1].first(60))
+    all_three = recognizer.enroll(short)
+    assert_array_equal(all_three.embeddings.columns["sessions"], 3)
+    one = recognizer.enroll(short.subset(range(0, len(short), 3)))
+    assert error_rate(recognizer, all_three, segments) < error_rate(recognizer, one, segments) - 0.01
+
+
+def test_uncertainty_helps_where_durations_differ(speech):
+    """Scores of segments of 15 and of 400 frames in one pool: trusting short ones less loses less."""
+    mixed = Frames.of(
+        [part[: 15 if i % 2 else 400] for i, part in enumerate(speech[2])],
+        ids=speech[2].ids, speakers=speech[2].speakers,
+    )  # fmt: skip
+    losses = {}
+    for uncertainty in (False, True):
+        recognizer = trained(speech, uncertainty=uncertainty)
+        models, segments = recognizer.enroll(speech[1]), recognizer.prepare(mixed)
+        assert (segments.embeddings.covariances is not None) == uncertainty
+        scores = recognizer.scores(models, segments)
+        same = models.speakers[:, None] == segments.speakers
+        losses[uncertainty] = lk.cllr(lk.Scores(scores[same], scores[~same]))
+    assert losses[True] < losses[False]
+
+
+def test_embeddings_of_another_kind_take_the_same_way(speech, recognizers):
+    """The i-vectors given as embeddings are scored like those the recogniser makes itself."""
+    whole = recognizers("plda")
+    train, enroll, test = (whole.extractor.embed(part) for part in speech)
+    other = train_recognizer(train, "plda", iterations=6)
+    found = other.scores(other.enroll(enroll), other.prepare(test))
+    expected = whole.scores(whole.enroll(speech[1]), whole.prepare(speech[2]))
+    assert_allclose(found, expected, rtol=1e-8)
+    assert repr(other) == "Recognizer(plda: embeddings)"
+
+
+def test_training_is_watched_and_kept_with_its_front_end(speech, tmp_path):
+    seen = []
+    front_end = FrontEnd(sample_rate=8000, seconds=3.0)
+    _, statistics = train_extractor(
+        speech[0][:30], n_gaussians=4, n_factors=3, iterations=2, front_end=front_end,
+        watch=lambda what, done, total: seen.append((what, done, total)),
+    )  # fmt: skip
+    assert len(statistics) == 30
+    for what, total in (("frames", 30), ("background model", 6), ("statistics", 30), ("factors", 2)):
+        assert [(done, of) for name, done, of in seen if name == what] == [
+            (i + 1, total) for i in range(total)
+        ]
+    recognizer = train_recognizer(
+        speech[0][:80], "plda", n_gaussians=2, n_factors=2, iterations=2, front_end=front_end
+    )
+    recognizer.save(tmp_path / "m.npz")
+    assert Recognizer.load(tmp_path / "m.npz").extractor.front_end == front_end
+
+
+def vectors(n=30, dim=3, **options):
+    rng = np.random.default_rng(1)
+    return Embeddings(rng.normal(size=(n, dim)), [f"v{i}" for i in range(n)], **options)
+
+
+def test_mistakes(speech, recognizers, tmp_path):
+    plda, gmm = recognizers("plda"), recognizers("ubm-gmm")
+    on_vectors = train_recognizer(vectors(speakers=np.arange(30) // 3), "cosine")
+    one_each = Frames.of(list(speech[0][:20]), speakers=[f"s{i}" for i in range(20)])
+    nobody = Frames.of(list(speech[0][:4]))
+    small = {"n_gaussians": 2, "n_factors": 2, "iterations": 1}
+    np.savez(tmp_path / "broken.npz", schema="llrkit.recognizer/1", options='{"backend": "plda", "x": 1}')
+    np.savez(tmp_path / "empty.npz", schema="llrkit.enrolled/1", ids=["a"], recognizer="")
+    for call, words in (
+        (lambda: train_recognizer(speech[0], "i-vector"), "unknown back-end 'i-vector'; there are: plda"),
+        (lambda: train_recognizer(one_each, "plda", **small), "one session only"),
+        (lambda: train_recognizer(nobody, "plda", **small), "speakers"),
+        (lambda: train_recognizer(speech[0], "ubm-gmm", steps=["lda"]), "no steps"),
+        (lambda: train_recognizer(vectors(), "ubm-gmm"), "on speech, not on embeddings"),
+        (lambda: train_recognizer(vectors(speakers=np.arange(30) // 3), uncertainty=True), "no covariances"),
+        (lambda: plda.prepare(vectors()), "trained on speech"),
+        (lambda: gmm.prepare(vectors()), "trained on speech"),
+        (lambda: on_vectors.prepare(speech[1]), "trained on embeddings"),
+        (lambda: on_vectors.prepare(vectors(dim=4)), "4 dimensions"),
+        (lambda: plda.enroll(nobody), "the speakers must be known"),
+        (lambda: plda.scores(gmm.enroll(speech[1]), plda.prepare(speech[2])), "another recogniser"),
+        (lambda: gmm.extractor.embed(speech[1]), "no i-vectors"),
+        (lambda: Recognizer.load(tmp_path / "broken.npz"), r"broken\.npz: the options are broken"),
+        (lambda: Side.load(tmp_path / "empty.npz"), r"empty\.npz: there are no models"),
+    ):
+        with pytest.raises(lk.LlrkitError, match=words):
+            call()
