@@ -20,7 +20,7 @@ def demo_command(out: str, seed: int) -> None:
     Example:
       llrkit demo --out out/demo
     """
-    from llrkit.experiments.durations import run_durations
+    from llrkit.experiments.durations import example_list, run_durations
     from llrkit.experiments.paper import N_LISTS
     from llrkit.experiments.prior_scan import LOG_ODDS, run_prior_scan
     from llrkit.experiments.report import write_report
@@ -34,7 +34,7 @@ def demo_command(out: str, seed: int) -> None:
     with stage("simulate, score, calibrate, draw", N_LISTS + fits + 10, unit="steps") as advance:
         found = run_durations("small", seed=seed, on_list=advance)
         scan = run_prior_scan("small", seed=seed, on_fit=advance)
-        page = write_report(out, durations=found, scan=scan, brief=True)
+        page = write_report(out, durations=found, scan=scan, example=example_list(seed=seed), brief=True)
         advance(10)
     header, rows = paper_table(found.table)
     print_table(header, rows, to_stderr=False)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from llrkit.choose.compare import Comparison, compare
 from llrkit.errors import UnknownNameError
-from llrkit.experiments.lists import ListTable, fit_both, measure_list, pool
+from llrkit.experiments.lists import METHODS, ListTable, fit_both, measure_list, pool
 from llrkit.experiments.paper import PAPER
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.plda_training import train_plda
@@ -156,3 +157,19 @@ def run_durations(
         results.append(measure_list(corpora.evaluation_list(*pair), maps, **names))
         on_list(1)
     return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began)
+
+
+def example_list(scale: str = "small", *, seed: int = 2013, seconds: float = SECONDS[1]) -> Comparison:
+    """One list in all detail, both sides equally long: raw scores, CMLG and logistic regression.
+
+    Examples
+    --------
+    >>> list(example_list(seed=1).evaluations)
+    ['raw', 'cmlg', 'logistic']
+    """
+    corpora = make_corpora(scale, seed=seed)
+    lists = (
+        corpora.train_list(seconds, seconds).scores(),
+        corpora.evaluation_list(seconds, seconds).scores(),
+    )
+    return compare(*lists, METHODS)

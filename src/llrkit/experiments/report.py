@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from llrkit.choose.compare import Comparison
 from llrkit.experiments import figures
 from llrkit.experiments.durations import DurationsResult
 from llrkit.experiments.lists import ListTable
@@ -34,12 +35,14 @@ def write_report(
     durations: DurationsResult | None = None,
     scan: PriorScanResult | None = None,
     real: RealResult | None = None,
+    example: Comparison | None = None,
     brief: bool = False,
     title: str = "The experiments of van Leeuwen & Brümmer (2013)",
 ) -> Path:
     """Write the page and figures of some experiments into a folder, which is made; gives the page.
 
-    ``brief`` leaves out the figures as PDF and all heat maps but that of the EER.
+    ``example`` is one list in all detail. ``brief`` leaves out the figures as PDF and all heat maps but
+    that of the EER.
     """
     place = Drawing(Path(folder), brief)
     place.folder.mkdir(parents=True, exist_ok=True)
@@ -52,8 +55,14 @@ def write_report(
         sections.append(_lists(real.table, place, "Real data", "real", _about_real(real)))
     if durations is not None:
         sections.insert(0, _theory(durations, place))
+    if example is not None:
+        about = (
+            "What follows is about one of the lists, with segments of 10 s on both sides, in all detail: the "
+            "raw scores, CMLG and logistic regression."
+        )
+        sections.append(("One list in detail", [Paragraph(about)]))
     page = place.folder / PAGE
-    write_page(page, title, sections)
+    write_page(page, title, sections, example)
     return page
 
 
