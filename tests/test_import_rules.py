@@ -17,7 +17,7 @@ LEVELS = [
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
     {"choose", "trust", "multiclass"},
-    {"plot", "sklearn"},
+    {"plot", "sklearn", "_sklearn_classes"},
     {"report"},
     {"experiments"},
     {"cli", "__main__"},
@@ -34,14 +34,14 @@ STRANGERS = {
 FRAMEWORKS = {
     "dask": {"engine.dask"},
     "distributed": {"engine.dask"},
-    "sklearn": {"sklearn", "recognize.svm"},
+    "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
     "soundfile": {"recognize.audio"},
     "kaldi_native_fbank": {"recognize.audio"},
-    "polars": {"scores", "io", "engine.files"},
+    "polars": {"scores", "io", "engine.files", "engine.partitions"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

@@ -19,6 +19,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from llrkit._sklearn_classes import (  # noqa: F401
+    AffineScaling,
+    GaussianBackEnd,
+    ScaleOffsetScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from llrkit.calibrate.bayes import fit_bayes
 from llrkit.calibrate.bigaussian import fit_bigaussian
 from llrkit.calibrate.cmlg import fit_cmlg

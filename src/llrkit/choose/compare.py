@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -141,8 +140,3 @@ def fit_quietly(name: str, source: ScoreSource, options: Mapping[str, Any]) -> M
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         return fit_named(name, source, **options)
-
-
-def finite(value: float) -> float:
-    """A value to sort by: infinite and missing ones last."""
-    return value if math.isfinite(value) else math.inf

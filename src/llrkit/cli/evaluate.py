@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
 @click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
 @reading_options
+@cluster_options
 @unconfirmed_option
 @table_option
 @html_option
@@ -61,13 +63,12 @@ def evaluate_command(
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
       llrkit evaluate scores.csv --html report.html --table latex
     """
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)
-    trials = open_trials(scores, **options)
+    trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
-    dev = open_trials(threshold_from, **of_dev) if threshold_from else None
+    dev = open_scores(threshold_from, **of_dev) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),

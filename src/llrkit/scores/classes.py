@@ -70,8 +70,9 @@ class ClassVectors:
         columns: Mapping[str, Any] | None = None,
     ) -> None:
         self.values = read_only(number_array(vectors, self._what))
-        self.classes = class_names(classes) if classes is not None else self._default_classes(labels)
         self._check_shape()
+        self.classes = class_names(classes) if classes is not None else self._default_classes(labels)
+        self._check_classes()
         self.codes = read_only(class_codes(labels, self.classes))
         if len(self.codes) != len(self.values):
             raise InputError(f"{len(self.values)} rows of {self._what} but {len(self.codes)} labels")
@@ -89,6 +90,10 @@ class ClassVectors:
     def _check_shape(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] == 0:
             raise InputError(f"vectors must have shape (n, D), got {self.values.shape}")
+
+    def _check_classes(self) -> None:
+        if len(self.classes) < 2:
+            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
 
     def _per_trial(self, column: Any, name: str) -> Array:
         array = np.asarray(column)
@@ -207,7 +212,7 @@ class ClassScores(ClassVectors):
     _what = "log-likelihoods"
 
     def _default_classes(self, labels: Any) -> tuple[str, ...]:
-        return class_names(range(self.values.shape[1] if self.values.ndim > 1 else 0))
+        return class_names(range(self.values.shape[1]))
 
     def _check_shape(self) -> None:
         if self.values.ndim not in (2, 3) or self.values.size == 0:
@@ -216,12 +221,13 @@ class ClassScores(ClassVectors):
             )
         if self.values.ndim == 3 and self.values.shape[2] == 1:
             self.values = self.values[:, :, 0]
+
+    def _check_classes(self) -> None:
         if self.values.shape[1] != len(self.classes):
             raise LabelError(
                 f"{self.values.shape[1]} columns of log-likelihoods for {len(self.classes)} classes"
             )
-        if len(self.classes) < 2:
-            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
+        super()._check_classes()
 
     def _check_values(self) -> None:
         super()._check_values()
