@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from llrkit.cli.multiclass import classes_option, compare_classes, has_classes, prior_option
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -23,6 +24,8 @@ from llrkit.cli.output import (
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
 @click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
+@classes_option
+@prior_option
 @reading_options
 @json_option
 def compare_command(
@@ -31,6 +34,8 @@ def compare_command(
     methods: str | None,
     evaluation_key: str | None,
     points: tuple[str, ...],
+    classes: str | None,
+    prior: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -40,6 +45,12 @@ def compare_command(
     Example:
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav
     """
+    if has_classes(train, classes, prior, reading):
+        compare_classes(
+            train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
     from llrkit.engine.files import open_trials
