@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
+from bench_embeddings import bench_embeddings
 from bench_frames import bench_frames
 from llrkit.metrics.curves import cross_entropy_curve
 
@@ -243,6 +244,7 @@ def main() -> None:
         ("fits, 10 million", 10_000_000, 7_169),
     ):
         results[name] = bench_fits(name, n, n_target, options.repeat, not options.no_peers)
+    results["embeddings"] = bench_embeddings(timed, options.repeat)
     results["frames to i-vectors"] = bench_frames(timed, options.repeat)
     path = Path(options.json)
     path.parent.mkdir(parents=True, exist_ok=True)

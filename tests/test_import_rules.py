@@ -11,7 +11,7 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic", "_progress"},
+    {"errors", "_version", "_atomic", "_plain", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
@@ -45,7 +45,8 @@ FRAMEWORKS = {
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
-ONLY_THESE = {"core": {"numpy", "scipy"}, "errors": set(), "_version": set(), "_atomic": set()}
+ONLY_THESE = {"core": {"numpy", "scipy"}}
+ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
 STANDARD = set(sys.stdlib_module_names)
 
 

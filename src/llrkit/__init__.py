@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
+    from llrkit.report.page import write_report
+    from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
     from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
@@ -119,6 +121,8 @@ _HOME = {
     "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
+    "llrkit.report.page": ("write_report",),
+    "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
@@ -205,6 +209,7 @@ __all__ = [
     "fit_student_t",
     "fit_tied_nig",
     "fit_unsupervised",
+    "format_table",
     "hter",
     "load_map",
     "min_cllr",
@@ -221,6 +226,7 @@ __all__ = [
     "simulate",
     "simulate_trials",
     "theory",
+    "write_report",
     "write_trials",
 ]
 

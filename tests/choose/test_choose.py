@@ -3,36 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
 from llrkit.choose.folds import make_folds, training_part
 from llrkit.choose.methods import METHODS, method_names
 from llrkit.core.summary import split_by
-
-
-class Kept:
-    """Everything a source holds, for looking at."""
-
-    def __init__(self, parts):
-        self.parts = parts
-
-    @classmethod
-    def of(cls, chunk):
-        return cls([chunk])
-
-    def __add__(self, other):
-        return Kept(self.parts + other.parts)
-
-
-def speaker_trials(speakers=12, seed=0):
-    """All pairs of two recordings of each speaker."""
-    rng = np.random.default_rng(seed)
-    names = np.repeat([f"spk{i:02}" for i in range(speakers)], 2)
-    i, j = np.triu_indices(len(names), 1)
-    same = names[i] == names[j]
-    return lk.Trials(
-        {"score": rng.normal(np.where(same, 3.0, -1.0), 2.0), "label": same, "one": names[i], "two": names[j]}
-    )
 
 
 def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
@@ -51,7 +27,7 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
         seen = training_part(trials, folds, (f, g)).with_columns("one", "two").reduce(Kept.of)
         trained = {
             wide.categories[name][code]
-            for chunk in seen.parts
+            for chunk in seen.chunks
             for name in ("one", "two")
             for side in chunk.columns[name]
             for code in side
@@ -64,11 +40,11 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
 def test_every_trial_is_calibrated_by_the_map_that_has_not_seen_it():
     trials = speaker_trials()
     crossed = lk.cross_calibrate(trials, "cmlg", groups=("one", "two"), folds=3)
-    chunks = crossed.source.reduce(Kept.of).parts
+    llrs_of = collected(crossed.source)
     raw = trials.with_columns("one", "two").scores()
     codes = crossed.folds.of(raw)
     for side, scores in enumerate((raw.target, raw.nontarget)):
-        llrs = np.concatenate([(chunk.target, chunk.nontarget)[side] for chunk in chunks])
+        llrs = llrs_of[side]
         for (f, g), fitted in crossed.maps.items():
             rows = codes[side] == f * 3 + g
             assert_allclose(llrs[rows], fitted(scores[rows]), rtol=1e-12)
@@ -125,6 +101,7 @@ def test_one_column_of_groups():
         ({"groups": "nothing"}, "no column"),
         ({"groups": ("one", "two"), "folds": 2}, "at least 3 folds"),
         ({"folds": 2.5}, "at least 2 folds"),
+        ({"repeats": 0}, "repeats"),
         ({"methods": "cmlg,magic"}, "unknown calibration method 'magic'"),
     ],
 )
@@ -133,30 +110,49 @@ def test_bad_options(options, said):
         lk.fit_best(speaker_trials(), **options)
 
 
-def test_fit_best_takes_the_lowest_cross_validated_cllr_and_fits_it_on_everything():
+def skewed(n_target=4_000, n_nontarget=8_000):
+    """Classes of different spread and shape: CMLG is the wrong choice, logistic regression not the best."""
     rng = np.random.default_rng(8)
-    # skewed classes of different spread: CMLG is the wrong choice
-    target, nontarget = (
-        3 + rng.gamma(2.0, 2.0, 4_000),
-        -rng.gamma(1.0, 1.0, 8_000) + rng.normal(2, 0.5, 8_000),
-    )
-    scores = lk.Scores(target, nontarget)
-    best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"])
+    nontarget = -rng.gamma(1.0, 1.0, n_nontarget) + rng.normal(2, 0.5, n_nontarget)
+    return lk.Scores(1.5 + rng.gamma(1.0, 2.0, n_target), nontarget)
+
+
+def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
+    scores = skewed()
+    best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"], repeats=2)
     table = best.details["cross_validation"]
+    assert [row["method"] for row in table] == ["kde", "logistic", "cmlg"]
     assert [row["cllr"] for row in table] == sorted(row["cllr"] for row in table)
-    assert {row["method"] for row in table} == {"cmlg", "logistic", "kde"}
-    name = table[0]["method"]
-    assert name != "cmlg"
-    crossed = lk.cross_calibrate(scores, name)
-    assert_allclose(table[0]["cllr"], lk.cllr(crossed.source), rtol=1e-12)
+    assert best.details["chosen"] == "kde"
+    assert table[0]["standard_error"] == 0.0
+    assert table[1]["cllr"] - table[0]["cllr"] > table[1]["standard_error"] > 0.0
+    for row in table:
+        crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], seed=seed).source) for seed in (0, 1)]
+        assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-12)
     x = np.linspace(-2, 8, 9)
-    assert_allclose(best(x), METHODS[name](scores)(x), rtol=1e-12)
+    assert_allclose(best(x), METHODS["kde"](scores)(x), rtol=1e-12)
+
+
+def test_pav_is_judged_without_correction():
+    rows = lk.fit_best(skewed(200, 400), methods="pav,logistic", repeats=1).details["cross_validation"]
+    by_name = {row["method"]: row for row in rows}
+    assert by_name["pav"]["cllr"] == by_name["pav"]["cllr_crossed"]
+    assert by_name["logistic"]["cllr"] != by_name["logistic"]["cllr_crossed"]
+
+
+def test_the_choice_is_made_for_a_prior():
+    scores = skewed(500, 2_000)
+    for prior in (0.5, 0.05):
+        best = lk.fit_best(scores, methods="cmlg", prior=prior, repeats=1)
+        row = best.details["cross_validation"][0]
+        crossed = lk.cross_calibrate(scores, "cmlg").source
+        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-12)
 
 
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
     separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
     best = lk.fit_best(separable, methods="cmlg,logistic", folds=2)
-    assert best.method == "cmlg"
+    assert best.method == best.details["chosen"] == "cmlg"
     assert "infinite" in best.details["cross_validation"][1]["reason"]
     with pytest.raises(lk.InputError, match="logistic"):
         lk.fit_best(separable, methods="logistic", folds=2)

@@ -1,6 +1,7 @@
 """The commands on files of several classes: recognised, calibrated, applied, compared, fused."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -190,8 +191,6 @@ def test_wrong_use_is_named(files, monkeypatch, arguments, words):
     code, out, err = run(*arguments)
     assert code == 2
     assert out == ""
-    import re
-
     assert re.search(words, err)
     assert not (files / "x.json").exists()
     assert not (files / "x.csv").exists()
@@ -206,7 +205,10 @@ def test_two_classes_are_evaluated_as_before(files):
 
 
 def test_help_stays_quick():
-    program = "import sys\nfrom llrkit.cli import cli\ntry:\n    cli(['evaluate', '--help'])\nexcept SystemExit:\n    pass\nprint('numpy' in sys.modules, 'polars' in sys.modules)"
+    program = (
+        "import sys\nfrom llrkit.cli import cli\ncli(['evaluate', '--help'], standalone_mode=False)\n"
+        "print('numpy' in sys.modules, 'polars' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("False False")
     assert "--classes" in done.stdout

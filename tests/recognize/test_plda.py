@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_normal
+from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
 from llrkit.recognize import PLDA, Embeddings, pool_sessions, train_plda
@@ -250,6 +250,12 @@ def test_scores_of_matched_data_are_calibrated():
     assert lk.cllr(scores) == pytest.approx(pair.cllr, abs=0.03)
     assert lk.eer(scores) == pytest.approx(pair.eer, abs=0.012)
     assert np.var(scores.nontarget) == pytest.approx(pair.nontarget.var(), rel=0.1)
+    # both distributions are those of theory; non-targets of disjoint pairs of speakers are independent
+    assert kstest(target, pair.target.cdf).pvalue > 1e-3
+    assert kstest(llrs[np.arange(0, n, 2), np.arange(1, n, 2)], pair.nontarget.cdf).pvalue > 1e-3
+    # one with other ratios would be noticed
+    wrong = PLDA(np.zeros(10), 1.3 * np.diag(ratios), np.eye(10)).pair()
+    assert kstest(target, wrong.target.cdf).pvalue < 1e-4
     # the LLR of the LLR is the LLR
     fitted = lk.fit_logistic(scores)
     assert fitted.a == pytest.approx(1.0, abs=0.1)

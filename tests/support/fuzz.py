@@ -112,7 +112,7 @@ def outcome(path, content) -> str:
     except Exception as error:
         raise AssertionError(f"{content[:300]!r}: {type(error).__name__}: {error}") from error
     rows = _rows(content)
-    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet"):
+    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet", "arrow", "bosaris"):
         expected = rows - (found.format == "table")
         if len(trials) != expected:
             raise AssertionError(f"{content[:300]!r}: {expected} rows became {len(trials)}")

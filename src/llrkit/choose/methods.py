@@ -49,6 +49,13 @@ METHODS: dict[str, Fit] = {
 CANDIDATES = ("cmlg", "logistic", "saturating", "tied-nig", "gaussian", "nig", "kde", "bigaussian", "pav")
 """What :func:`llrkit.fit_best` tries unless told otherwise."""
 
+NOT_SMOOTH = frozenset({"pav"})
+"""Methods whose maps do not change smoothly with the shares of the training trials.
+
+Burman's correction follows from a Taylor series in these shares. PAV follows every trial, its loss on its own
+trials falls faster than the series allows, and the correction would make it look better than it is.
+"""
+
 
 def fit_named(name: str, source: ScoreSource, **options: Any) -> Map:
     """Fit a calibrator by name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -23,13 +24,42 @@ from llrkit.cli.output import json_option, parse_options, read_options, reading_
 from llrkit.errors import InputError
 
 
+def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Every method with its options and what it does, from the functions themselves; then stop."""
+    if not wanted or context.resilient_parsing:
+        return
+    from llrkit.choose.best import fit_best
+    from llrkit.choose.methods import METHODS
+
+    for name, fit in {**METHODS, "best": fit_best}.items():
+        first_line = (fit.__doc__ or "").partition("\n")[0].replace("`", "")
+        click.echo(f"{name}: {first_line}")
+        for option in list(signature(fit).parameters.values())[1:]:
+            if option.name != "groups":  # has an option of the command
+                click.echo(f"    --option {option.name}={_spelled(option.default)}")
+    context.exit()
+
+
+def _spelled(value: Any) -> str:
+    """A default as one would type it."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 @click.command("calibrate")
 @click.argument("train")
 @click.option("--method", default="logistic", show_default=True, metavar="NAME",
               help="cmlg, logistic, pav, ..., or 'best' to choose by cross-validation.")  # fmt: skip
+@click.option("--help-methods", is_flag=True, is_eager=True, expose_value=False, callback=_show_methods,
+              help="List the methods with their options, and stop.")  # fmt: skip
 @click.option("-o", "--output", required=True, metavar="FILE", help="The calibration file (JSON).")
 @click.option(
-    "--option", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the method. Repeatable."
+    "--option",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the method, see --help-methods. Repeatable.",
 )
 @click.option("--by", metavar="COLUMN", help="One calibration for each value of this column.")
 @click.option(
@@ -101,8 +131,12 @@ def calibrate_command(
     fitted.save(output)
     to_stderr = json_path == "-"
     click.echo(f"{fitted!r}", err=to_stderr)
-    for row in fitted.details.get("cross_validation", ()):
-        click.echo(f"  {row['method']:<12} {row['cllr']:.4f} {row.get('reason', '')}".rstrip(), err=to_stderr)
+    rows = fitted.details.get("cross_validation", ())
+    if rows:
+        click.echo("Cross-validated Cllr:", err=to_stderr)
+    for row in rows:
+        taken = "chosen" if row["method"] == fitted.details["chosen"] else row.get("reason", "")
+        click.echo(f"  {row['method']:<12} {row['cllr']:.4f} {taken}".rstrip(), err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",

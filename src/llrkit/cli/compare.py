@@ -16,6 +16,9 @@ from llrkit.cli.output import (
     reading_options,
     write_json,
 )
+from llrkit.cli.report import html_option, table_option, write_page
+
+SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
 
 
 @click.command("compare")
@@ -27,6 +30,8 @@ from llrkit.cli.output import (
 @classes_option
 @prior_option
 @reading_options
+@table_option
+@html_option
 @json_option
 def compare_command(
     train: str,
@@ -36,6 +41,8 @@ def compare_command(
     points: tuple[str, ...],
     classes: str | None,
     prior: str | None,
+    table_style: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -43,7 +50,7 @@ def compare_command(
 
     \b
     Example:
-      llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav
+      llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
     """
     if has_classes(train, classes, prior, reading):
         compare_classes(
@@ -64,21 +71,24 @@ def compare_command(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
     )
     to_stderr = json_path == "-"
-    header, rows = found.table()
-    print_table(header, rows, to_stderr=to_stderr)
+    if table_style is not None:
+        from llrkit.report.tables import format_table
+
+        click.echo(format_table(found, table_style), nl=False, err=to_stderr)
+    else:
+        header, rows = found.table()
+        print_table(header, rows, to_stderr=to_stderr)
     for name, reason in found.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    best = found.evaluations[found.best]
-    raw = found.evaluations["raw"]
-    said = (
-        f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores; "
-        f"{best.cllr_cal:.4f} are still lost to calibration."
-        if best.cllr < raw.cllr
-        else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
-    )
-    click.echo(f"\n{said}", err=to_stderr)
+    click.echo(f"\n{found.sentence}", err=to_stderr or table_style is not None)
     if train == evaluation:
-        click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
+        click.echo(SAME_TRIALS, err=True)
+    if html_path is not None:
+        title = "Calibrators compared"
+        beside = to_stderr or table_style is not None
+        warned = (SAME_TRIALS,) if train == evaluation else ()
+        files = [train, evaluation, options["key"], evaluation_key]
+        write_page(found, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(found.to_dict(), "compare", json_path)
 
 

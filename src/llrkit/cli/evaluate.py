@@ -24,6 +24,8 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.systems import system_names
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 @posteriors_option
 @reading_options
 @unconfirmed_option
+@table_option
+@html_option
 @json_option
 def evaluate_command(
     scores: str,
@@ -51,26 +55,29 @@ def evaluate_command(
     prior: str | None,
     posteriors: bool,
     allow_unconfirmed: bool,
+    table_style: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
-    SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
-    Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
-    higher meaning more target-like. Large tables are read in batches, so their size does not matter.
+      SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
+      Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
+      higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
-    A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
-    rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
+      A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
+      rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
 
-    \b
-    Examples:
-      llrkit evaluate scores.csv
-      llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
-      llrkit evaluate scores.tsv --key key.tsv
-      llrkit evaluate targets.txt --nontargets nontargets.txt --log10
-      llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
-      llrkit evaluate languages.tsv --key utt2lang --point lre22
+      \b
+      Examples:
+        llrkit evaluate scores.csv
+        llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
+        llrkit evaluate scores.tsv --key key.tsv
+        llrkit evaluate targets.txt --nontargets nontargets.txt --log10
+        llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+    llrkit evaluate scores.csv --html report.html --table latex
+    llrkit evaluate languages.tsv --key utt2lang --point lre22
     """
     if has_classes(scores, classes, prior, reading):
         refuse_for_classes(by=by, threshold_from=threshold_from)
@@ -91,9 +98,22 @@ def evaluate_command(
         parse_points(points) or ("sre08", "sre10"),
         by=by,
         threshold_from=dev,
+        ece=html_path is not None,
         allow_unconfirmed=allow_unconfirmed,
     )
-    print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
+    to_stderr = json_path == "-"
+    (name,) = system_names((scores,), [None], None)
+    if table_style is not None:
+        from llrkit.report.tables import format_table
+
+        rows = result if by else {name: result}
+        click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
+    else:
+        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
+    if html_path is not None:
+        beside = to_stderr or table_style is not None
+        files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
+        write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
 
 

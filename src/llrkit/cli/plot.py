@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, shown_warnings
-from llrkit.cli.systems import key_option, names_option, read_systems, score_columns_option
+from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
+from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ STYLES = ("above", "crossing")
 @click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS]), metavar="KIND")
 @click.argument("scores", nargs=-1)
 @click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
-@key_option
 @score_columns_option
 @names_option
 @point_option
@@ -81,16 +80,15 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     """
     if not scores and not (kind == "two-gaussians" and options["eer"]):
         raise InputError(f"plot {kind}: give at least one file of scores")
-    with shown_warnings():
-        pictures = _pictures(kind, scores, options)
-        if output.lower().endswith((".html", ".htm")):
-            from llrkit.plot.figures import write_page
+    pictures = _pictures(kind, scores, options)
+    if output.lower().endswith((".html", ".htm")):
+        from llrkit.plot.figures import write_page
 
-            write_page(pictures, output)
-        else:
-            from llrkit.plot.axes import WIDTHS, save
+        write_page(pictures, output)
+    else:
+        from llrkit.plot.axes import WIDTHS, save
 
-            save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
+        save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
     click.echo(f"Written to {output}")
 
 
@@ -147,9 +145,12 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
         return GaussianLLR.from_eer(eer(trials))
     if kind == "heat-map":
         from llrkit.metrics.condition_map import condition_map
+        from llrkit.scores.trials import Trials
 
         if len(by) != 2:
             raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS")
+        if not isinstance(trials, Trials):
+            raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=options["value"])
     from llrkit.metrics.zoo import zoo_curve
 
@@ -170,6 +171,6 @@ def _weights(file: str) -> Any:
 
 
 def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    own = ("key", "score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
+    own = ("score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
     reading = {name: value for name, value in options.items() if name not in own}
-    return dict(read_systems(scores, options["key"], options["score_columns"], options["names"], reading))
+    return dict(read_systems(scores, options["score_columns"], options["names"], reading))

@@ -11,6 +11,7 @@ from llrkit.cli.output import read_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.engine.files import Files
     from llrkit.scores.trials import Trials
 
 score_columns_option = click.option(
@@ -19,20 +20,16 @@ score_columns_option = click.option(
 names_option = click.option(
     "--names", metavar="NAME,NAME", help="What to call the systems; by default files or columns."
 )
-key_option = click.option(
-    "--key", metavar="KEY", help="A file with the labels, joined on the columns both files share."
-)
 
 
 def read_systems(
     files: tuple[str, ...],
-    key: str | None,
     score_columns: str | None,
     names: str | None,
     reading: dict[str, Any],
-) -> dict[str, Trials]:
-    """Trials by the name of their system, in the order given."""
-    from llrkit.io import read_trials
+) -> dict[str, Trials | Files]:
+    """Trials by the name of their system, in the order given; large files are read in batches."""
+    from llrkit.engine.files import open_trials
 
     options = read_options(**reading)
     columns = score_columns.split(",") if score_columns else [None]
@@ -41,7 +38,7 @@ def read_systems(
     titles = system_names(files, columns, names)
     wanted = [(file, column) for file in files for column in columns]
     return {
-        title: read_trials(file, key, **{**options, "score": column or options["score"]})
+        title: open_trials(file, **{**options, "score": column or options["score"]})
         for title, (file, column) in zip(titles, wanted, strict=True)
     }
 

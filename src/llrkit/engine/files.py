@@ -136,7 +136,7 @@ class _Kept:
     def or_else(self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]]) -> Iterator[Scores]:
         """The chunks with these columns, as they were kept or as they are read, and kept if they are few."""
         if names in self.sets:
-            yield from self.sets[names]
+            yield from map(_fresh, self.sets[names])
             return
         held: list[Scores] = []
         size = 0
@@ -146,10 +146,14 @@ class _Kept:
             if self.size + size > KEEP_BYTES:
                 held.clear()
             else:
-                # a copy of its own: what was sorted of a chunk must not stay alive with it
-                held.append(Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories))
+                held.append(_fresh(chunk))
         if self.size + size <= KEEP_BYTES:
             self.sets[names], self.size = held, self.size + size
+
+
+def _fresh(chunk: Scores) -> Scores:
+    """The same arrays again: what was sorted of a chunk must not stay alive with it."""
+    return Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories)
 
 
 def _bytes_of(chunk: Scores) -> int:
@@ -200,7 +204,8 @@ def open_trials(
     """
     whole = key is not None or options.get("nontargets") or options.get("duplicates") not in (None, "keep")
     files = [] if whole else files_of(path)
-    if sum(file.stat().st_size for file in files) < LARGE_BYTES or not all(map(in_batches, files)):
+    large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
+    if whole or not large or not all(map(in_batches, files)):
         return read_trials(path, key, **options)
     unused = ("nontargets", "duplicates", "missing")
     return scan_trials(files, **{name: value for name, value in options.items() if name not in unused})

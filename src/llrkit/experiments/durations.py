@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
 from llrkit.experiments.lists import ListTable, fit_both, measure_list, pool
 from llrkit.experiments.paper import PAPER
@@ -126,17 +127,13 @@ def _sides(corpus: Corpus, size: Side) -> tuple[Recordings, Recordings]:
     return enroll, corpus.recordings("test", n_speakers=size.speakers, n=size.tests, durations=SECONDS)
 
 
-def run_durations(
-    scale: str = "small", *, seed: int = 2013, on_list: Callable[[float], None] = lambda lists: None
-) -> DurationsResult:
+def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
     """Run the experiment; the same seed gives the same numbers, whatever the number of threads.
 
     Parameters
     ----------
     scale
         "small" (20 thousand trials a list or so), "paper" or "25x".
-    on_list
-        Called with 1 whenever a list is done.
 
     Examples
     --------
@@ -150,9 +147,8 @@ def run_durations(
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     pooled = fit_both(pool(list(train.values())))
     results = []
-    for pair in pairs:
+    for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = fit_both(train[pair]) | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         names = {"enroll": NAMES[pair[0]], "test": NAMES[pair[1]]}
         results.append(measure_list(corpora.evaluation_list(*pair), maps, **names))
-        on_list(1)
     return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.experiments.lists import ListTable
 from llrkit.experiments.prior_scan import ScanCase
 from llrkit.metrics.pictures import CllrScatter, HeatMap
@@ -67,7 +68,7 @@ def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = 
     from llrkit.plot.axes import save
 
     files = {}
-    for name, picture in pictures.items():
+    for name, picture in tracked(pictures.items(), "drawing", len(pictures), "figures"):
         for ending in ("svg", "pdf") if pdf else ("svg",):
             save(picture, folder / f"{name}.{ending}", width=4.5)
         files[name] = folder / f"{name}.svg"

@@ -87,7 +87,8 @@ class ListTable:
     def correlation(self) -> float:
         """Correlation of the Cllr of the two calibration methods over the lists."""
         x, y = self.column("cmlg"), self.column("logistic")
-        return float(np.corrcoef(x, y)[0, 1]) if len(x) > 1 else float("nan")
+        vary = len(x) > 1 and np.ptp(x) > 0.0 and np.ptp(y) > 0.0
+        return float(np.corrcoef(x, y)[0, 1]) if vary else float("nan")
 
     @property
     def rms_cllr_from_eer(self) -> float:

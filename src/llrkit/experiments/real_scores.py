@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from llrkit._progress import tracked
 from llrkit.choose.best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
 from llrkit.experiments.lists import (
@@ -33,7 +34,6 @@ def run_real_scores(
     groups: Sequence[str] | None = None,
     folds: int = 5,
     seed: int = 0,
-    on_list: Callable[[float], None] = lambda lists: None,
 ) -> RealResult:
     """Run the experiment on every combination of conditions of a table of scored trials.
 
@@ -47,8 +47,6 @@ def run_real_scores(
         'same': calibration is trained on the trials that are evaluated, which is too good.
     groups, folds, seed
         As in :func:`~llrkit.choose.best.cross_calibrate`.
-    on_list
-        Called with 1 whenever a condition is done.
 
     Examples
     --------
@@ -65,7 +63,7 @@ def run_real_scores(
         raise InputError("name the column of the conditions (by)")
     began = time.perf_counter()
     results, shapes, regularised, skipped = [], [], [], {}
-    for values, part in _cells(trials, list(by)):
+    for values, part in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
         names = {"enroll": values[0], "test": "/".join(values[1:])}
         try:
             found, rescued = (
@@ -78,7 +76,6 @@ def run_real_scores(
         shapes.append(MappingProxyType(shape_of(part)))
         if rescued:
             regularised.append("/".join(values))
-        on_list(1)
     if not results:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
         raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")

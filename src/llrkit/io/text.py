@@ -116,7 +116,7 @@ class Text:
 
 def open_text(file: Path) -> Text:
     """Look at the first lines of a text file."""
-    first = next(blocks_of(file, BLOCK_BYTES), b"")
+    first = next(blocks_of(file, LONGEST_LINE), b"")
     if first.startswith(UTF_16):
         raise FileFormatError(f"{file}, line 1: UTF-16 text; save it as UTF-8")
     data = first.removeprefix(BOM)
