@@ -154,6 +154,36 @@ def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
     assert "other labels" in err
 
 
+def test_report_and_html_have_the_classes_the_pictures_and_the_numbers(files):
+    assert run("evaluate", files / "eval.tsv", "--html", files / "a.html")[0] == 0
+    code, out, _ = run("report", files / "eval.tsv", "-o", files / "b.html", "--json", "-")
+    assert code == 0
+    assert json.loads(out)["schema"] == "llrkit.report/1"
+    found = mc.evaluate(mc.read_classes(files / "eval.tsv"))
+    for name in ("a.html", "b.html"):
+        page = (files / name).read_text()
+        assert "Evaluation of several classes" in page
+        for words in ("All classes together", "Pairs of classes", "Idempotence", *CLASSES):
+            assert words in page
+        assert f"{found.cllr:.4f}" in page
+        assert f"{found.cavgs[1].actual:.4f}" in page
+        assert page.index("All classes together") < page.index("Distributions")
+    code, _, err = run("report", files / "eval.tsv", files / "dev.tsv", "-o", files / "c.html")
+    assert code == 2
+    assert "takes one file, got 2" in err
+
+
+def test_names_of_classes_are_escaped_in_the_report(tmp_path):
+    nasty = ["<script>alert(1)</script>", "a&b", "c"]
+    labels = np.arange(60) % 3
+    loglik = np.random.default_rng(0).normal(size=(60, 3)) + np.eye(3)[labels]
+    np.savez(tmp_path / "n.npz", logits=loglik, target=labels, classes=nasty)
+    assert run("report", tmp_path / "n.npz", "-o", tmp_path / "n.html")[0] == 0
+    page = (tmp_path / "n.html").read_text()
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
 def test_posteriors_are_read_as_such(shared):
     path = shared / "data/multiclass_expected_cost/iemocap_wav2vec_pt.npz"
     code, out, _ = run("evaluate", path, "--prior", "counts", "--posteriors", "--json", "-")

@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from llrkit.cli.multiclass import classes_option, compare_classes, has_classes, prior_option
+from llrkit.cli.multiclass import (
+    classes_option,
+    compare_classes,
+    has_classes,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -53,6 +59,7 @@ def compare_command(
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
     """
     if has_classes(train, classes, prior, reading):
+        refuse_for_classes(table=table_style, html=html_path)
         compare_classes(
             train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
             json_path=json_path, reading=reading,

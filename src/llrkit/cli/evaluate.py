@@ -62,28 +62,28 @@ def evaluate_command(
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
-      SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
-      Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
-      higher meaning more target-like. Large tables are read in batches, so their size does not matter.
+    SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
+    Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
+    higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
-      A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
-      rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
+    A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
+    rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
 
-      \b
-      Examples:
-        llrkit evaluate scores.csv
-        llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
-        llrkit evaluate scores.tsv --key key.tsv
-        llrkit evaluate targets.txt --nontargets nontargets.txt --log10
-        llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
-    llrkit evaluate scores.csv --html report.html --table latex
-    llrkit evaluate languages.tsv --key utt2lang --point lre22
+    \b
+    Examples:
+      llrkit evaluate scores.csv
+      llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
+      llrkit evaluate scores.tsv --key key.tsv
+      llrkit evaluate targets.txt --nontargets nontargets.txt --log10
+      llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+      llrkit evaluate scores.csv --html report.html --table latex
+      llrkit evaluate languages.tsv --key utt2lang --point lre22
     """
     if has_classes(scores, classes, prior, reading):
-        refuse_for_classes(by=by, threshold_from=threshold_from)
+        refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
-            allow_unconfirmed=allow_unconfirmed, json_path=json_path, reading=reading,
+            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
         )  # fmt: skip
         return
     from llrkit.engine.files import open_trials

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,8 +87,10 @@ def evaluate_classes(
     points: Sequence[str],
     posteriors: bool,
     allow_unconfirmed: bool,
+    html_path: str | None,
     json_path: str | None,
     reading: dict[str, Any],
+    command: str = "evaluate",
 ) -> None:
     """The numbers of a file of several classes; points named lre... are costs over all classes."""
     from llrkit.multiclass import evaluate
@@ -102,6 +106,7 @@ def evaluate_classes(
         prior=parse_prior(prior),
         cavg=costs or ("lre07", "lre22"),
         points=others or (0.5, 0.1),
+        detection=True if html_path else None,
         allow_unconfirmed=allow_unconfirmed,
     )
     to_stderr = json_path == "-"
@@ -109,7 +114,25 @@ def evaluate_classes(
     click.echo("", err=to_stderr)
     print_table(*class_rows(found), to_stderr=to_stderr)
     click.echo(f"\n{sentence(found)}", err=to_stderr)
-    write_json({"scores": path, **found.to_dict()}, "evaluate", json_path)
+    if html_path is not None:
+        _write_page(found, scores, html_path, [path, reading["key"]])
+        click.echo(f"The report is in {html_path}", err=to_stderr)
+    write_json({"scores": path, **found.to_dict()}, command, json_path)
+
+
+def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[str | None]) -> None:
+    from llrkit.errors import ConstantScoreError, InfiniteScoreError
+    from llrkit.multiclass import idempotence, pair_histograms
+    from llrkit.report.classes import write_class_report
+    from llrkit.report.provenance import provenance
+
+    try:
+        means = idempotence(scores)
+    except (ConstantScoreError, InfiniteScoreError):  # nothing to show
+        means = None
+    command = shlex.join(["llrkit", *sys.argv[1:]])
+    made_from = provenance([file for file in files if file], command=command)
+    write_class_report(found, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
 
 
 def calibrate_classes(

@@ -92,18 +92,21 @@ def report_page(
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
+    headline: str = "",
+    what: str = "",
 ) -> str:
-    """The page as text."""
+    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     if isinstance(results, Comparison):
         comparison, systems = results, dict(results.evaluations)
     else:
         systems = _by_name(results)
     same_points(systems)
-    table = summary_table(systems, row_title="method" if comparison is results else "system")
+    what = what or ("method" if comparison is results else "system")
+    table = summary_table(systems, row_title=what)
     parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
-    parts += sections
+    parts = [*sections, *parts] if headline else [*parts, *sections]  # what the headline is about comes first
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
@@ -112,9 +115,8 @@ def report_page(
     return HTML.get_template("page.html.j2").render(
         title=title,
         version=__version__,
-        headline=comparison.sentence
-        if comparison is results and comparison.maps
-        else contents.headline(systems),
+        headline=headline
+        or (comparison.sentence if comparison is results and comparison.maps else contents.headline(systems)),
         cautions=list(cautions),
         verdicts=contents.verdicts(systems),
         numbers=as_words(table),
@@ -126,7 +128,7 @@ def report_page(
         methods=methods_text(systems, list(comparison.maps) if comparison is not None else ()),
         made=made_from or provenance(),
         counts=sorted({e.n_target + e.n_nontarget for e in systems.values()}),
-        what="method" if comparison is results else "system",
+        what=what,
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
         program=trusted("report.js"),
