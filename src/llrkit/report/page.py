@@ -96,12 +96,15 @@ def report_page(
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
+    headline: str = "",
+    what: str = "",
 ) -> str:
-    """The page as text."""
+    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
     systems = {} if results is None else _by_name(results)
     parts = [] if results is None else _parts(results, systems, comparison, by)
-    parts = [*first, *parts, *sections]
+    # what the headline is about comes first
+    parts = [*first, *sections, *parts] if headline else [*first, *parts, *sections]
     if not parts:
         raise InputError("a report needs results or sections")
     pictures: list[Picture] = []
@@ -110,10 +113,11 @@ def report_page(
     data["colours"] = {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS}
     about: dict[str, Any] = {"systems": list(systems)}
     if results is not None:
-        what = "method" if isinstance(results, Comparison) else "system"
+        what = what or ("method" if isinstance(results, Comparison) else "system")
         table = summary_table(systems, row_title=what)
         data |= _data(systems, table)
         about |= _about(results, systems, comparison, table, what)
+        about |= {"headline": headline} if headline else {}
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=max(1, len(systems)), room=room)
     return HTML.get_template("page.html.j2").render(
