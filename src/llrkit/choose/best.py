@@ -54,7 +54,7 @@ def cross_calibrate(
     5
     """
     dealt = make_folds(source, groups, folds, seed)
-    maps = _maps(source, dealt, method_name(method), options)
+    maps = _maps(source.with_columns(*dealt.columns), dealt, method_name(method), options)
     return CrossCalibration(cross_source(source, dealt, maps), MappingProxyType(maps), dealt)
 
 
@@ -105,6 +105,7 @@ def fit_best(
     if not isinstance(repeats, int) or repeats < 1:
         raise InputError(f"repeats must be a whole number of at least 1, got {repeats!r}")
     deals = [make_folds(source, groups, folds, seed + i) for i in range(repeats)]
+    wide = source.with_columns(*deals[0].columns)  # once: what it has read and coded is kept
     scores: dict[str, MethodScore] = {}
     fitted: dict[str, Map] = {}
     failed: dict[str, str] = {}
@@ -112,11 +113,11 @@ def fit_best(
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
             whole = fit_quietly(name, source, {})
-            maps = [_maps(source, dealt, name, {}) for dealt in deals]
+            maps = [_maps(wide, dealt, name, {}) for dealt in deals]
         except InputError as error:
             failed[name] = str(error)
             continue
-        found = MethodScore.of(source, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
+        found = MethodScore.of(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
         if math.isfinite(found.crossed):
             scores[name], fitted[name] = found, whole
         else:
