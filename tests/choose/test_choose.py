@@ -111,8 +111,9 @@ def test_progress_is_told_to_whoever_watches():
     watcher = Watcher()
     with watched_by(watcher):
         lk.fit_best(speaker_trials(), methods="cmlg,gaussian", folds=3, repeats=2)
-    assert watcher.work[0] == ["cross-validating", 2, 2, "ended"]
-    assert watcher.work[1:] == [[name, 3, 3, "ended"] for name in ("cmlg", "cmlg", "gaussian", "gaussian")]
+    told = [work for work in watcher.work if work[0] != "summarising"]
+    assert told[0] == ["cross-validating", 2, 2, "ended"]
+    assert told[1:] == [[name, 3, 3, "ended"] for name in ("cmlg", "cmlg", "gaussian", "gaussian")]
 
 
 @pytest.mark.parametrize(
