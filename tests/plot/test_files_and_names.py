@@ -8,7 +8,8 @@ from drawn import lines, some_evaluation
 
 import llrkit as lk
 from llrkit.metrics.pictures import FusionWeights
-from llrkit.plot.axes import STYLE, save
+from llrkit.plot.axes import save
+from llrkit.plot.style import STYLE
 
 RESULT = some_evaluation()
 NASTY = ["<img src=x onerror=alert(1)>", "_hidden", "$x$ 100 % & more", "%{x}", "a\nb", "</script>"]
