@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._progress import stage, tracked
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -46,6 +47,7 @@ table_option: Callable[[Any], Any] = click.option(
 @click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
 @reading_options
+@cluster_options
 @unconfirmed_option
 @json_option
 def report_command(
@@ -76,7 +78,6 @@ def report_command(
     """
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     asked = parse_points(points) or ("sre08", "sre10")
@@ -92,7 +93,7 @@ def report_command(
         options = read_options(**reading)
         options |= {"key": train_key or options["key"], "score": options["score"] or score_columns}
         options["nontargets"] = None
-        trained = open_trials(train, **options)
+        trained = open_scores(train, **options)
         with stage("calibrators"):
             comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
     write_page(

@@ -219,6 +219,8 @@ def target_rows(
         raise LabelError(f"{place(row)}: no label in column {column.name!r}")
     if column.dtype == pl.Boolean:
         return column.to_numpy(), frozenset()
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
     distinct = _distinct(column)
     words = [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
