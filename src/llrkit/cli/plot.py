@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options
 from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
 from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
@@ -56,7 +57,8 @@ STYLES = ("above", "crossing")
     metavar="column|page|INCHES",
     help="Width of the figure; a column is 3.4 inches, a page 7.",
 )
-@reading_options  # fmt: skip
+@reading_options
+@cluster_options  # fmt: skip
 def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
     """Draw a figure from score files; several files or columns are drawn together.
 
