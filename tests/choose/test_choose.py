@@ -3,36 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
+from llrkit._progress import watched_by
 from llrkit.choose.folds import make_folds, training_part
 from llrkit.choose.methods import METHODS, method_names
 from llrkit.core.summary import split_by
-
-
-class Kept:
-    """Everything a source holds, for looking at."""
-
-    def __init__(self, parts):
-        self.parts = parts
-
-    @classmethod
-    def of(cls, chunk):
-        return cls([chunk])
-
-    def __add__(self, other):
-        return Kept(self.parts + other.parts)
-
-
-def speaker_trials(speakers=12, seed=0):
-    """All pairs of two recordings of each speaker."""
-    rng = np.random.default_rng(seed)
-    names = np.repeat([f"spk{i:02}" for i in range(speakers)], 2)
-    i, j = np.triu_indices(len(names), 1)
-    same = names[i] == names[j]
-    return lk.Trials(
-        {"score": rng.normal(np.where(same, 3.0, -1.0), 2.0), "label": same, "one": names[i], "two": names[j]}
-    )
 
 
 def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
@@ -51,7 +28,7 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
         seen = training_part(trials, folds, (f, g)).with_columns("one", "two").reduce(Kept.of)
         trained = {
             wide.categories[name][code]
-            for chunk in seen.parts
+            for chunk in seen.chunks
             for name in ("one", "two")
             for side in chunk.columns[name]
             for code in side
@@ -64,11 +41,11 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
 def test_every_trial_is_calibrated_by_the_map_that_has_not_seen_it():
     trials = speaker_trials()
     crossed = lk.cross_calibrate(trials, "cmlg", groups=("one", "two"), folds=3)
-    chunks = crossed.source.reduce(Kept.of).parts
+    llrs_of = collected(crossed.source)
     raw = trials.with_columns("one", "two").scores()
     codes = crossed.folds.of(raw)
     for side, scores in enumerate((raw.target, raw.nontarget)):
-        llrs = np.concatenate([(chunk.target, chunk.nontarget)[side] for chunk in chunks])
+        llrs = llrs_of[side]
         for (f, g), fitted in crossed.maps.items():
             rows = codes[side] == f * 3 + g
             assert_allclose(llrs[rows], fitted(scores[rows]), rtol=1e-12)
@@ -116,6 +93,29 @@ def test_one_column_of_groups():
         assert len(set(np.concatenate(folds.of(part)))) == 1
 
 
+def test_progress_is_told_to_whoever_watches():
+    class Watcher:
+        def __init__(self):
+            self.work = []
+
+        def begin(self, what, total, unit):
+            self.work.append([what, total, 0])
+            return len(self.work) - 1
+
+        def advance(self, work, amount):
+            self.work[work][2] += amount
+
+        def end(self, work):
+            self.work[work].append("ended")
+
+    watcher = Watcher()
+    with watched_by(watcher):
+        lk.fit_best(speaker_trials(), methods="cmlg,gaussian", folds=3, repeats=2)
+    told = [work for work in watcher.work if work[0] != "summarising"]
+    assert told[0] == ["cross-validating", 2, 2, "ended"]
+    assert told[1:] == [[name, 3, 3, "ended"] for name in ("cmlg", "cmlg", "gaussian", "gaussian")]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -125,6 +125,7 @@ def test_one_column_of_groups():
         ({"groups": "nothing"}, "no column"),
         ({"groups": ("one", "two"), "folds": 2}, "at least 3 folds"),
         ({"folds": 2.5}, "at least 2 folds"),
+        ({"repeats": 0}, "repeats"),
         ({"methods": "cmlg,magic"}, "unknown calibration method 'magic'"),
     ],
 )
@@ -133,30 +134,49 @@ def test_bad_options(options, said):
         lk.fit_best(speaker_trials(), **options)
 
 
-def test_fit_best_takes_the_lowest_cross_validated_cllr_and_fits_it_on_everything():
+def skewed(n_target=4_000, n_nontarget=8_000):
+    """Classes of different spread and shape: CMLG is the wrong choice, logistic regression not the best."""
     rng = np.random.default_rng(8)
-    # skewed classes of different spread: CMLG is the wrong choice
-    target, nontarget = (
-        3 + rng.gamma(2.0, 2.0, 4_000),
-        -rng.gamma(1.0, 1.0, 8_000) + rng.normal(2, 0.5, 8_000),
-    )
-    scores = lk.Scores(target, nontarget)
-    best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"])
+    nontarget = -rng.gamma(1.0, 1.0, n_nontarget) + rng.normal(2, 0.5, n_nontarget)
+    return lk.Scores(1.5 + rng.gamma(1.0, 2.0, n_target), nontarget)
+
+
+def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
+    scores = skewed()
+    best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"], repeats=2)
     table = best.details["cross_validation"]
+    assert [row["method"] for row in table] == ["kde", "logistic", "cmlg"]
     assert [row["cllr"] for row in table] == sorted(row["cllr"] for row in table)
-    assert {row["method"] for row in table} == {"cmlg", "logistic", "kde"}
-    name = table[0]["method"]
-    assert name != "cmlg"
-    crossed = lk.cross_calibrate(scores, name)
-    assert_allclose(table[0]["cllr"], lk.cllr(crossed.source), rtol=1e-12)
+    assert best.details["chosen"] == "kde"
+    assert table[0]["standard_error"] == 0.0
+    assert table[1]["cllr"] - table[0]["cllr"] > table[1]["standard_error"] > 0.0
+    for row in table:
+        crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], seed=seed).source) for seed in (0, 1)]
+        assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-12)
     x = np.linspace(-2, 8, 9)
-    assert_allclose(best(x), METHODS[name](scores)(x), rtol=1e-12)
+    assert_allclose(best(x), METHODS["kde"](scores)(x), rtol=1e-12)
+
+
+def test_pav_is_judged_without_correction():
+    rows = lk.fit_best(skewed(200, 400), methods="pav,logistic", repeats=1).details["cross_validation"]
+    by_name = {row["method"]: row for row in rows}
+    assert by_name["pav"]["cllr"] == by_name["pav"]["cllr_crossed"]
+    assert by_name["logistic"]["cllr"] != by_name["logistic"]["cllr_crossed"]
+
+
+def test_the_choice_is_made_for_a_prior():
+    scores = skewed(500, 2_000)
+    for prior in (0.5, 0.05):
+        best = lk.fit_best(scores, methods="cmlg", prior=prior, repeats=1)
+        row = best.details["cross_validation"][0]
+        crossed = lk.cross_calibrate(scores, "cmlg").source
+        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-12)
 
 
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
     separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
     best = lk.fit_best(separable, methods="cmlg,logistic", folds=2)
-    assert best.method == "cmlg"
+    assert best.method == best.details["chosen"] == "cmlg"
     assert "infinite" in best.details["cross_validation"][1]["reason"]
     with pytest.raises(lk.InputError, match="logistic"):
         lk.fit_best(separable, methods="logistic", folds=2)
@@ -197,6 +217,20 @@ def test_diagnose_finds_nothing_wrong_with_gaussian_scores():
     assert found.advised("cmlg")
     assert_allclose(found.cllr_from_eer, model.cllr, atol=0.01)
     assert_allclose(found.evaluation.det_slope.slope, -1.0, atol=0.05)
+
+
+@pytest.mark.parametrize(("sd_target", "sd_nontarget"), [(1.0, 1.8), (1.5, 1.0)])
+def test_diagnose_of_unequal_spreads_against_theory(sd_target, sd_nontarget):
+    rng = np.random.default_rng(6)
+    scores = lk.Scores(rng.normal(3.0, sd_target, 20_000), rng.normal(0.0, sd_nontarget, 40_000))
+    found = lk.diagnose(scores)
+    # the DET of two Gaussians is a straight line of slope -sd_nontarget / sd_target
+    slope, ratio = -sd_nontarget / sd_target, sd_nontarget / sd_target
+    assert_allclose(found.evaluation.det_slope.slope, slope, rtol=0.05)
+    assert any(f"the DET slope is {found.evaluation.det_slope.slope:.2f}" in line for line in found.problems)
+    assert_allclose(found.shape["sd_ratio"], ratio, rtol=0.02)
+    assert any("spread" in line for line in found.problems)
+    assert [found.advised(name) for name in ("cmlg", "gaussian", "nig")] == [False, True, False]
 
 
 def test_diagnose_of_separable_and_of_few_scores():

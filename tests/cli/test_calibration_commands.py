@@ -114,6 +114,46 @@ def test_fuse_joins_files_on_ids_whatever_their_order(files):
     assert not (folder / "x.csv").exists()
 
 
+def test_systems_in_files_of_the_same_name_are_told_apart_by_their_folders(files):
+    folder, made = files
+    for i, part in enumerate(("one", "two")):
+        (folder / part).mkdir()
+        table(2 * i).with_columns(label=table(0)["label"]).write_csv(folder / part / "dev.csv")
+    paths = [folder / "one" / "dev.csv", folder / "two" / "dev.csv"]
+    code, _, _ = run("fuse", *paths, "-o", folder / "f.json")
+    assert code == 0
+    assert lk.load_map(folder / "f.json").systems == ["one/dev", "two/dev"]
+    assert run("apply", folder / "f.json", *paths, "-o", folder / "llrs.csv")[0] == 0
+    code, _, err = run("apply", folder / "f.json", *paths[::-1], "-o", folder / "x.csv")
+    assert (code, "another order" in err) == (2, True)
+    code, _, err = run("fuse", made["dev"], made["dev"], "-o", folder / "x.json")
+    assert (code, "more than once" in err) == (2, True)
+    table(1).with_columns(label=table(0)["label"]).write_csv(folder / "dev.tsv", separator="\t")
+    assert run("fuse", made["dev"], folder / "dev.tsv", "-o", folder / "f.json")[0] == 0
+    assert lk.load_map(folder / "f.json").systems == ["dev.csv", "dev.tsv"]
+
+
+def test_methods_are_listed_with_the_options_they_take(files):
+    from llrkit.choose.methods import METHODS
+
+    code, out, _ = run("calibrate", "--help-methods")
+    assert code == 0
+    listed = [line.partition(":")[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert listed == [*METHODS, "best"]
+    assert "    --option alpha=0.5\n" in out
+    folder, made = files
+    name, given = "", 0
+    for line in out.splitlines():  # every default can be typed as it stands
+        if not line.startswith(" "):
+            name = line.partition(":")[0]
+        elif name in ("cmlg", "pav", "kde", "unsupervised", "rule", "mixture"):
+            setting = line.split(maxsplit=1)[1]
+            output = ("-o", folder / "m.json")
+            assert run("calibrate", made["dev"], "--method", name, "--option", setting, *output)[0] == 0
+            given += 1
+    assert given > 10
+
+
 def test_fuse_one_table_with_quality_and_missing_scores(files):
     folder, _ = files
     wide = (
@@ -202,6 +242,13 @@ def test_warnings_are_one_line_on_standard_error(tmp_path):
         (["calibrate", "DEV", "--method", "cmlg", "--option", "beta=1", "-o", "OUT"], "beta"),
         (["calibrate", "DEV", "--method", "cmlg", "--option", "alpha=7", "-o", "OUT"], "between 0 and 1"),
         (["calibrate", "DEV", "--method", "best", "--by", "room", "-o", "OUT"], "do not go together"),
+        (["calibrate", "DEV", "--groups", "room", "-o", "OUT"], "--method best"),
+        (["calibrate", "DEV", "--method", "best", "--option", "groups=room", "-o", "OUT"], "groups"),
+        (
+            ["calibrate", "DEV", "--method", "gaussian", "--option", "monotone=no", "-o", "OUT"],
+            "true or false",
+        ),
+        (["compare", "DEV", "DEV2", "--methods", ","], "no method is named"),
         (["apply", "DEV", "DEV", "-o", "OUT.csv"], "not JSON"),
         (["apply", "CAL", "DEV", "-o", "OUT.xyz"], "ending"),
         (["apply", "CAL", "DEV", "--score-column", "x", "-o", "OUT.csv"], "no column 'x'"),

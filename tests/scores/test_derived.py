@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from pieces import Kept
 
 import llrkit as lk
 from llrkit.core.moments import Moments
@@ -26,16 +27,8 @@ def doubled(chunk):
     return lk.Scores.part(2 * chunk.target, 2 * chunk.nontarget, chunk.columns, chunk.categories)
 
 
-class Kept:
-    def __init__(self, chunks):
-        self.chunks = chunks
-
-    def __add__(self, other):
-        return Kept(self.chunks + other.chunks)
-
-
 def chunk_of(source):
-    (chunk,) = source.reduce(lambda chunk: Kept([chunk])).chunks
+    (chunk,) = source.reduce(Kept.of).chunks
     return chunk
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from llrkit.calibrate.files import map_from_dict, map_to_dict
-from llrkit.scores import Scores
+from llrkit.scores import Scores, Trials
 
 
 class Pieces:
@@ -50,3 +50,36 @@ def moved(scores, c, f):
 def swapped(scores):
     """Classes exchanged and signs turned."""
     return Scores(-scores.nontarget, -scores.target)
+
+
+class Kept:
+    """The chunks of a source, for looking at."""
+
+    def __init__(self, chunks):
+        self.chunks = chunks
+
+    @classmethod
+    def of(cls, chunk):
+        return cls([chunk])
+
+    def __add__(self, other):
+        return Kept(self.chunks + other.chunks)
+
+
+def collected(source):
+    """All scores of a source: those of the targets and those of the non-targets."""
+    chunks = source.reduce(Kept.of).chunks
+    return tuple(
+        np.concatenate([getattr(chunk, side) for chunk in chunks]) for side in ("target", "nontarget")
+    )
+
+
+def speaker_trials(speakers=12, seed=0):
+    """All pairs of two recordings of each speaker."""
+    rng = np.random.default_rng(seed)
+    names = np.repeat([f"spk{i:02}" for i in range(speakers)], 2)
+    i, j = np.triu_indices(len(names), 1)
+    same = names[i] == names[j]
+    return Trials(
+        {"score": rng.normal(np.where(same, 3.0, -1.0), 2.0), "label": same, "one": names[i], "two": names[j]}
+    )

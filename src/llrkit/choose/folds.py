@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.options import names_of, whole_number
 from llrkit.core.values import ValueCounts, plain_value
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -31,13 +32,14 @@ class Folds:
 
     n: int
     columns: tuple[str, ...] = (POSITION,)
-    fold_of: Mapping[Any, int] | None = None
+    place_of: Mapping[Any, int] | None = None
+    """Where each group came out when they were shuffled; its fold is that modulo ``n``."""
     seed: int = 0
 
     @property
     def groups(self) -> list[str]:
         """The columns whose values never share two folds; none when trials are dealt out one by one."""
-        return [] if self.fold_of is None else list(self.columns)
+        return [] if self.place_of is None else list(self.columns)
 
     @property
     def pairs(self) -> list[Pair]:
@@ -48,7 +50,7 @@ class Folds:
 
     def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
-        if self.fold_of is None:
+        if self.place_of is None:
             places = chunk.columns[POSITION]
             return dealt(places[0], self.n, self.seed), dealt(places[1], self.n, self.seed)
         found = []
@@ -59,12 +61,12 @@ class Folds:
         return found[0], found[1]
 
     def _lookup(self, chunk: Scores, name: str, side: int) -> IntArray:
-        assert self.fold_of is not None
+        assert self.place_of is not None
         codes = chunk.columns[name][side]
         values, inverse = np.unique(codes, return_inverse=True)
         names = chunk.categories.get(name)
         keys = [plain_value(names[value] if names is not None else value.item()) for value in values]
-        return np.array([self.fold_of[key] for key in keys], dtype=np.int64)[inverse]
+        return np.array([self.place_of[key] % self.n for key in keys], dtype=np.int64)[inverse]
 
 
 def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
@@ -75,12 +77,13 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     """
     if not isinstance(n, int) or n < 2:
         raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
+    seed = whole_number(seed, 0, "seed")
     if groups is None:
         sides = [getattr(source, role, None) for role in ("enroll", "test")]
         groups = [side for side in sides if isinstance(side, str)] or None
     if groups is None:
         return Folds(n, seed=seed)
-    columns = (groups,) if isinstance(groups, str) else tuple(groups)
+    columns = names_of(groups, "groups")
     if len(columns) not in (1, 2):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     if len(columns) == 2 and n < 3:
@@ -90,7 +93,7 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     if len(found) < n:
         raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
     order = np.random.default_rng(seed).permutation(len(found))
-    return Folds(n, columns, {found[i]: position % n for position, i in enumerate(order)})
+    return Folds(n, columns, {found[i]: place for place, i in enumerate(order)})
 
 
 def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:

@@ -20,17 +20,27 @@ class NotAlignedError(Exception):
 
 
 def system_names(paths: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """A name for the system of each file, from the name of the file.
+    """A name for the system of each file: its name, with the ending or folders it takes to tell them apart.
 
     Examples
     --------
     >>> system_names(["dev/plda.csv", "dev/ecapa.csv.gz", "other/plda.csv"])
-    ['plda_1', 'ecapa', 'plda_3']
+    ['dev/plda', 'dev/ecapa', 'other/plda']
     """
-    names = [Path(path).name.split(".")[0] for path in paths]
+    files = [Path(path).absolute() for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if files.count(file) > 1:
+            raise InputError(f"{path} is given more than once: a system cannot be fused with itself")
     reserved = {"score", "label", *taken}
-    unclear = [name in reserved or names.count(name) > 1 for name in names]
-    return [f"{name}_{i}" if unclear[i - 1] else name for i, name in enumerate(names, 1)]
+    for folders in range(max(len(file.parts) for file in files)):
+        for ending in (False, True):
+            names = [
+                "/".join([*file.parts[-1 - folders : -1], file.name if ending else file.name.split(".")[0]])
+                for file in files
+            ]
+            if len({*names}) == len(names) and not reserved & {*names}:
+                return names
+    return [str(file) for file in files]
 
 
 def trial_columns(parts: Sequence[Found], ids: Sequence[str]) -> list[str]:

@@ -58,7 +58,7 @@ class Trials:
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        self.table = table if isinstance(table, pl.DataFrame) else _as_table(table)
+        self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
         self.label, self.enroll, self.test = label, enroll, test
         self.carried = tuple(carried)
@@ -259,7 +259,8 @@ def _distinct(column: pl.Series, expected: Iterable[str]) -> tuple[list[Any], di
     return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
 
 
-def _as_table(table: Any) -> pl.DataFrame:
+def as_table(table: Any) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
     try:
         return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

@@ -1,0 +1,165 @@
+"""What cross-validation says of a method: its expected loss after a fit on everything, and how sure that is.
+
+The losses are kept as sums over blocks of trials, so any source will do. A block are the trials between two
+sets of groups (speakers); there are as many sets as groups, at most 64, or 64 sets of trials without groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from llrkit.calibrate.maps import Map
+from llrkit.choose.folds import Folds, Pair
+from llrkit.core.special import FloatArray, binary_entropy, logit, softplus
+from llrkit.core.summary import SummaryBase, both
+from llrkit.scores import Scores, ScoreSource
+
+SETS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class CrossLosses(SummaryBase):
+    """Sums of losses of the maps of one method; the first axis is the class, targets first."""
+
+    count: FloatArray
+    """Trials in each block."""
+    held_out: FloatArray
+    """For each block, the losses under maps that have not seen the trials' groups."""
+    share: FloatArray
+    """How many trials each of those maps is used for."""
+    on_all: FloatArray
+    """For each of those maps, and at the end for the map fitted on everything, the losses of all trials."""
+
+    @classmethod
+    def of(
+        cls, folds: Folds, maps: Mapping[Pair, Map], whole: Map, prior: float
+    ) -> Callable[[Scores], CrossLosses]:
+        """A summariser: each trial goes through every map."""
+        log_odds = float(logit(prior))
+        sets = replace(folds, n=SETS)
+
+        def losses(fitted: Map, chunk: Scores) -> list[FloatArray]:
+            llrs = fitted(chunk)
+            return [softplus(-llrs.target - log_odds), softplus(llrs.nontarget + log_odds)]
+
+        def make(chunk: Scores) -> CrossLosses:
+            own, blocks = folds.of(chunk), sets.of(chunk)
+            held_out = [np.zeros(len(code)) for code in own]
+            share, on_all = np.zeros((2, len(maps))), np.zeros((2, len(maps) + 1))
+            for i, ((f, g), fitted) in enumerate(maps.items()):
+                for side, loss in enumerate(losses(fitted, chunk)):
+                    mine = own[side] == f * folds.n + g
+                    held_out[side][mine] = loss[mine]
+                    share[side, i], on_all[side, i] = mine.sum(), loss.sum()
+            on_all[:, -1] = [loss.sum() for loss in losses(whole, chunk)]
+            size = SETS * SETS
+            count = [np.bincount(block, minlength=size) for block in blocks]
+            sums = [np.bincount(block, held, size) for block, held in zip(blocks, held_out, strict=True)]
+            return cls(np.array(count, dtype=np.float64), np.array(sums), share, on_all)
+
+        return make
+
+    def __add__(self, other: CrossLosses) -> CrossLosses:
+        return CrossLosses(
+            self.count + other.count,
+            self.held_out + other.held_out,
+            self.share + other.share,
+            self.on_all + other.on_all,
+        )
+
+    def __mul__(self, weight: float) -> CrossLosses:
+        return CrossLosses(
+            self.count * weight, self.held_out * weight, self.share * weight, self.on_all * weight
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MethodScore:
+    """The cross-validated loss of a method at a prior, as a share of the prior's entropy (Cllr at 1/2)."""
+
+    deals: tuple[CrossLosses, ...]
+    prior: float
+    corrected: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        source: ScoreSource,
+        deals: Sequence[Folds],
+        maps: Sequence[Mapping[Pair, Map]],
+        whole: Map,
+        prior: float,
+        *,
+        corrected: bool = True,
+    ) -> MethodScore:
+        """From the maps of each deal of the folds and the map fitted on everything; one pass.
+
+        The source carries the columns of the folds.
+        """
+        make = both(
+            *(CrossLosses.of(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
+        )
+        return cls(source.reduce(make).parts, prior, corrected)
+
+    @property
+    def crossed(self) -> float:
+        """The loss of all trials under maps that have not seen their groups."""
+        return float(np.mean([self._weights @ deal.held_out.sum(1) for deal in self.deals]))
+
+    @property
+    def cllr(self) -> float:
+        """The loss to be expected of the map fitted on everything, on other trials.
+
+        The maps of the folds were fitted on fewer trials, which makes ``crossed`` too large, and more so for
+        methods with more to estimate. Burman's correction adds what the map of everything loses on all
+        trials, less what the maps of the folds lose on them, each weighing as much as the share of trials
+        it was used for.
+        """
+        crossed = self.crossed
+        if not (self.corrected and math.isfinite(crossed)):
+            return crossed
+        gaps = []
+        for deal in self.deals:
+            share = deal.share / deal.count.sum(1, keepdims=True)
+            used = share > 0  # a map that is used for no trial may lose infinitely much
+            lost = np.multiply(share, deal.on_all[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
+            gaps.append(self._weights @ (deal.on_all[:, -1] - lost))
+        correction = float(np.mean(gaps))
+        return crossed + correction if math.isfinite(correction) else crossed
+
+    def standard_error(self, other: MethodScore) -> float:
+        """Of the difference in cross-validated loss, trials with a group in common being dependent.
+
+        ``Var = sum_p (sum of the trials that touch p)^2 - sum_(p<q) (sum of the trials between p and q)^2``
+        with each trial's difference taken from its class mean: the trials between two groups would otherwise
+        be counted twice. More deals of the folds are not more trials, so their errors are averaged.
+        """
+        if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
+            return math.inf
+        found = []
+        for own, others in zip(self.deals, other.deals, strict=True):
+            gap = own.held_out - others.held_out
+            mean = gap.sum(1, keepdims=True) / own.count.sum(1, keepdims=True)
+            block = (self._weights @ (gap - mean * own.count)).reshape(SETS, SETS)
+            touching = block.sum(0) + block.sum(1) - np.diag(block)
+            between = block - np.diag(np.diag(block))
+            found.append(math.sqrt(max(float((touching**2).sum() - (between**2).sum()), 0.0)))
+        return float(np.mean(found))
+
+    def row(self, best: MethodScore) -> dict[str, float]:
+        """What is reported of a method beside the best one."""
+        return {
+            "cllr": self.cllr,
+            "cllr_crossed": self.crossed,
+            "standard_error": self.standard_error(best),
+        }
+
+    @property
+    def _weights(self) -> FloatArray:
+        """What one trial of each class weighs."""
+        share = np.array([self.prior, 1.0 - self.prior]) / float(binary_entropy(self.prior))
+        return np.asarray(share / self.deals[0].count.sum(1))
