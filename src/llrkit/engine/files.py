@@ -69,7 +69,9 @@ class Files:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
-        return reduce_chunks(self._kept.or_else(self.carried, self._read), summarise)
+        width = 8 * (len(self.score) + len(self.carried))
+        known = sum(scan.rows or 0 for scan in self.scans)
+        return reduce_chunks(self._kept.or_else(self.carried, self._read, known * width), summarise)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; the files are read again for it."""
@@ -107,8 +109,13 @@ class _Kept:
     size: int = 0
     warned: bool = False
 
-    def or_else(self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]]) -> Iterator[Scores]:
-        """The chunks with these columns, as they were kept or as they are read, and kept if they are few."""
+    def or_else(
+        self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]], announced: int
+    ) -> Iterator[Scores]:
+        """The chunks with these columns, as they were kept or as they are read, and kept if they are few.
+
+        ``announced`` is their size as far as it is known before: what is too large is not even begun.
+        """
         if names in self.sets:
             yield from map(_fresh, self.sets[names])
             return
@@ -117,11 +124,11 @@ class _Kept:
         for chunk in read():
             yield chunk
             size += _bytes_of(chunk)
-            if self.size + size > KEEP_BYTES:
+            if self.size + max(size, announced) > KEEP_BYTES:
                 held.clear()
             else:
                 held.append(_fresh(chunk))
-        if self.size + size <= KEEP_BYTES:
+        if self.size + max(size, announced) <= KEEP_BYTES:
             self.sets[names], self.size = held, self.size + size
 
 
