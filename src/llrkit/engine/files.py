@@ -12,7 +12,7 @@ import numpy as np
 
 from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
 from llrkit.errors import UnknownNameError
-from llrkit.io import factor_of, files_of, read_trials, scan_found
+from llrkit.io import factor_of, files_of, needs_memory, read_trials, scan_found
 from llrkit.io.formats import in_batches
 from llrkit.io.found import Scan
 from llrkit.io.roles import require_roles
@@ -180,10 +180,10 @@ def open_trials(
 ) -> Trials | Files:
     """Trials in memory if the files are small or must be seen as a whole, otherwise a source that scans them.
 
-    The options are those of :func:`read_trials`. A key, a second file of non-targets, and looking for
-    repeated trials need all ids in memory.
+    The options are those of :func:`read_trials`. A key, a second file of non-targets, quality measures, and
+    looking for repeated trials need all ids in memory.
     """
-    whole = key is not None or options.get("nontargets") or options.get("duplicates") not in (None, "keep")
+    whole = needs_memory(key, **options) or options.get("quality") is not None
     files = [] if whole else files_of(path)
     large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
     if whole or not large or not all(map(in_batches, files)):
