@@ -28,6 +28,7 @@ from llrkit.metrics.evaluation import (
 )
 from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 
@@ -70,7 +71,7 @@ def evaluate(
     if isinstance(points, (str, OperatingPoint, float)):
         points = (points,)
     asked = _resolve(points, allow_unconfirmed)
-    moments, grid = source.reduce(both(Moments.of, Grid.of))
+    moments, grid = as_source(source).reduce(both(Moments.of, Grid.of))
     grid = collect_again(source, grid)
     result = _finish(moments, source.reduce(_second_pass(moments, grid, asked)), asked)
     groups, skipped = _evaluate_groups(source, by, asked) if by is not None else ({}, {})

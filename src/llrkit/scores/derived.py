@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import S, ScoreSource
+from llrkit.scores.source import S, ScoreSource, as_source
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class DerivedSource:
     change: Callable[[Scores], Scores]
     needs: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        as_source(self.source)
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Change every chunk, then summarise it; a chunk may have nothing left."""
