@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.scores.weights import weigh
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
 
@@ -156,6 +157,7 @@ _HOME = {
     "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.scores.weights": ("weigh",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
 }
@@ -260,6 +262,7 @@ __all__ = [
     "simulate",
     "simulate_trials",
     "theory",
+    "weigh",
     "write_report",
     "write_trials",
 ]

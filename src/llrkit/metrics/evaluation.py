@@ -105,8 +105,8 @@ class EvaluationSummaries:
 class Evaluation:
     """What :func:`evaluate` found: numbers, curves, conventions. Nothing in it changes any more."""
 
-    n_target: int
-    n_nontarget: int
+    n_target: float
+    n_nontarget: float
     eer: float
     eer_roc: float
     auc: float

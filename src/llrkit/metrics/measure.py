@@ -153,8 +153,8 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
         for name, members in asked.primaries
     )
     return Evaluation(
-        n_target=int(counts.n_target),
-        n_nontarget=int(counts.n_nontarget),
+        n_target=_count(counts.n_target),
+        n_nontarget=_count(counts.n_nontarget),
         eer=detection.eer_from_blocks(blocks),
         eer_roc=detection.eer_roc_from_bins(bins),
         auc=detection.auc_from_bins(bins),
@@ -171,6 +171,11 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
             at_llrs=losses.at_some(n_odds, n_llrs),
         ),
     )
+
+
+def _count(n: float) -> float:
+    """A number of trials: whole, unless weights make it a part."""
+    return int(n) if n == int(n) else float(n)
 
 
 def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:

@@ -16,7 +16,9 @@ from llrkit.scores.arrays import Scores
 from llrkit.scores.derived import row_in_words
 from llrkit.scores.labels import ACCEPTED, classify_words, warn_of_pooled
 from llrkit.scores.source import POSITION, S
+from llrkit.scores.weights import weighted
 
+WEIGHT = "how often each trial counts"
 ROW = "row"
 """Name under which the row number of each trial can be asked for."""
 
@@ -34,6 +36,8 @@ class Trials:
         The column that says which trials are targets: bool, 0/1, -1/1 or the usual words.
     enroll, test
         The columns with the ids of the two sides, if there are any.
+    weight
+        The column that says how often each trial counts, if not once; metrics and fits take it into account.
     origin
         Where the table came from, for messages; ``lines`` gives the lines there of some rows.
 
@@ -54,16 +58,17 @@ class Trials:
         label: str = "label",
         enroll: str | None = None,
         test: str | None = None,
+        weight: str | None = None,
         carried: Sequence[str] = (),
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
         self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
-        self.label, self.enroll, self.test = label, enroll, test
+        self.label, self.enroll, self.test, self.weight = label, enroll, test, weight
         self.carried = tuple(carried)
         self.origin, self.lines = origin, lines
-        roles = [*self.score, label, *(name for name in (enroll, test) if name is not None)]
+        roles = [*self.score, label, *(name for name in (enroll, test, weight) if name is not None)]
         for name in (*roles, *(name for name in self.carried if name not in (ROW, POSITION))):
             self._require(name)
 
@@ -129,6 +134,22 @@ class Trials:
                 categories[name] = values
         return Scores.from_labels(self.score_array, mask, columns, categories=categories)
 
+    @cached_property
+    def _weighed(self) -> Scores:
+        """The scores carrying how often each trial counts."""
+        column = self.table[self.weight or ""]
+        numbers = column.cast(pl.Float64, strict=False)
+        bad = numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            raise InputError(
+                f"{self.place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
+                "expected a number from 0 up"
+            )
+        plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
+        columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
+        return Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
         if name in (ROW, POSITION) and name not in self.table.columns:
@@ -155,7 +176,9 @@ class Trials:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every chunk and merge the summaries."""
-        return self._scores.reduce(summarise)
+        if self.weight is None:
+            return self._scores.reduce(summarise)
+        return self._weighed.reduce(weighted(summarise, WEIGHT))
 
     def with_columns(self, *names: str) -> Trials:
         """The same trials, each chunk carrying these columns."""
@@ -192,13 +215,21 @@ class Trials:
         """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
 
-    def _replace(self, table: pl.DataFrame, carried: Sequence[str] | None = None) -> Trials:
+    def weighed_by(self, column: str) -> Trials:
+        """The same trials, each counting as often as this column says."""
+        self._require(column)
+        return self._replace(self.table, weight=column)
+
+    def _replace(
+        self, table: pl.DataFrame, carried: Sequence[str] | None = None, weight: str | None = None
+    ) -> Trials:
         return Trials(
             table,
             score=self.score,
             label=self.label,
             enroll=self.enroll,
             test=self.test,
+            weight=weight or self.weight,
             carried=self.carried if carried is None else carried,
             origin=self.origin,
             lines=self.lines if table.height == self.table.height else None,
