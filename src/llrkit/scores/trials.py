@@ -91,6 +91,14 @@ class Trials:
     def __len__(self) -> int:
         return self.table.height
 
+    @property
+    def n_repeated(self) -> int | None:
+        """How many rows hold a trial that is in an earlier row already; None where trials have no ids."""
+        if self.test is None:
+            return None
+        ids = [name for name in (self.enroll, self.test, "side") if name in self.table.columns]
+        return self.table.height - self.table.select(ids).n_unique()
+
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
         """Which rows are targets."""
@@ -254,7 +262,7 @@ def target_rows(
         raise LabelError(f"{place(row)}: no label in column {column.name!r}")
     if column.dtype == pl.Boolean:
         return column.to_numpy(), frozenset()
-    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+    if not is_label_type(column.dtype):
         raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
     distinct, masks = _distinct(column, expected)
     words = [
@@ -274,6 +282,12 @@ def target_rows(
     only = masks.get(targets[0]) if len(targets) == 1 else None
     mask = column.is_in(targets) if only is None else only
     return mask.to_numpy(), frozenset(words)
+
+
+def is_label_type(dtype: pl.DataType) -> bool:
+    """Whether a column of this type can hold labels: words, numbers, or true and false."""
+    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    return words or dtype.is_integer() or dtype.is_float()
 
 
 def _distinct(column: pl.Series, expected: Iterable[str]) -> tuple[list[Any], dict[str, pl.Series]]:
