@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
     from llrkit.metrics.evaluation import Evaluation
     from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
-    from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.scores.arrays import Scores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
+    from llrkit.trust.evaluate import evaluate
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -113,13 +113,13 @@ _HOME = {
     "llrkit.metrics.llrs": (
         "act_dcf", "cllr", "cllr_cal", "cross_entropy", "eer_threshold", "hter", "rule_cost",
     ),
-    "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
+    "llrkit.trust.evaluate": ("evaluate",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

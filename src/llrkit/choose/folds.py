@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.values import plain_value
-from llrkit.core.summary import SummaryBase
+from llrkit.calibrate.values import DistinctValues, numbered
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import POSITION, S
@@ -60,11 +59,7 @@ class Folds:
 
     def _lookup(self, chunk: Scores, name: str, side: int) -> IntArray:
         assert self.fold_of is not None
-        codes = chunk.columns[name][side]
-        values, inverse = np.unique(codes, return_inverse=True)
-        names = chunk.categories.get(name)
-        keys = [plain_value(names[value] if names is not None else value.item()) for value in values]
-        return np.array([self.fold_of[key] for key in keys], dtype=np.int64)[inverse]
+        return numbered(chunk, name, side, self.fold_of)
 
 
 def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
@@ -85,7 +80,7 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     if len(columns) == 2 and n < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
-    found = sorted(source.with_columns(*columns).reduce(_Values.of(columns)).values, key=str)
+    found = sorted(source.with_columns(*columns).reduce(DistinctValues.of(columns)).values, key=str)
     if len(found) < n:
         raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
     order = np.random.default_rng(seed).permutation(len(found))
@@ -153,33 +148,6 @@ class _Crossed:
 
     def with_columns(self, *names: str) -> _Crossed:
         return _Crossed(self.inner, self.folds, self.maps, names)
-
-
-@dataclass(frozen=True, eq=False)
-class _Values(SummaryBase):
-    """The distinct values of some columns."""
-
-    values: frozenset[Any]
-
-    @classmethod
-    def of(cls, columns: tuple[str, ...]) -> Callable[[Scores], _Values]:
-        def make(chunk: Scores) -> _Values:
-            found: set[Any] = set()
-            for name in columns:
-                names = chunk.categories.get(name)
-                for side in chunk.columns[name]:
-                    found.update(
-                        plain_value(names[v] if names is not None else v.item()) for v in np.unique(side)
-                    )
-            return cls(frozenset(found))
-
-        return make
-
-    def __add__(self, other: _Values) -> _Values:
-        return _Values(self.values | other.values)
-
-    def __mul__(self, weight: float) -> _Values:
-        return self
 
 
 def _dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:

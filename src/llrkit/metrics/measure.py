@@ -147,6 +147,7 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
             name,
             min=float(np.mean([points[i].min_dcf for i in members])),
             act=float(np.mean([points[i].act_dcf for i in members])),
+            members=members,
         )
         for name, members in asked.primaries
     )
@@ -193,7 +194,7 @@ def _evaluate_groups(
             skipped[str(key)] = str(error)
     for key, (moments, grid) in usable.items():
         if grid.points is None:
-            usable[key] = (moments, collect_again(_OneGroup(wide, by, key), grid))
+            usable[key] = (moments, collect_again(OneGroup(wide, by, key), grid))
     second = {key: _second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
     if not second:
         return {}, skipped
@@ -211,20 +212,22 @@ def _each(column: str, summarise: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _OneGroup:
-    """The trials of one value of a column, as a source."""
+class OneGroup:
+    """The trials of one value of a column, given as itself or as text, as a source."""
 
     source: ScoreSource
     column: str
     key: Any
 
     def reduce(self, summarise: Any) -> Any:
+        """Summarise the trials of this value."""
         parts = self.source.reduce(
-            _each(self.column, lambda key, part: summarise(part) if key == self.key else None)
+            _each(self.column, lambda key, part: summarise(part) if str(key) == str(self.key) else None)
         )
-        if self.key not in parts.parts:
+        if not parts.parts:
             raise InputError(f"there are no trials with {self.column} = {self.key!r}")
-        return parts.parts[self.key]
+        return next(iter(parts.parts.values()))
 
-    def with_columns(self, *names: str) -> _OneGroup:
-        return _OneGroup(self.source.with_columns(self.column, *names), self.column, self.key)
+    def with_columns(self, *names: str) -> OneGroup:
+        """The same trials carrying these columns."""
+        return OneGroup(self.source.with_columns(self.column, *names), self.column, self.key)
