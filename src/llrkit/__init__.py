@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llrkit._version import __version__
 
 if TYPE_CHECKING:
-    from llrkit import theory
+    from llrkit import plot, recognize, theory
     from llrkit.calibrate.bayes import fit_bayes
     from llrkit.calibrate.bigaussian import fit_bigaussian
     from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from llrkit.scores.arrays import Scores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.frames import FrameModel
+    from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.evaluate import evaluate
 
@@ -118,9 +121,13 @@ _HOME = {
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.frames": ("FrameModel",),
+    "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.evaluate": ("evaluate",),
 }  # fmt: skip
+_ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -129,9 +136,12 @@ __all__ = [
     "ConstantScoreError",
     "CrossCalibration",
     "Diagnosis",
+    "DurationModel",
+    "DurationPairs",
     "EmptyClassError",
     "Evaluation",
     "FileFormatError",
+    "FrameModel",
     "InfiniteScoreError",
     "InputError",
     "LabelError",
@@ -199,11 +209,14 @@ __all__ = [
     "min_cllr",
     "min_dcf",
     "operating_point",
+    "plot",
     "prbep",
     "preset",
     "read_trials",
+    "recognize",
     "rule_cost",
     "scan_trials",
+    "simulate_trials",
     "theory",
     "write_trials",
 ]
@@ -212,8 +225,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULE_OF:
         value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name == "theory":
-        value = import_module("llrkit.theory")
+    elif name in _ROOMS:
+        value = import_module(f"llrkit.{name}")
     else:
         raise AttributeError(f"module 'llrkit' has no attribute {name!r}")
     globals()[name] = value

@@ -17,6 +17,7 @@ from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
+from llrkit.cli.simulate import simulate_command
 from llrkit.cli.theory import theory_command
 from llrkit.errors import LlrkitError
 
@@ -45,6 +46,7 @@ for command in (
     fuse_command,
     diagnose_command,
     convert_command,
+    simulate_command,
     theory_command,
 ):
     cli.add_command(command)

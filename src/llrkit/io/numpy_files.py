@@ -25,7 +25,7 @@ ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "t
 
 def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
     """Read arrays of equal length, or ``target`` and ``nontarget``, or a matrix of scores with ids."""
-    arrays = _arrays(file)
+    arrays = read_arrays(file)
     name = score[0] if score else named(list(arrays), SCORE_NAMES)
     classes = {"target", "nontarget"} <= arrays.keys() and all(
         arrays[part].ndim == 1 for part in ("target", "nontarget")
@@ -116,7 +116,8 @@ def _series(array: npt.NDArray[Any], where: str) -> pl.Series:
     return pl.Series(array.astype(array.dtype.newbyteorder("=")))
 
 
-def _arrays(file: Path) -> Arrays:
+def read_arrays(file: Path) -> Arrays:
+    """The arrays of an NPZ archive by name; pickles and archives made to fill the memory are refused."""
     try:
         # opened here: np.load leaves a broken file open
         with file.open("rb") as raw:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -32,11 +33,15 @@ class Curve(ReadOnlyArrays):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers."""
-        plain = {}
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            plain[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
-        return plain
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Curve):
+        return value.to_dict()
+    return {name: _plain(part) for name, part in value.items()} if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 _SORT_BELOW = 1 << 14  # sorting so few is faster than anything else
-_SCORES_PER_BUCKET = 8
-_BLOCK = 1 << 17  # temporary arrays of this length stay in the cache
+_SCORES_PER_BUCKET = 4
+_BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
 
 
 class ScoreIndex:
@@ -131,7 +131,8 @@ class _Near:
         self, values: npt.NDArray[Any], buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
     ) -> None:
         self.wanted, self.around = wanted, around
-        self.ascending: FloatArray = np.sort(values[wanted[buckets.bucket]]).astype(np.float64, copy=False)
+        near = values[np.flatnonzero(wanted[buckets.bucket])]  # faster than the mask itself: few are wanted
+        self.ascending: FloatArray = np.sort(near).astype(np.float64, copy=False)
         self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
 
 
@@ -162,20 +163,12 @@ class _Buckets:
         wanted = np.zeros(self.n, dtype=bool)
         wanted[where] = True
         if neighbours:
-            wanted[self.next_filled(where)] = True
-            wanted[self.previous_filled(where)] = True
+            filled = np.flatnonzero(self.counts)
+            above = np.searchsorted(filled, where, side="right")
+            below = np.searchsorted(filled, where, side="left") - 1
+            wanted[filled[above[above < len(filled)]]] = True
+            wanted[filled[below[below >= 0]]] = True
         return wanted
-
-    def next_filled(self, where: IntArray) -> IntArray:
-        """The first bucket above each given one that holds a score (the last bucket if none does)."""
-        places = np.where(self.counts > 0, np.arange(self.n), self.n - 1)
-        at_or_above = np.minimum.accumulate(places[::-1])[::-1]
-        return at_or_above[np.minimum(where + 1, self.n - 1)]
-
-    def previous_filled(self, where: IntArray) -> IntArray:
-        """The last bucket below each given one that holds a score (the first bucket if none does)."""
-        places = np.where(self.counts > 0, np.arange(self.n), 0)
-        return np.maximum.accumulate(places)[np.maximum(where - 1, 0)]
 
 
 def _ranks(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:

@@ -30,6 +30,7 @@ class Summary(Protocol):
 
 
 S = TypeVar("S", bound=Summary)
+Chunk = TypeVar("Chunk")
 
 POSITION = "position"
 """A column every source here can carry: the place of each trial among those of its class."""
@@ -68,12 +69,13 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def reduce_chunks(
-    chunks: Iterable[Scores], summarise: Callable[[Scores], S], *, threads: int | None = None
+    chunks: Iterable[Chunk], summarise: Callable[[Chunk], S], *, threads: int | None = None
 ) -> S:
     """Summarise chunks in a pool of threads and merge the summaries in the order of the chunks.
 
-    The merge order never depends on which thread was first, so the answer does not depend on the number
-    of threads. Only a few summaries are alive at a time.
+    A chunk is whatever ``summarise`` takes: scores, or the number of a block that it makes itself. The
+    merge order never depends on which thread was first, so the answer does not depend on the number of
+    threads. Only a few summaries are alive at a time.
     """
     workers = thread_count(threads)
     rest = iter(chunks)
@@ -87,7 +89,7 @@ def reduce_chunks(
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, summarise: Callable[[Scores], S], chunks: Iterable[Scores], most: int
+    pool: ThreadPoolExecutor, summarise: Callable[[Chunk], S], chunks: Iterable[Chunk], most: int
 ) -> Iterator[S]:
     """Summaries in the order of the chunks, with at most ``most`` under way or waiting."""
     waiting: deque[Future[S]] = deque()

@@ -1,0 +1,175 @@
+"""A picture: what is to be seen, in words that are neither matplotlib's nor plotly's.
+
+The plot functions turn curve objects into a :class:`Picture`; one renderer makes matplotlib Axes of it,
+the other a plotly figure. So both show the same, and a new plot is written once. Marks are drawn in the
+order in which they are listed. Colours are given by role, an :class:`Ink`; each renderer has its palette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+
+Dash: TypeAlias = Literal["solid", "dash", "dot", "dashdot"]
+Marker: TypeAlias = Literal["circle", "square", "triangle", "diamond", "cross", "plus"]
+Role: TypeAlias = Literal["target", "nontarget", "reference", "guide"]
+
+DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus")
+
+# Okabe and Ito (2008) without yellow, in an order whose lightness differs from one to the next
+SYSTEM_COLOURS = ("#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#56B4E9", "#D55E00")
+ROLE_COLOURS = {"target": "#0072B2", "nontarget": "#D55E00", "reference": "#444444", "guide": "#9A9A9A"}
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How a mark looks: whose colour (the number of a system, or a role), which dashes, how wide."""
+
+    whose: int | Role
+    dash: Dash = "solid"
+    width: float = 1.0
+    """In multiples of the usual line width."""
+
+    @property
+    def colour(self) -> str:
+        """The colour on a white ground."""
+        if isinstance(self.whose, int):
+            return SYSTEM_COLOURS[self.whose % len(SYSTEM_COLOURS)]
+        return ROLE_COLOURS[self.whose]
+
+
+def system_ink(index: int, width: float = 1.0) -> Ink:
+    """The ink of the i-th system: colour and dashes differ, so that it can be told apart in grey too."""
+    return Ink(index, DASHES[index % len(DASHES)], width)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One line of what pointing at a mark shows: a name and a value for each point of the mark."""
+
+    name: str
+    values: FloatArray | tuple[str, ...]
+    digits: int = 4
+    percent: bool = False
+
+    def texts(self) -> list[str]:
+        """The values as they are shown."""
+        return [self._text(value) for value in self.values]
+
+    def _text(self, value: float | str) -> str:
+        if isinstance(value, str):
+            return value
+        if np.isnan(value):
+            return "-"
+        return f"{100 * value:.{self.digits}g} %" if self.percent else f"{value:.{self.digits}g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Points joined by straight lines."""
+
+    x: FloatArray
+    y: FloatArray
+    ink: Ink
+    label: str = ""
+    """For the legend; empty for none."""
+    shown: tuple[Shown, ...] = ()
+    group: str = ""
+    """Marks of one group are switched on and off together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Markers, filled or hollow."""
+
+    x: FloatArray
+    y: FloatArray
+    ink: Ink
+    marker: Marker = "circle"
+    filled: bool = True
+    size: float = 1.0
+    label: str = ""
+    shown: tuple[Shown, ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The area between two curves."""
+
+    x: FloatArray
+    low: FloatArray
+    high: FloatArray
+    ink: Ink
+    label: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Stairs:
+    """A histogram: heights between edges, filled to zero."""
+
+    edges: FloatArray
+    heights: FloatArray
+    ink: Ink
+    label: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A matrix of shaded cells with their values written in; row 0 is at the bottom."""
+
+    values: FloatArray
+    texts: tuple[tuple[str, ...], ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Text at a place in the picture."""
+
+    x: float
+    y: float
+    text: str
+    ink: Ink
+
+
+Mark: TypeAlias = Line | Points | Band | Stairs | Cells | Words
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label, what part of it is shown, and its ticks where they are not the usual ones."""
+
+    label: str
+    limits: tuple[float, float] | None = None
+    ticks: tuple[float, ...] | None = None
+    tick_labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Everything a renderer needs."""
+
+    kind: str
+    title: str
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    described: str
+    """The picture in a sentence, for those who cannot see it."""
+    equal: bool = False
+    """Whether a unit is as long on both axes."""
+    legend: Literal["upper right", "upper left", "lower right", "lower left", "best", "none"] = "best"
+    grid: bool = True
+
+    def labels(self) -> Iterator[str]:
+        """What the legend lists."""
+        return (mark.label for mark in self.marks if not isinstance(mark, Words | Cells) and mark.label)

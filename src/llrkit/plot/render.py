@@ -1,0 +1,27 @@
+"""From a picture to what the caller wants of it; the renderers are imported when used."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.plot.picture import Picture
+
+Renderer: TypeAlias = Literal["matplotlib", "plotly", "none"]
+
+
+def render(picture: Picture, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+    """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself."""
+    if renderer == "matplotlib":
+        from llrkit.plot.axes import draw
+
+        return draw(picture, ax)
+    if ax is not None:
+        raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
+    if renderer == "plotly":
+        from llrkit.plot.figures import figure
+
+        return figure(picture)
+    if renderer == "none":
+        return picture
+    raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")

@@ -1,0 +1,164 @@
+"""Embeddings in files: NPZ archives of arrays by name, Kaldi ark and scp."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._atomic import replacing
+from llrkit.errors import FileFormatError, InputError
+from llrkit.io.layouts import named
+from llrkit.io.numpy_files import read_arrays
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.kaldi import read_kaldi, write_kaldi
+
+Array = npt.NDArray[Any]
+ID_NAMES = ("ids", "id", "segment", "segments", "utt", "utterance", "file")
+SPEAKER_NAMES = ("speakers", "speaker", "spk", "spk_id")
+VECTOR_NAMES = ("vectors", "embeddings", "x")
+RESERVED = ("vectors", "ids", "speakers", "covariances")
+
+
+def read_embeddings(
+    path: str | PathLike[str],
+    *,
+    vectors: str | None = None,
+    speakers: str | PathLike[str] | None = None,
+) -> Embeddings:
+    """Read embeddings from an NPZ archive, or from a Kaldi ark or scp file.
+
+    Parameters
+    ----------
+    path
+        NPZ: arrays by name, one row or value per segment. The ids are in ``ids``, ``id``, ``segment``,
+        ``utt`` or ``file``, the speakers in ``speakers``, ``speaker`` or ``spk``; every other array with one
+        value per row becomes a column. Kaldi: vectors by id.
+    vectors
+        NPZ: which array holds the vectors, where there are several (also without a leading ``emb_``).
+    speakers
+        A text file with an id and its speaker on each line (Kaldi's utt2spk).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/some.npz"
+    >>> np.savez(file, emb_a=np.ones((2, 3)), emb_b=np.ones((2, 5)), segment=["s", "t"], speaker=["x", "y"])
+    >>> read_embeddings(file, vectors="b")
+    Embeddings(2 rows of 5 dimensions, 2 speakers)
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError(f"{file}: no such file")
+    kaldi = file.suffix.lower() in (".ark", ".scp")
+    if kaldi and vectors is not None:
+        raise InputError(f"{file}: a Kaldi file holds one set of vectors; {vectors!r} cannot be chosen")
+    try:
+        found = _from_kaldi(file) if kaldi else _from_npz(file, vectors)
+        return found if speakers is None else found.replace(speakers=_speakers(Path(speakers), found))
+    except FileFormatError:
+        raise
+    except InputError as error:
+        raise FileFormatError(f"{file}: {error}") from None
+
+
+def _from_npz(file: Path, wanted: str | None) -> Embeddings:
+    arrays = read_arrays(file)
+    arrays.pop("schema", None)
+    matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
+    name = _choose(file, matrices, wanted)
+    values = arrays[name]
+    ids = named(list(arrays), ID_NAMES)
+    if ids is None:
+        raise FileFormatError(f"{file}: no ids; expected an array named {', '.join(ID_NAMES)}")
+    speaker = named(list(arrays), SPEAKER_NAMES)
+    covariances = arrays.get("covariances") if name in VECTOR_NAMES else None
+    taken = {name, ids, speaker, "covariances"}
+    columns = {
+        key: array for key, array in arrays.items() if key not in taken and array.shape == (len(values),)
+    }
+    return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances)
+
+
+def _choose(file: Path, matrices: list[str], wanted: str | None) -> str:
+    there = ", ".join(matrices) or "none"
+    if wanted is not None:
+        for name in (wanted, f"emb_{wanted}"):
+            if name in matrices:
+                return name
+        raise FileFormatError(f"{file}: no matrix {wanted!r}; there are: {there}")
+    usual = named(matrices, VECTOR_NAMES)
+    if usual is not None:
+        return usual
+    if len(matrices) != 1:
+        raise FileFormatError(f"{file}: say which matrix holds the vectors (vectors=...); there are: {there}")
+    return matrices[0]
+
+
+def _from_kaldi(file: Path) -> Embeddings:
+    ids: list[str] = []
+    vectors: list[Array] = []
+    for name, vector in read_kaldi(file):
+        flat = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
+        if flat.ndim != 1:
+            raise FileFormatError(f"{file}: {name!r} is a matrix of shape {vector.shape}, expected a vector")
+        if vectors and len(flat) != len(vectors[0]):
+            raise FileFormatError(
+                f"{file}: embedding {name!r} has {len(flat)} dimensions, {ids[0]!r} has {len(vectors[0])}"
+            )
+        ids.append(name)
+        vectors.append(flat)
+    if not ids:
+        raise FileFormatError(f"{file}: holds no vectors")
+    return Embeddings(np.array(vectors), np.array(ids))
+
+
+def _speakers(file: Path, found: Embeddings) -> Array:
+    if not file.is_file():
+        raise FileFormatError(f"{file}: no such file")
+    known: dict[str, str] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 2:
+            raise FileFormatError(f"{file}, line {number}: expected an id and a speaker, got {line[:80]!r}")
+        if known.setdefault(fields[0], fields[1]) != fields[1]:
+            raise FileFormatError(f"{file}, line {number}: {fields[0]!r} has another speaker above")
+    missing = [name for name in found.ids.tolist() if name not in known]
+    if missing:
+        more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise FileFormatError(f"{file}: no speaker for {missing[0]!r}{more}")
+    return np.array([known[name] for name in found.ids.tolist()])
+
+
+def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
+    """Write embeddings: all of them as ``.npz``, ids and vectors as ``.ark`` (with an ``.scp`` beside it).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/some.npz"
+    >>> write_embeddings(Embeddings([[1.0, 2.0]], ["a"], ["spk"], {"duration": [5.0]}), file)
+    >>> read_embeddings(file)
+    Embeddings(1 rows of 2 dimensions, 1 speakers; columns duration)
+    """
+    file = Path(path)
+    if file.suffix.lower() == ".ark":
+        write_kaldi(file, zip(embeddings.ids.tolist(), embeddings.vectors, strict=True))
+        return
+    if file.suffix.lower() != ".npz":
+        raise InputError(f"{file}: the ending must be .npz or .ark")
+    clash = [name for name in embeddings.columns if name in (*RESERVED, *ID_NAMES, *SPEAKER_NAMES)]
+    if clash:
+        raise InputError(f"{file}: a column cannot have the name {clash[0]!r} in a file")
+    arrays: dict[str, Array] = {"vectors": embeddings.vectors, "ids": embeddings.ids}
+    if embeddings.speakers is not None:
+        arrays["speakers"] = embeddings.speakers
+    if embeddings.covariances is not None:
+        arrays["covariances"] = embeddings.covariances
+    with replacing(file) as temporary, temporary.open("wb") as raw:
+        np.savez(raw, allow_pickle=False, **arrays, **embeddings.columns)

@@ -1,0 +1,49 @@
+"""Models as NPZ archives of plain arrays, with a line that says what they are; nothing is unpickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._atomic import replacing
+from llrkit.errors import FileFormatError
+from llrkit.io.numpy_files import read_arrays
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+SCHEMA = "schema"
+
+
+def save_arrays(path: str | PathLike[str], schema: str, arrays: Mapping[str, npt.ArrayLike]) -> None:
+    """Write named arrays all at once, marked with a schema such as ``llrkit.plda/1``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "model.npz"
+    >>> save_arrays(file, "llrkit.example/1", {"mean": [1.0, 2.0]})
+    >>> load_arrays(file, "llrkit.example/1", ["mean"])["mean"]
+    array([1., 2.])
+    """
+    plain = {name: np.asarray(value) for name, value in arrays.items()}
+    # a file object: given a name, NumPy would add an ending of its own
+    with replacing(Path(path)) as temporary, temporary.open("wb") as raw:
+        np.savez(raw, allow_pickle=False, **{SCHEMA: np.array(schema)}, **plain)
+
+
+def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = ()) -> Arrays:
+    """Read named arrays saved with this schema; a file without one of those ``needed`` is refused."""
+    file = Path(path)
+    arrays = read_arrays(file)
+    found = str(arrays.pop(SCHEMA)) if SCHEMA in arrays else None
+    if found != schema:
+        holds = f"holds {found}" if found else "does not say what it holds"
+        raise FileFormatError(f"{file}: {holds}, expected {schema}")
+    missing = [name for name in needed if name not in arrays]
+    if missing:
+        raise FileFormatError(f"{file}: no array {missing[0]!r}; there are: {', '.join(arrays) or 'none'}")
+    return arrays

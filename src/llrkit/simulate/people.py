@@ -1,0 +1,134 @@
+"""Who speaks in each simulated trial: speakers, genders, segments, durations by the trial's number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+GENDERS = ("f", "m")
+DURATIONS = (5.0, 10.0, 20.0, 40.0, 100.0)
+"""Seconds of speech: the paper's four short durations, and a whole side of a conversation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Codes of both sides of some trials: speakers, and which segment of the test speaker."""
+
+    enroll: IntArray
+    test: IntArray
+    segment: IntArray
+
+
+@dataclass(frozen=True)
+class People:
+    """A trial list without repetitions: every speaker has one model and the same number of test segments.
+
+    Target trial k tests a speaker's model with one of its own segments; non-target trials take segments of
+    another speaker of the same gender. Trials are numbered, and who is in a trial follows from its number,
+    so that no list is ever kept. Even speakers are female, odd ones male.
+
+    Examples
+    --------
+    >>> people = People.enough(n_target=10, n_nontarget=300)
+    >>> people.n_speakers, people.n_segments
+    (10, 8)
+    >>> sides = people.nontargets(np.arange(300))
+    >>> bool(np.all(sides.enroll % 2 == sides.test % 2)), bool(np.any(sides.enroll == sides.test))
+    (True, False)
+    """
+
+    n_speakers: int
+    n_segments: int
+    durations: tuple[float, ...] = DURATIONS
+
+    @classmethod
+    def enough(
+        cls,
+        n_target: int,
+        n_nontarget: int,
+        *,
+        speakers: int | None = None,
+        durations: Sequence[float] = DURATIONS,
+    ) -> People:
+        """As many speakers and segments as it takes; by default some ten target trials for each speaker."""
+        n = 2 * max(5, -(-n_target // 20)) if speakers is None else speakers
+        if n < 4 or n % 2:
+            raise InputError(f"speakers must be an even number from 4 on (two of each gender), got {n}")
+        if not durations or not all(0.0 < float(d) < np.inf for d in durations):
+            raise InputError(f"durations must be finite numbers of seconds above 0, got {durations!r}")
+        segments = max(-(-n_target // n), -(-n_nontarget // (n * (n // 2 - 1))))
+        return cls(n, segments, tuple(float(d) for d in durations))
+
+    def targets(self, number: IntArray) -> Sides:
+        """Speakers of target trials by their number."""
+        speaker = number % self.n_speakers
+        return Sides(speaker, speaker, number // self.n_speakers)
+
+    def nontargets(self, number: IntArray) -> Sides:
+        """Speakers of non-target trials by their number."""
+        enroll, rest = number % self.n_speakers, number // self.n_speakers
+        others = self.n_speakers // 2 - 1
+        step, segment = rest % others, rest // others
+        return Sides(enroll, (enroll + 2 * (step + 1)) % self.n_speakers, segment)
+
+    def cells(self, sides: Sides) -> tuple[IntArray, IntArray]:
+        """Which of the durations the model and the test segment of each trial have."""
+        n = len(self.durations)
+        return sides.enroll % n, (sides.test // n + sides.segment) % n
+
+    @cached_property
+    def speaker_names(self) -> tuple[str, ...]:
+        """Names of the speakers by their code."""
+        return tuple(f"spk{i:0{self._width}d}" for i in range(self.n_speakers))
+
+    @cached_property
+    def model_names(self) -> tuple[str, ...]:
+        """Names of the models by the code of the speaker."""
+        return tuple(f"model{i:0{self._width}d}" for i in range(self.n_speakers))
+
+    @property
+    def _width(self) -> int:
+        return len(str(self.n_speakers - 1))
+
+    def column(self, name: str, target: Sides, nontarget: Sides) -> tuple[tuple[Any, Any], Any]:
+        """A column of some target and non-target trials, and what its codes stand for (or None)."""
+        if name == "test":
+            return self._segment_names(target, nontarget)
+        of_side, names = self._plain[name]
+        return (of_side(target), of_side(nontarget)), names
+
+    @property
+    def _plain(self) -> dict[str, tuple[Callable[[Sides], Any], tuple[str, ...] | None]]:
+        seconds = np.array(self.durations)
+        return {
+            "enroll": (lambda sides: sides.enroll, self.model_names),
+            "enroll_speaker": (lambda sides: sides.enroll, self.speaker_names),
+            "test_speaker": (lambda sides: sides.test, self.speaker_names),
+            "gender": (lambda sides: sides.enroll % 2, GENDERS),
+            "enroll_duration": (lambda sides: seconds[self.cells(sides)[0]], None),
+            "test_duration": (lambda sides: seconds[self.cells(sides)[1]], None),
+        }
+
+    def _segment_names(self, target: Sides, nontarget: Sides) -> tuple[tuple[IntArray, IntArray], Any]:
+        codes = np.concatenate([side.test * self.n_segments + side.segment for side in (target, nontarget)])
+        known, inverse = np.unique(codes, return_inverse=True)  # names of the segments of this block only
+        digits = len(str(self.n_segments - 1))
+        speakers, segments = (known // self.n_segments).tolist(), (known % self.n_segments).tolist()
+        names = self.speaker_names
+        made = tuple(f"{names[s]}-{j:0{digits}d}" for s, j in zip(speakers, segments, strict=True))
+        n = len(target.test)
+        return (inverse[:n], inverse[n:]), made
+
+
+COLUMNS = (
+    "enroll", "test", "enroll_speaker", "test_speaker", "gender", "enroll_duration", "test_duration",
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""``llrkit simulate``: every kind, every format, partitions, and what is refused."""
+
+import json
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.io.partitions import write_partitions
+from llrkit.simulate import pairs
+from llrkit.theory import GammaLLR, GaussianLLR
+
+KINDS = ["gaussian", "mixture", "gamma", "unequal", "durations"]
+
+
+def run(*arguments):
+    done = CliRunner().invoke(cli, ["simulate", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_written_and_described(kind, tmp_path):
+    out = tmp_path / "t.parquet"
+    found = json.loads(
+        run(kind, "--targets", 60, "--nontargets", 700, "--seed", 3, "--json", "-", "-o", out).stdout
+    )
+    assert found["schema"] == "llrkit.simulate/1"
+    assert (found["kind"], found["n_target"], found["n_nontarget"]) == (kind, 60, 700)
+    trials = lk.read_trials(out)
+    assert (trials.scores().n_target, trials.scores().n_nontarget) == (60, 700)
+    assert {
+        "enroll",
+        "test",
+        "enroll_speaker",
+        "test_speaker",
+        "gender",
+        "enroll_duration",
+        "test_duration",
+    } < set(trials.columns)
+
+
+def test_the_population_is_that_of_theory(tmp_path):
+    found = json.loads(run("gamma", "--shape", 0.3, "--json", "-", "-o", tmp_path / "t.csv").stdout)
+    # printed in the theory digest for shape 0.3
+    assert_allclose([found["population"]["eer"], found["population"]["cllr"]], [0.217416, 0.6417], atol=1e-6)
+    scaled = json.loads(run("gaussian", "--scale", 2, "--json", "-", "-o", tmp_path / "u.csv").stdout)
+    assert list(scaled["population"]) == ["eer"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "tsv", "kaldi", "nist", "h5"])
+def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path, need):
+    if ending == "h5":
+        need("h5py")
+    out, key = tmp_path / f"t.{ending}", tmp_path / f"key.{ending}"
+    has_key = ending in ("kaldi", "nist", "h5")
+    run("gaussian", "--targets", 40, "--nontargets", 500, "--seed", 6, "-o", out,
+        *(("--key-output", key) if has_key else ()))  # fmt: skip
+    made = lk.simulate_trials(GaussianLLR.from_eer(0.05), n_target=40, n_nontarget=500, seed=6)
+    trials = lk.read_trials(out, key if has_key else None)
+    assert_allclose(lk.evaluate(trials).cllr, lk.evaluate(made).cllr, rtol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [None, "score,label", "gender,test"])
+def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path, monkeypatch):
+    monkeypatch.setattr(pairs, "BLOCK_TRIALS", 2_000)
+    out = f"{tmp_path}/parts/"
+    run("gamma", "--trials", "1e4", "--target-share", "5%", "--seed", 1, "-o", out,
+        *(("--columns", columns) if columns else ()))  # fmt: skip
+    made = lk.simulate_trials(GammaLLR(0.3), n_target=500, n_nontarget=9_500, seed=1)
+    names = sorted(path.name for path in (tmp_path / "parts").iterdir())
+    assert names == [f"part-{i}.parquet" for i in range(5)]
+    table = pl.concat(pl.read_parquet(tmp_path / "parts" / name) for name in names)
+    assert_array_equal(table["score"].to_numpy(), made.trials().table["score"].to_numpy())
+    wanted = [*made.columns, "score", "label"] if columns is None else columns.split(",")
+    assert set(table.columns) == {*wanted, "score", "label"}
+    assert table.equals(made.trials().table.select(table.columns))
+    assert_allclose(lk.cllr(lk.scan_trials(out)), lk.cllr(made), rtol=1e-12)
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    def make(number):
+        if number == 2:
+            raise RuntimeError("the disk is full")
+        return lk.Scores([1.0], [0.0])
+
+    with pytest.raises(RuntimeError, match="disk is full"):
+        write_partitions(make, 4, tmp_path / "parts")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        write_partitions(make, 1, tmp_path / "no" / "parts")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gaussian", "--eer", "60%"], "strictly between 0 and 0.5"),
+        (["gaussian", "--targets", "1.5"], "is not a number of trials"),
+        (["gaussian", "--targets", "x"], "is not a number"),
+        (["gaussian", "--trials", "100", "--targets", "5"], "--trials goes with --target-share"),
+        (["gaussian", "--trials", "100", "--target-share", "1"], "between 0 and 1"),
+        (["gaussian", "--columns", "score"], "--columns goes with a folder"),
+        (["gaussian", "--seed", "-1"], "seed must be a whole number"),
+        (["mixture", "--weights", "0.5,0.6", "--mu", "1,2"], "weights must sum to 1"),
+        (["gamma", "--shape", "0"], "shape must be"),
+        (["unequal", "--sd-target", "-1"], "std_target must be"),
+        (["durations", "--eer-full", "30%"], "the EER must rise"),
+    ],
+)
+def test_wrong_use_is_refused_in_one_line(arguments, said, tmp_path):
+    with pytest.raises(lk.LlrkitError, match=said):
+        CliRunner().invoke(
+            cli, ["simulate", *arguments, "-o", str(tmp_path / "t.csv")], catch_exceptions=False
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "mine.txt").write_text("keep")
+    with pytest.raises(lk.InputError, match="new or an empty folder"):
+        CliRunner().invoke(
+            cli, ["simulate", "gaussian", "-o", str(tmp_path / "there")], catch_exceptions=False
+        )
+    assert (tmp_path / "there" / "mine.txt").read_text() == "keep"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_help_of_every_kind_has_an_example(kind):
+    shown = run(kind, "--help").output
+    assert f"llrkit simulate {kind}" in shown
