@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.output import (
+    interval_options,
     json_option,
     parse_points,
+    parse_share,
     point_option,
     print_table,
     read_options,
     reading_options,
+    split_names,
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.progress import progress
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
+@interval_options
 @reading_options
 @unconfirmed_option
 @json_option
@@ -38,6 +44,12 @@ def evaluate_command(
     threshold_from: str | None,
     allow_unconfirmed: bool,
     json_path: str | None,
+    ci: str,
+    speakers: str | None,
+    recordings: str | None,
+    level: str,
+    replicates: int,
+    seed: int,
     **reading: Any,
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
@@ -53,20 +65,30 @@ def evaluate_command(
       llrkit evaluate scores.tsv --key key.tsv
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+      llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     from llrkit.io import read_trials
-    from llrkit.metrics.measure import evaluate
+    from llrkit.trust.evaluate import evaluate
 
     options = read_options(**reading)
     trials = read_trials(scores, key, **options)
     dev = read_trials(threshold_from, **options) if threshold_from else None
-    result = evaluate(
-        trials,
-        parse_points(points) or ("sre08", "sre10"),
-        by=by,
-        threshold_from=dev,
-        allow_unconfirmed=allow_unconfirmed,
-    )
+    bar = progress("resampling", replicates) if ci == "bootstrap" else nullcontext(lambda more: None)
+    with bar as advance:
+        result = evaluate(
+            trials,
+            parse_points(points) or ("sre08", "sre10"),
+            by=by,
+            threshold_from=dev,
+            allow_unconfirmed=allow_unconfirmed,
+            ci=ci,
+            speakers=split_names(speakers),
+            recordings=split_names(recordings),
+            level=parse_share(level, "--level"),
+            replicates=replicates,
+            seed=seed,
+            progress=advance,
+        )
     print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
 
@@ -85,4 +107,6 @@ def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stder
         click.echo(f"{by} = {name} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
+    for note in result.uncertainty.notes if result.uncertainty is not None else ():
+        click.echo(f"\nIntervals: {note}", err=to_stderr)
     click.echo(f"\n{result.sentence}", err=to_stderr)

@@ -19,7 +19,7 @@ from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.slope import det_slope_from_bins
 from llrkit.metrics.uncertainty import Range, Uncertainty
 from llrkit.scores import ScoreSource
-from llrkit.trust.closed_form import why_not
+from llrkit.trust.closed_form import effect_note, why_not
 from llrkit.trust.dyadic import covariance, quadratic
 from llrkit.trust.functionals import Functional, functionals
 from llrkit.trust.interval import quantile
@@ -36,7 +36,7 @@ def bootstrap_numbers(
     n: int,
     *,
     slope: bool = True,
-    progress: Callable[[int], Any] = lambda done: None,
+    progress: Callable[[int], Any] = lambda more: None,
 ) -> dict[str, FloatArray]:
     """The numbers of an evaluation in each of ``n`` replicates, by name."""
     thresholds = [point.point.threshold for point in result.points]
@@ -59,7 +59,7 @@ def bootstrap(
     resampling: SpeakerResampling,
     level: float,
     n: int,
-    progress: Callable[[int], Any] = lambda done: None,
+    progress: Callable[[int], Any] = lambda more: None,
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     if isinstance(n, bool) or not isinstance(n, int) or n < FEWEST_REPLICATES:
@@ -98,7 +98,7 @@ def bootstrap(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=resampling.speakers.n,
-        notes=tuple(notes),
+        notes=(*notes, *effect_note(effects, n_speakers)),
     )
 
 

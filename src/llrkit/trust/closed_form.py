@@ -46,7 +46,7 @@ def closed_form(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=speakers.n if speakers is not None else None,
-        notes=tuple(_notes(found)),
+        notes=(*_notes(found), *effect_note(effects, found.n_speakers)),
     )
 
 
@@ -61,6 +61,17 @@ def why_not(number: Functional, variance: float) -> str:
 def scaled(number: Functional, error: float) -> Range:
     """The interval of a number on its scale."""
     return (on_logit_scale if number.scale == "rate" else on_log_scale)(number.value, error)
+
+
+def effect_note(effects: dict[str, float], n_speakers: int) -> list[str]:
+    """What sharing speakers costs, in words."""
+    effect = effects.get("cllr")
+    if effect is None or effect <= 1.0:
+        return []
+    return [
+        f"{n_speakers:,} speakers; for Cllr the trials say as much as {100 / effect:.0f} % of them would "
+        f"if they were independent (design effect {effect:.2f})"
+    ]
 
 
 def _notes(found: Covariance) -> list[str]:

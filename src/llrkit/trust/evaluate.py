@@ -39,7 +39,7 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
-    progress: Callable[[int], Any] = lambda done: None,
+    progress: Callable[[int], Any] = lambda more: None,
 ) -> Evaluation:
     """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
 
@@ -69,7 +69,7 @@ def evaluate(
     level
         Confidence level.
     replicates, seed, progress
-        Of the bootstrap; ``progress`` is called with the number of replicates done so far.
+        Of the bootstrap; ``progress`` is called now and then with the number of replicates just done.
 
     Examples
     --------
@@ -94,6 +94,9 @@ def evaluate(
         raise InputError(
             f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
         )
+    if (speakers and ci not in ("speaker", "bootstrap")) or (recordings and ci != "bootstrap"):
+        given = "speakers" if speakers and ci not in ("speaker", "bootstrap") else "recordings"
+        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
     probability(level, "level")
     result = measure.evaluate(
         source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed

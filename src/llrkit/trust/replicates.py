@@ -18,6 +18,7 @@ from llrkit.trust.resample import Draw, SpeakerResampling
 
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
+AT_A_TIME = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +93,14 @@ def replicates(
     n: int,
     *,
     thresholds: npt.ArrayLike = (),
-    progress: Callable[[int], Any] = lambda done: None,
+    progress: Callable[[int], Any] = lambda more: None,
 ) -> Iterator[Replicate]:
     """Replicates in order; those in which a class was not drawn at all are left out."""
     at = np.sort(np.asarray(thresholds, dtype=np.float64))
     points = grid.points
     assert points is not None
     wide = source.with_columns(*resampling.columns)
-    at_a_time = max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(at) + 1))
+    at_a_time = min(AT_A_TIME, max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(at) + 1)))
     unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
     for start in range(0, n, at_a_time):
         draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
@@ -117,7 +118,7 @@ def replicates(
                     (float(made.loss[0][i] / size[0]), float(made.loss[1][i] / size[1])),
                     (made.below[0][i] / size[0], made.below[1][i] / size[1]),
                 )
-        progress(start + len(draws))
+        progress(len(draws))
 
 
 @dataclass(frozen=True, eq=False)

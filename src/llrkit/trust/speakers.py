@@ -63,7 +63,8 @@ def find_speakers(source: ScoreSource, columns: str | Sequence[str]) -> Speakers
         raise InputError(f"a trial has no value in {' or '.join(names)}: every trial needs its speakers")
     if len(seen.values) < 2:
         raise TooFewTrialsError(f"there is only one speaker in {' and '.join(names)}; at least 2 are needed")
-    order = sorted(seen.values, key=lambda value: (str(type(value)), value))
+    # as text, so that numbers read from text give the same draws
+    order = sorted(seen.values, key=lambda value: (str(value), str(type(value))))
     return Speakers(names, {value: i for i, value in enumerate(order)}, seen.targets_cross)
 
 
