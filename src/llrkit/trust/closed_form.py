@@ -65,13 +65,13 @@ def scaled(number: Functional, error: float) -> Range:
 
 def effect_note(effects: dict[str, float], n_speakers: int) -> list[str]:
     """What sharing speakers costs, in words."""
-    effect = effects.get("cllr")
-    if effect is None or effect <= 1.0:
+    if not n_speakers or "cllr" not in effects:
         return []
-    return [
-        f"{n_speakers:,} speakers; for Cllr the trials say as much as {100 / effect:.0f} % of them would "
-        f"if they were independent (design effect {effect:.2f})"
-    ]
+    effect = effects["cllr"]
+    said = f"{n_speakers:,} speakers; design effect of Cllr {effect:.2f}"
+    if effect > 1.0:
+        said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
+    return [said]
 
 
 def _notes(found: Covariance) -> list[str]:
