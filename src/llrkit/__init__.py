@@ -74,7 +74,10 @@ if TYPE_CHECKING:
     from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
+    from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
+    from llrkit.trust.loss import CalibrationLoss, calibration_loss
+    from llrkit.trust.null import CalibrationNull, calibration_null
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -126,12 +129,17 @@ _HOME = {
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.evaluate": ("evaluate",),
+    "llrkit.trust.null": ("CalibrationNull", "calibration_null",),
+    "llrkit.trust.devpav": ("dev_pav",),
+    "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "CalibrationLoss",
+    "CalibrationNull",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
@@ -171,6 +179,8 @@ __all__ = [
     "bound_invariance",
     "bound_sources",
     "c_primary",
+    "calibration_loss",
+    "calibration_null",
     "cllr",
     "cllr_cal",
     "compare",
@@ -178,6 +188,7 @@ __all__ = [
     "cross_calibrate",
     "cross_entropy",
     "det_slope",
+    "dev_pav",
     "diagnose",
     "eer",
     "eer_roc",
