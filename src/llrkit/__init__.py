@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
+    from llrkit.trust.calibration import CalibrationCheck, check_calibration
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
     from llrkit.trust.loss import CalibrationLoss, calibration_loss
@@ -132,12 +133,14 @@ _HOME = {
     "llrkit.trust.null": ("CalibrationNull", "calibration_null",),
     "llrkit.trust.devpav": ("dev_pav",),
     "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss",),
+    "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "CalibrationCheck",
     "CalibrationLoss",
     "CalibrationNull",
     "Comparison",
@@ -181,6 +184,7 @@ __all__ = [
     "c_primary",
     "calibration_loss",
     "calibration_null",
+    "check_calibration",
     "cllr",
     "cllr_cal",
     "compare",

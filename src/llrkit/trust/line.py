@@ -83,12 +83,15 @@ def fit_line(x: FloatArray, target: FloatArray, nontarget: FloatArray, df: float
     for _ in range(40):
         p = np.asarray(sigmoid(a * x + b))
         residual, weight = n * p - t * (1.0 - p), (t + n) * p * (1.0 - p)
-        g = np.array([(residual * x).sum(), residual.sum()])
-        mixed = float((weight * x).sum())
-        h = np.array([[float((weight * x * x).sum()) + 1e-9, mixed], [mixed, float(weight.sum()) + 1e-9]])
-        step = np.linalg.solve(h, g)
-        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
-        a, b = a - float(step[0]), b - float(step[1])
-        if np.abs(step).max() < 1e-8:
+        slope, offset = float((residual * x).sum()), float(residual.sum())
+        weighted = weight * x
+        aa, ab, bb = float((weighted * x).sum()) + 1e-9, float(weighted.sum()), float(weight.sum()) + 1e-9
+        # Newton's step by hand: LAPACK takes longer to be called than two equations to be solved
+        scale = aa * bb - ab * ab
+        steps = (bb * slope - ab * offset) / scale, (aa * offset - ab * slope) / scale
+        largest = max(abs(steps[0]), abs(steps[1]))
+        short = min(1.0, 1.0 / max(largest, 1e-12))
+        a, b = a - short * steps[0], b - short * steps[1]
+        if largest < 1e-8:
             break
     return a, b
