@@ -75,10 +75,12 @@ if TYPE_CHECKING:
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.calibration import CalibrationCheck, check_calibration
+    from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
     from llrkit.trust.loss import CalibrationLoss, calibration_loss
     from llrkit.trust.null import CalibrationNull, calibration_null
+    from llrkit.trust.paired import SystemComparison, compare_systems
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -134,6 +136,8 @@ _HOME = {
     "llrkit.trust.devpav": ("dev_pav",),
     "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss",),
     "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration",),
+    "llrkit.trust.paired": ("SystemComparison", "compare_systems",),
+    "llrkit.trust.delong": ("DeLong", "delong_test",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -146,6 +150,7 @@ __all__ = [
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
+    "DeLong",
     "Diagnosis",
     "DurationModel",
     "DurationPairs",
@@ -169,6 +174,7 @@ __all__ = [
     "Scores",
     "SeparationError",
     "ShapeWarning",
+    "SystemComparison",
     "SystemCountError",
     "TooFewTrialsError",
     "Trials",
@@ -188,9 +194,11 @@ __all__ = [
     "cllr",
     "cllr_cal",
     "compare",
+    "compare_systems",
     "compound_llr",
     "cross_calibrate",
     "cross_entropy",
+    "delong_test",
     "det_slope",
     "dev_pav",
     "diagnose",

@@ -1,4 +1,4 @@
-"""Intervals cover as often as they say: a short run of ``benchmarks/coverage.py``, bounds four errors wide."""
+"""Intervals cover as often as they say: a short run of the simulation, with bounds four errors wide."""
 
 import importlib.util
 import math

@@ -62,9 +62,7 @@ def bootstrap(
     progress: Callable[[int], Any] = lambda more: None,
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < FEWEST_REPLICATES:
-        raise InputError(f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {n!r}")
-    drawn = bootstrap_numbers(source, result, resampling, n, progress=progress)
+    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n), progress=progress)
     wanted = functionals(result)
     single = covariance(source, wanted.influences).independent
     n_speakers = resampling.speakers.n
@@ -81,7 +79,7 @@ def bootstrap(
         if own > 0.0:
             effects[number.name] = variance / own
     if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
-        low, high = np.quantile(drawn["det_slope"], _tails(n_speakers, level))
+        low, high = np.quantile(drawn["det_slope"], tails(n_speakers, level))
         intervals["det_slope"] = (float(low), float(high))
         del reasons["det_slope"]
     else:
@@ -112,12 +110,20 @@ def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, 
     """
     to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
     with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
-        ends = to(np.quantile(drawn, _tails(n_speakers, level)))
+        ends = to(np.quantile(drawn, tails(n_speakers, level)))
     low, high = back(ends + 2.0 * (to(number.value) - to(float(drawn.mean()))))
     return float(low), float(high)
 
 
-def _tails(n_speakers: int, level: float) -> list[float]:
+def checked_replicates(n: int) -> int:
+    """A number of replicates that percentiles can be taken of."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < FEWEST_REPLICATES:
+        raise InputError(f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {n!r}")
+    return n
+
+
+def tails(n_speakers: int, level: float) -> list[float]:
+    """Where percentiles are taken: a little further out than the level says when speakers are few."""
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]
 
