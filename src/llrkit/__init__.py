@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.calibration import CalibrationCheck, check_calibration
+    from llrkit.trust.conditions import ConditionTable, condition_table
     from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
@@ -138,6 +139,7 @@ _HOME = {
     "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration",),
     "llrkit.trust.paired": ("SystemComparison", "compare_systems",),
     "llrkit.trust.delong": ("DeLong", "delong_test",),
+    "llrkit.trust.conditions": ("ConditionTable", "condition_table",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -148,6 +150,7 @@ __all__ = [
     "CalibrationLoss",
     "CalibrationNull",
     "Comparison",
+    "ConditionTable",
     "ConstantScoreError",
     "CrossCalibration",
     "DeLong",
@@ -196,6 +199,7 @@ __all__ = [
     "compare",
     "compare_systems",
     "compound_llr",
+    "condition_table",
     "cross_calibrate",
     "cross_entropy",
     "delong_test",

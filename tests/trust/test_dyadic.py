@@ -82,11 +82,11 @@ def test_more_pairs_than_can_be_kept_leave_the_pair_term_out(monkeypatch):
     trials = sample()
     who = find_speakers(trials, ("left", "right"))
     kept = covariance(trials, Columns(), who)
-    monkeypatch.setattr("llrkit.trust.dyadic.MOST_PAIRS", kept.n_pairs - 1)
+    monkeypatch.setattr("llrkit.trust.pairs.MOST_PAIRS", kept.n_pairs - 1)
     dropped = covariance(trials, Columns(), who)
     assert dropped.pairs_left_out
     assert_allclose(dropped.by_speaker, kept.without_pairs, rtol=1e-12)
-    monkeypatch.setattr("llrkit.trust.dyadic.MOST_PAIRS", kept.n_pairs)
+    monkeypatch.setattr("llrkit.trust.pairs.MOST_PAIRS", kept.n_pairs)
     assert not covariance(trials, Columns(), who).pairs_left_out
 
 

@@ -289,6 +289,20 @@ def test_missing_and_single_speakers_are_refused():
         lk.evaluate(lk.Trials({**table, "who": ["a", "a", "a"]}), ci="speaker", speakers="who")
 
 
+def test_groups_of_arrays_have_intervals_too():
+    scores = sample(20, 3000).with_columns(*SIDES).scores()
+    half = {"half": tuple(side % 2 for side in scores.columns["left"])}
+    both = lk.Scores(scores.target, scores.nontarget, {**scores.columns, **half})
+    found = lk.evaluate(both, [0.3], by="half", ci="speaker", speakers=SIDES)
+    rows = [
+        values[side % 2 == 1]
+        for values, side in zip((both.target, both.nontarget), scores.columns["left"], strict=True)
+    ]
+    assert_allclose(found.groups["1"].cllr, lk.cllr(lk.Scores(*rows)), rtol=1e-12)
+    assert found.groups["1"].uncertainty.n_speakers == 20
+    assert "cllr" in found.groups["0"].intervals
+
+
 def test_a_group_of_one_speaker_has_reasons():
     trials = sample(6, 900)
     table = trials.table.with_columns(alone=(trials.table["left"] == 0) & (trials.table["right"] == 0))

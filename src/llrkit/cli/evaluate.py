@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
+@click.option(
+    "--equalise",
+    metavar="COL[,COL]",
+    help="Give each value of these columns (each combination) the same weight, as NIST does.",
+)
 @interval_options
 @reading_options
 @unconfirmed_option
@@ -44,6 +49,7 @@ def evaluate_command(
     threshold_from: str | None,
     allow_unconfirmed: bool,
     json_path: str | None,
+    equalise: str | None,
     ci: str,
     speakers: str | None,
     recordings: str | None,
@@ -81,6 +87,7 @@ def evaluate_command(
             by=by,
             threshold_from=dev,
             allow_unconfirmed=allow_unconfirmed,
+            equalise=split_names(equalise),
             ci=ci,
             speakers=split_names(speakers),
             recordings=split_names(recordings),
@@ -100,7 +107,7 @@ def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stder
     print_table(("", "", ""), wording.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = wording.group_rows(result, by or "")
+        header, rows = wording.group_rows(result.groups, by or "")
         print_table(header, rows, to_stderr=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:

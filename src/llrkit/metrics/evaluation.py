@@ -119,6 +119,10 @@ class Evaluation:
     groups: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
     skipped_groups: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    equalised: tuple[str, ...] = ()
+    """Columns whose values were given the same weight."""
+    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
+    """Weight of each target and of each non-target by condition, where conditions were equalised."""
     uncertainty: Uncertainty | None = None
     """Intervals of the numbers, where they were asked for."""
 
@@ -219,6 +223,9 @@ class Evaluation:
                 "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
                 **self._uncertain("fixed_threshold."),
             }  # fmt: skip
+        if self.equalised:
+            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
+            plain["equalised"] = {"columns": list(self.equalised), "weights": weights}
         plain["conventions"] = dict(self.conventions)
         plain["sentence"] = self.sentence
         if self.groups or self.skipped_groups:

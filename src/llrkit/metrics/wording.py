@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -98,12 +98,13 @@ def rows(result: Evaluation) -> list[tuple[str, str, str]]:
     return table
 
 
-def group_rows(result: Evaluation, by: str) -> tuple[list[str], list[list[str]]]:
+def group_rows(groups: Mapping[str, Evaluation], by: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per group."""
     header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
-    costs = [f"{kind} {point.point.name}" for point in result.points for kind in ("min", "act")]
+    points = next(iter(groups.values())).points
+    costs = [f"{kind} {point.point.name}" for point in points for kind in ("min", "act")]
     table = []
-    for name, group in result.groups.items():
+    for name, group in groups.items():
         row = [name, f"{group.n_target:,}", f"{group.n_nontarget:,}", percent(group.eer)]
         row += [number(value) for value in (group.cllr, group.min_cllr, group.cllr_cal)]
         row += [number(value) for point in group.points for value in (point.min_dcf, point.act_dcf)]

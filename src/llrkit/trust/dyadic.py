@@ -20,7 +20,7 @@ import numpy.typing as npt
 from llrkit.core.special import FloatArray, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.pairs import MOST_PAIRS, PairSums
+from llrkit.trust.pairs import PairSums, most_pairs
 from llrkit.trust.speakers import Speakers
 
 
@@ -77,21 +77,26 @@ def quadratic(matrix: FloatArray, c: FloatArray) -> float:
 
 
 def covariance(
-    source: ScoreSource, contributions: Contributions, speakers: Speakers | None = None
+    source: ScoreSource,
+    contributions: Contributions,
+    speakers: Speakers | None = None,
+    *,
+    diagonal: bool = False,
 ) -> Covariance:
     """Covariance of sums over trials, from one pass.
 
-    The speaker variances are multiplied by S / (S - 1), S being the number of speakers.
+    The speaker variances are multiplied by S / (S - 1), S being the number of speakers. ``diagonal``
+    leaves out the covariances between sums over independent trials, which many sums would make costly.
     """
     wide = source.with_columns(*speakers.columns) if speakers is not None else source
-    sums = wide.reduce(InfluenceSums.of(contributions, speakers))
+    sums = wide.reduce(InfluenceSums.of(contributions, speakers, diagonal))
     if speakers is None:
         return Covariance(sums.trials, None, None, 0, 0, False)
     factor = speakers.n / (speakers.n - 1.0)
     without = (sums.speakers @ sums.speakers.T) * factor
     kept = _pair_columns(contributions, speakers)
     taken, n_pairs = sums.pairs.squares(len(kept))
-    left_out = sums.pairs.too_many or n_pairs > MOST_PAIRS
+    left_out = sums.pairs.too_many or n_pairs > most_pairs(len(kept))
     by_speaker = without.copy()
     if not left_out:
         by_speaker[np.ix_(kept, kept)] -= taken * factor
@@ -113,11 +118,13 @@ class InfluenceSums(SummaryBase):
     pairs: PairSums
 
     @classmethod
-    def of(cls, contributions: Contributions, speakers: Speakers | None) -> Callable[[Scores], InfluenceSums]:
+    def of(
+        cls, contributions: Contributions, speakers: Speakers | None, diagonal: bool = False
+    ) -> Callable[[Scores], InfluenceSums]:
         """A summariser; without speakers only the sums over trials are made."""
 
         def make(chunk: Scores) -> InfluenceSums:
-            parts = [_one_class(chunk, side, contributions, speakers) for side in (0, 1)]
+            parts = [_one_class(chunk, side, contributions, speakers, diagonal) for side in (0, 1)]
             return parts[0] + parts[1]
 
         return make
@@ -132,14 +139,14 @@ class InfluenceSums(SummaryBase):
 
 
 def _one_class(
-    chunk: Scores, side: int, contributions: Contributions, speakers: Speakers | None
+    chunk: Scores, side: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
     values, columns = (chunk.target, chunk.nontarget)[side], contributions.columns(side)
     size, n_speakers = contributions.size, speakers.n if speakers is not None else 0
     trials, sums = np.zeros((size, size)), np.zeros((size, n_speakers))
     if speakers is None:
         for block in blocks(len(values)):
-            _add_products(trials, columns, contributions.of(values[block], side))
+            _add_products(trials, columns, contributions.of(values[block], side), diagonal)
         return InfluenceSums(trials, sums, PairSums(1))
     first, second = speakers.of(chunk, side)
     n_keys = n_speakers**2
@@ -148,7 +155,7 @@ def _one_class(
     wide = np.zeros((len(kept), len(values)), dtype=np.float32)
     for block in blocks(len(values)):
         found = contributions.of(values[block], side)
-        _add_products(trials, columns, found)
+        _add_products(trials, columns, found, diagonal)
         for column, array in zip(columns, found, strict=True):
             sums[column] += np.bincount(first[block], array, minlength=n_speakers)
             sums[column] += np.bincount(second[block], array, minlength=n_speakers + 1)[:n_speakers]
@@ -163,12 +170,13 @@ def _one_class(
     return InfluenceSums(trials, sums, PairSums.of(n_keys, keys, wide))
 
 
-def _add_products(total: FloatArray, columns: tuple[int, ...], arrays: list[FloatArray]) -> None:
+def _add_products(
+    total: FloatArray, columns: tuple[int, ...], arrays: list[FloatArray], diagonal: bool
+) -> None:
     # einsum, not dot: BLAS would start threads of its own inside our pool
-    for i, a in zip(columns, arrays, strict=True):
-        for j, b in zip(columns, arrays, strict=True):
-            if j <= i:
-                product = float(np.einsum("n,n->", a, b))
-                total[i, j] += product
-                if j < i:
-                    total[j, i] += product
+    for k, (i, a) in enumerate(zip(columns, arrays, strict=True)):
+        total[i, i] += float(np.einsum("n,n->", a, a))
+        for j, b in () if diagonal else zip(columns[:k], arrays[:k], strict=True):
+            product = float(np.einsum("n,n->", a, b))
+            total[i, j] += product
+            total[j, i] += product

@@ -10,6 +10,7 @@ from typing import Any
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.metrics import measure
+from llrkit.metrics.equalised import equalised
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import OneGroup
 from llrkit.metrics.uncertainty import Uncertainty
@@ -33,6 +34,7 @@ def evaluate(
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
     allow_unconfirmed: bool = False,
+    equalise: Columns | None = None,
     ci: str = "none",
     speakers: Columns | None = None,
     recordings: Columns | None = None,
@@ -58,6 +60,9 @@ def evaluate(
         Also compute the ECE curve (one more pass).
     allow_unconfirmed
         Accept presets whose definition could not be confirmed.
+    equalise
+        A column, or several: each of its values (each combination of theirs) gets the same weight in
+        each class, as NIST does, however many trials it has.
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
         they share speakers); ``"speaker"``, the dyadic-robust variance with Student t quantiles, one more
@@ -98,6 +103,11 @@ def evaluate(
         given = "speakers" if speakers and ci not in ("speaker", "bootstrap") else "recordings"
         raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
     probability(level, "level")
+    if equalise:
+        if ci != "none" or threshold_from is not None or ece:
+            raise InputError("equalise goes with neither ci, threshold_from nor ece")
+        result = equalised(source, equalise, points, allow_unconfirmed=allow_unconfirmed)
+        return measure.with_groups(result, source, by, points, allow_unconfirmed)
     result = measure.evaluate(
         source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
     )
@@ -118,7 +128,7 @@ def evaluate(
     for name, found in result.groups.items():
         assert by is not None
         try:
-            own = uncertainty(OneGroup(source.with_columns(by), by, name), found)
+            own = uncertainty(OneGroup(source, by, name), found)
         except TooFewTrialsError as error:
             names = (number.name for number in functionals(found).numbers)
             own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))

@@ -99,6 +99,7 @@ class OneSystem:
 
     source: ScoreSource
     which: int
+    carried: tuple[str, ...] = ()
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise the chunks with the scores of this system only."""
@@ -111,11 +112,11 @@ class OneSystem:
                 Scores.part(chunk.target[:, k], chunk.nontarget[:, k], chunk.columns, chunk.categories)
             )
 
-        return self.source.reduce(one)
+        return (self.source.with_columns(*self.carried) if self.carried else self.source).reduce(one)
 
     def with_columns(self, *names: str) -> OneSystem:
         """The same trials carrying these columns."""
-        return OneSystem(self.source.with_columns(*names), self.which)
+        return OneSystem(self.source, self.which, names)
 
 
 @dataclass(frozen=True, eq=False)

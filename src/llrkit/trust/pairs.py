@@ -18,6 +18,8 @@ IntArray = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 
 MOST_PAIRS = 50_000_000
+MOST_SUMS = 10 * MOST_PAIRS
+"""Pairs times columns; more than ten columns leave room for fewer pairs."""
 _DENSE_BITS = 18
 """Keys are dealt with in ranges of this many bits, whose sums stay in the cache."""
 _MOST_RANGES = 1 << 10
@@ -42,8 +44,8 @@ class Run(SummaryBase):
 class PairSums(SummaryBase):
     """Sums of some columns for each pair of speakers that occurs, as runs that are merged now and then.
 
-    A pair is known by a key below ``n_keys``. ``too_many`` says that more than :data:`MOST_PAIRS` pairs
-    occur; nothing is kept then.
+    A pair is known by a key below ``n_keys``. ``too_many`` says that more pairs occur than can be kept
+    (:func:`most_pairs`); nothing is kept then.
     """
 
     n_keys: int
@@ -89,7 +91,7 @@ class PairSums(SummaryBase):
     def _tidied(self) -> PairSums:
         keys, columns = zip(*((keys, sums.astype(np.float32)) for keys, sums in self._merged()), strict=True)
         bounds = np.concatenate([[0], np.cumsum([len(part) for part in keys])])
-        if bounds[-1] > MOST_PAIRS:
+        if bounds[-1] > most_pairs(len(columns[0])):
             return PairSums(self.n_keys, too_many=True)
         run = Run(np.concatenate(keys), np.hstack(columns), bounds)
         return PairSums(self.n_keys, (run,), len(run.keys))
@@ -114,6 +116,11 @@ class PairSums(SummaryBase):
         if self.runs:
             with ThreadPoolExecutor(thread_count()) as pool:
                 yield from pool.map(one, range(n_ranges))
+
+
+def most_pairs(columns: int) -> int:
+    """How many pairs can be kept with so many columns."""
+    return min(MOST_PAIRS, MOST_SUMS // max(columns, 1))
 
 
 def _ranges(n_keys: int) -> tuple[int, int]:
