@@ -74,14 +74,17 @@ if TYPE_CHECKING:
     from llrkit.simulate.frames import FrameModel
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
+    from llrkit.trust.bands import CurveBands, curve_bands
     from llrkit.trust.calibration import CalibrationCheck, check_calibration
     from llrkit.trust.conditions import ConditionTable, condition_table
     from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
     from llrkit.trust.loss import CalibrationLoss, calibration_loss
+    from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
     from llrkit.trust.null import CalibrationNull, calibration_null
     from llrkit.trust.paired import SystemComparison, compare_systems
+    from llrkit.trust.precision import LlrPrecision, llr_precision
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -140,6 +143,9 @@ _HOME = {
     "llrkit.trust.paired": ("SystemComparison", "compare_systems",),
     "llrkit.trust.delong": ("DeLong", "delong_test",),
     "llrkit.trust.conditions": ("ConditionTable", "condition_table",),
+    "llrkit.trust.bands": ("CurveBands", "curve_bands",),
+    "llrkit.trust.map_errors": ("MapUncertainty", "map_uncertainty", "llr_band",),
+    "llrkit.trust.precision": ("LlrPrecision", "llr_precision",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -153,6 +159,7 @@ __all__ = [
     "ConditionTable",
     "ConstantScoreError",
     "CrossCalibration",
+    "CurveBands",
     "DeLong",
     "Diagnosis",
     "DurationModel",
@@ -165,10 +172,12 @@ __all__ = [
     "InputError",
     "LabelError",
     "LinearMap",
+    "LlrPrecision",
     "LlrkitError",
     "LlrkitWarning",
     "Map",
     "MapFileError",
+    "MapUncertainty",
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
@@ -202,6 +211,7 @@ __all__ = [
     "condition_table",
     "cross_calibrate",
     "cross_entropy",
+    "curve_bands",
     "delong_test",
     "det_slope",
     "dev_pav",
@@ -232,7 +242,10 @@ __all__ = [
     "fit_tied_nig",
     "fit_unsupervised",
     "hter",
+    "llr_band",
+    "llr_precision",
     "load_map",
+    "map_uncertainty",
     "min_cllr",
     "min_dcf",
     "operating_point",

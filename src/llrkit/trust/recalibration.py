@@ -12,7 +12,7 @@ from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
 from llrkit.calibrate.logistic import fit_logistic
 from llrkit.core.newton import NewtonSums
-from llrkit.core.special import FloatArray, sigmoid
+from llrkit.core.special import FloatArray, logit, sigmoid
 from llrkit.scores import ScoreSource
 from llrkit.trust.null import CalibratedCells
 from llrkit.trust.speakers import Speakers
@@ -91,17 +91,16 @@ def recalibrate(
     its level also with few errors; what shared speakers add to the variance is added.
     """
     fitted = fit_logistic(source)
-    terms = estimate(source, _Gradients(fitted.a, fitted.b), speakers)
-    hessian = _hessian(source, fitted.a, fitted.b)
-    inverse = np.linalg.inv(hessian)
-    spread = inverse @ _positive(terms, slice(2, 4)) @ inverse
+    terms = estimate(source, LineGradients(fitted.a, fitted.b), speakers)
+    inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
+    spread = inverse @ positive_block(terms) @ inverse
+    at_identity = estimate(source, LineGradients(1.0, 0.0), speakers)
     null = null_covariance(cells, *_sizes(source))
     if speakers is not None:
-        excess = terms.matrix[:2, :2] - terms.covariance.independent[:2, :2]
-        together = null + excess
+        together = null + at_identity.matrix - at_identity.covariance.independent
         positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null)[0]
-        null = together if positive else _positive(terms, slice(0, 2))
-    gradient = terms.values[:2]
+        null = together if positive else positive_block(at_identity)
+    gradient = at_identity.values
     statistic = float(gradient @ np.linalg.solve(null, gradient))
     df = speakers.n - 1.0 if speakers is not None else math.inf
     if math.isinf(df) or df < 2.0:
@@ -117,20 +116,20 @@ def _sizes(source: ScoreSource) -> tuple[float, float]:
     return float(found.target.n), float(found.nontarget.n)
 
 
-def _hessian(source: ScoreSource, a: float, b: float) -> FloatArray:
-    sums = source.reduce(NewtonSums.at([a, b]))
-    return np.asarray(
-        0.5 * sums.target.hessian / sums.target.n + 0.5 * sums.nontarget.hessian / sums.nontarget.n
-    )
+def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:
+    """Second derivatives of the prior-weighted cross-entropy by slope and offset; one pass."""
+    sums = source.reduce(NewtonSums.at([a, b], float(logit(prior))))
+    target, nontarget = sums.target, sums.nontarget
+    return np.asarray(prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n)
 
 
-def _positive(terms: Estimated, part: slice) -> FloatArray:
-    """A block of the covariance matrix, without taking the pairs out where that leaves nothing."""
-    matrix, single = terms.matrix[part, part], terms.covariance.independent[part, part]
-    if np.linalg.eigvalsh(matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:
-        return matrix
+def positive_block(terms: Estimated) -> FloatArray:
+    """The covariance matrix, without taking the pairs of speakers out where that leaves nothing."""
+    single = terms.covariance.independent
+    if np.linalg.eigvalsh(terms.matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:
+        return terms.matrix
     without = terms.covariance.without_pairs
-    return single if without is None else without[part, part]
+    return single if without is None else without
 
 
 def null_covariance(cells: CalibratedCells, n_target: float, n_nontarget: float) -> FloatArray:
@@ -145,19 +144,23 @@ def null_covariance(cells: CalibratedCells, n_target: float, n_nontarget: float)
 
 
 @dataclass(frozen=True)
-class _Gradients:
-    """Gradient of the cross-entropy at prior 1/2 by slope and offset: at (1, 0), and at a fitted line."""
+class LineGradients:
+    """Gradient of the prior-weighted cross-entropy of ``a x + b`` by slope and offset, trial by trial."""
 
     a: float
     b: float
-    size: int = 4
+    prior: float = 0.5
+    size: int = 2
 
     def columns(self, side: int) -> tuple[int, ...]:
-        return (0, 1, 2, 3)
+        """Both."""
+        return (0, 1)
 
     def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+        """What each score adds."""
         x = values.astype(np.float64, copy=False)
-        sign = -1.0 if side == 0 else 1.0
-        null = 0.5 * sign * np.asarray(sigmoid(sign * x))
-        fitted = 0.5 * sign * np.asarray(sigmoid(sign * (self.a * x + self.b)))
-        return [null * x, null, fitted * x, fitted]
+        sign, weight = (-1.0, self.prior) if side == 0 else (1.0, 1.0 - self.prior)
+        residual = (
+            weight * sign * np.asarray(sigmoid(sign * (self.a * x + self.b + float(logit(self.prior)))))
+        )
+        return [residual * x, residual]

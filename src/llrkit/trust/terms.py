@@ -101,10 +101,14 @@ class Estimated:
 
 
 def estimate(
-    source: ScoreSource, contributions: Contributions, speakers: Speakers | None = None
+    source: ScoreSource,
+    contributions: Contributions,
+    speakers: Speakers | None = None,
+    *,
+    diagonal: bool = False,
 ) -> Estimated:
     """Class means of what trials contribute, and the covariance of their sums; two passes."""
     found = source.reduce(ClassMeans.of(contributions))
     require_both_classes(float(found.n[0]), float(found.n[1]))
     centred = _Centred(contributions, found.means, found.n)
-    return Estimated(found.means, covariance(source, centred, speakers))
+    return Estimated(found.means, covariance(source, centred, speakers, diagonal=diagonal))
