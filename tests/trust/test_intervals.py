@@ -142,7 +142,7 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, names):
     trials = sample(15, 2500, names=names)
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.engine.files.BATCH_ROWS", 300)
+    monkeypatch.setattr("llrkit.io.tables.BATCH_ROWS", 300)
     for options in KINDS[1:]:
         wanted = lk.evaluate(trials, [0.2], **options).uncertainty
         found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty
