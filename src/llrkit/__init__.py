@@ -77,14 +77,18 @@ if TYPE_CHECKING:
     from llrkit.trust.bands import CurveBands, curve_bands
     from llrkit.trust.calibration import CalibrationCheck, check_calibration
     from llrkit.trust.conditions import ConditionTable, condition_table
+    from llrkit.trust.criteria import Criteria, read_criteria
     from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
     from llrkit.trust.loss import CalibrationLoss, calibration_loss
     from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
+    from llrkit.trust.misleading import MisleadingTrial, misleading_trials
     from llrkit.trust.null import CalibrationNull, calibration_null
     from llrkit.trust.paired import SystemComparison, compare_systems
     from llrkit.trust.precision import LlrPrecision, llr_precision
+    from llrkit.trust.validation import Validation, validate
+    from llrkit.trust.verbal import verbal_scale
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -146,6 +150,10 @@ _HOME = {
     "llrkit.trust.bands": ("CurveBands", "curve_bands",),
     "llrkit.trust.map_errors": ("MapUncertainty", "map_uncertainty", "llr_band",),
     "llrkit.trust.precision": ("LlrPrecision", "llr_precision",),
+    "llrkit.trust.verbal": ("verbal_scale",),
+    "llrkit.trust.misleading": ("MisleadingTrial", "misleading_trials",),
+    "llrkit.trust.criteria": ("Criteria", "read_criteria",),
+    "llrkit.trust.validation": ("Validation", "validate",),
 }  # fmt: skip
 _ROOMS = ("plot", "recognize", "theory")  # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -158,6 +166,7 @@ __all__ = [
     "Comparison",
     "ConditionTable",
     "ConstantScoreError",
+    "Criteria",
     "CrossCalibration",
     "CurveBands",
     "DeLong",
@@ -178,6 +187,7 @@ __all__ = [
     "Map",
     "MapFileError",
     "MapUncertainty",
+    "MisleadingTrial",
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
@@ -192,6 +202,7 @@ __all__ = [
     "Trials",
     "UnconfirmedPresetError",
     "UnknownNameError",
+    "Validation",
     "__version__",
     "act_dcf",
     "auc",
@@ -248,16 +259,20 @@ __all__ = [
     "map_uncertainty",
     "min_cllr",
     "min_dcf",
+    "misleading_trials",
     "operating_point",
     "plot",
     "prbep",
     "preset",
+    "read_criteria",
     "read_trials",
     "recognize",
     "rule_cost",
     "scan_trials",
     "simulate_trials",
     "theory",
+    "validate",
+    "verbal_scale",
     "write_trials",
 ]
 

@@ -19,6 +19,7 @@ from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.theory import theory_command
+from llrkit.cli.validate import validate_command
 from llrkit.errors import LlrkitError
 
 
@@ -45,6 +46,7 @@ for command in (
     compare_command,
     fuse_command,
     diagnose_command,
+    validate_command,
     convert_command,
     simulate_command,
     theory_command,
