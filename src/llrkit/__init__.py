@@ -83,14 +83,18 @@ if TYPE_CHECKING:
     from llrkit.trust.bands import CurveBands, curve_bands
     from llrkit.trust.calibration import CalibrationCheck, check_calibration
     from llrkit.trust.conditions import ConditionTable, condition_table
+    from llrkit.trust.criteria import Criteria, read_criteria
     from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
     from llrkit.trust.loss import CalibrationLoss, calibration_loss
     from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
+    from llrkit.trust.misleading import MisleadingTrial, misleading_trials
     from llrkit.trust.null import CalibrationNull, calibration_null
     from llrkit.trust.paired import SystemComparison, compare_systems
     from llrkit.trust.precision import LlrPrecision, llr_precision
+    from llrkit.trust.validation import Validation, validate
+    from llrkit.trust.verbal import verbal_scale
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -170,14 +174,18 @@ _HOME = {
     "llrkit.trust.bands": ("CurveBands", "curve_bands"),
     "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration"),
     "llrkit.trust.conditions": ("ConditionTable", "condition_table"),
+    "llrkit.trust.criteria": ("Criteria", "read_criteria"),
     "llrkit.trust.delong": ("DeLong", "delong_test"),
     "llrkit.trust.devpav": ("dev_pav",),
     "llrkit.trust.evaluate": ("evaluate",),
     "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss"),
     "llrkit.trust.map_errors": ("MapUncertainty", "llr_band", "map_uncertainty"),
+    "llrkit.trust.misleading": ("MisleadingTrial", "misleading_trials"),
     "llrkit.trust.null": ("CalibrationNull", "calibration_null"),
     "llrkit.trust.paired": ("SystemComparison", "compare_systems"),
     "llrkit.trust.precision": ("LlrPrecision", "llr_precision"),
+    "llrkit.trust.validation": ("Validation", "validate"),
+    "llrkit.trust.verbal": ("verbal_scale",),
 }
 # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
@@ -195,6 +203,7 @@ __all__ = [
     "Comparison",
     "ConditionTable",
     "ConstantScoreError",
+    "Criteria",
     "CrossCalibration",
     "CurveBands",
     "DaskSource",
@@ -213,6 +222,7 @@ __all__ = [
     "Map",
     "MapFileError",
     "MapUncertainty",
+    "MisleadingTrial",
     "MissingPackageError",
     "NaNScoreError",
     "NotInvertibleError",
@@ -230,6 +240,7 @@ __all__ = [
     "UnconfirmedPresetError",
     "UnknownNameError",
     "UnreadableWarning",
+    "Validation",
     "__version__",
     "act_dcf",
     "auc",
@@ -288,11 +299,13 @@ __all__ = [
     "map_uncertainty",
     "min_cllr",
     "min_dcf",
+    "misleading_trials",
     "multiclass",
     "operating_point",
     "plot",
     "prbep",
     "preset",
+    "read_criteria",
     "read_trials",
     "recognize",
     "rule_cost",
@@ -300,6 +313,8 @@ __all__ = [
     "simulate",
     "simulate_trials",
     "theory",
+    "validate",
+    "verbal_scale",
     "write_report",
     "write_trials",
 ]
