@@ -157,7 +157,7 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     trials = sample(10, 400)
     path = tmp_path / "t.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.engine.files.BATCH_ROWS", 64)
+    monkeypatch.setattr("llrkit.io.tables.BATCH_ROWS", 64)
     found = lk.misleading_trials(lk.scan_trials(path), 4)
     assert [one.to_dict() for one in found] == [one.to_dict() for one in lk.misleading_trials(trials, 4)]
 

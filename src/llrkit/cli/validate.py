@@ -13,7 +13,6 @@ from llrkit.cli.output import json_option, print_table, read_options, reading_op
 @click.command("validate")
 @click.argument("scores")
 @click.option("--criteria", required=True, metavar="FILE", help="TOML file with the criteria.")
-@click.option("--key", metavar="KEY", help="A file with the labels, joined on the columns both files share.")
 @click.option(
     "--worst",
     type=click.IntRange(min=1),
@@ -28,7 +27,6 @@ from llrkit.cli.output import json_option, print_table, read_options, reading_op
 def validate_command(
     scores: str,
     criteria: str,
-    key: str | None,
     worst: int,
     verbal: bool,
     report_path: str | None,
@@ -46,11 +44,11 @@ def validate_command(
       llrkit validate llrs.csv --criteria criteria.toml --report validation.md
     """
     from llrkit._atomic import write_atomically
-    from llrkit.io import read_trials
+    from llrkit.engine.files import open_trials
     from llrkit.trust.validation import validate
     from llrkit.trust.validation_report import HEADER, matrix_cells, outcome
 
-    found = validate(read_trials(scores, key, **read_options(**reading)), criteria, worst=worst)
+    found = validate(open_trials(scores, **read_options(**reading)), criteria, worst=worst)
     to_stderr = json_path == "-"
     cells = [matrix_cells(row) for row in found.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
