@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,29 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     return DerivedSource(source, part, (column,))
 
 
+def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
+    """The trials whose value in a column is written like this.
+
+    Examples
+    --------
+    >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"seconds": ([5, 10], [10, 10])})
+    >>> value_named(scores, "seconds", "10").reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
+    {10: (1, 2)}
+    """
+
+    def part(chunk: Scores) -> Scores:
+        names = chunk.categories.get(column)
+
+        def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+            there = _distinct(values)
+            keys = _keys(there, names)
+            return np.isin(values, [v for v, key in zip(there, keys, strict=True) if str(key) == text])
+
+        return chunk.select(*(wanted(values) for values in chunk.columns[column]))
+
+    return DerivedSource(source, part, (column,))
+
+
 def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:
     """Which trials have a value, of a column of values or of codes for the names."""
     if names is not None:
@@ -102,3 +126,81 @@ class ValueCounts(SummaryBase):
 
     def __mul__(self, weight: float) -> ValueCounts:
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctValues(SummaryBase):
+    """The distinct values of some columns, whichever class or column they are in."""
+
+    values: frozenset[Any]
+
+    @classmethod
+    def of(cls, columns: Sequence[str]) -> Callable[[Scores], DistinctValues]:
+        """A summariser for some columns.
+
+        Examples
+        --------
+        >>> scores = Scores([1.0], [0.0], {"left": ([7], [8]), "right": ([7], [9])})
+        >>> sorted(DistinctValues.of(["left", "right"])(scores).values)
+        [7, 8, 9]
+        """
+
+        def make(chunk: Scores) -> DistinctValues:
+            found: set[Any] = set()
+            for name in columns:
+                names = chunk.categories.get(name)
+                for side in chunk.columns[name]:
+                    found.update(_keys(_distinct(side), names))
+            return cls(frozenset(found))
+
+        return make
+
+    def __add__(self, other: DistinctValues) -> DistinctValues:
+        return DistinctValues(self.values | other.values)
+
+    def __mul__(self, weight: float) -> DistinctValues:
+        return self
+
+
+def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) -> npt.NDArray[np.int64]:
+    """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
+
+    Examples
+    --------
+    >>> scores = Scores([1.0, 2.0], [0.0], {"who": (["b", "a"], ["b"])})
+    >>> numbered(scores, "who", 0, {"a": 0, "b": 1})
+    array([1, 0])
+    """
+    column, names = chunk.columns[name][side], chunk.categories.get(name)
+    values = _distinct(column)
+    numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
+    if _few_whole_numbers(column):
+        low = int(values[0])
+        table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
+        table[np.asarray(values).astype(np.int64) - low] = numbers
+        return table[column if low == 0 else column.astype(np.int64) - low]
+    return numbers[np.searchsorted(values, column)] if len(column) else np.zeros(0, dtype=np.int64)
+
+
+def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
+    """Distinct values as plain ones."""
+    if names is None and values.dtype.kind in "biuU":
+        return list(values.tolist())
+    return [plain_value(names[value] if names is not None else value) for value in values]
+
+
+def _distinct(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The distinct values in ascending order."""
+    if not _few_whole_numbers(column):
+        return np.unique(column)
+    low, high = int(column.min()), int(column.max())
+    seen = np.zeros(high - low + 1, dtype=bool)
+    seen[column if low == 0 else column.astype(np.int64) - low] = True
+    return np.flatnonzero(seen) + low
+
+
+def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:
+    """Whether a table of all whole numbers in the range of a column is quicker than sorting it."""
+    if column.dtype.kind not in "iu" or len(column) == 0:
+        return False
+    return int(column.max()) - int(column.min()) <= 4 * len(column) + 1024
