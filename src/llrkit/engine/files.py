@@ -85,7 +85,7 @@ class Files:
         before, words = Before(), frozenset[str]()
         for scan in self.scans:
             for batch in scan.read(self.roles.stored(self.columns)):
-                chunk, seen = chunk_of(batch, self.roles, before)
+                chunk, seen = chunk_of(batch, self.roles, before, words)
                 words |= seen
                 yield chunk
                 before += Before.of(chunk)
