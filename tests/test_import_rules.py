@@ -11,13 +11,13 @@ import llrkit
 SOURCE = Path(llrkit.__file__).parent
 
 LEVELS = [
-    {"errors", "_version", "_atomic", "_progress"},
+    {"errors", "_version", "_atomic", "_plain", "_progress"},
     {"scores"},
     {"core"},
     {"theory"},
     {"engine", "metrics", "calibrate", "recognize", "simulate", "io"},
     {"choose", "trust", "multiclass"},
-    {"plot", "sklearn"},
+    {"plot", "sklearn", "_sklearn_classes"},
     {"report"},
     {"experiments"},
     {"cli", "__main__"},
@@ -34,18 +34,19 @@ STRANGERS = {
 FRAMEWORKS = {
     "dask": {"engine.dask"},
     "distributed": {"engine.dask"},
-    "sklearn": {"sklearn", "recognize.svm"},
+    "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
     "h5py": {"io.bosaris"},
     "soundfile": {"recognize.audio"},
     "kaldi_native_fbank": {"recognize.audio"},
-    "polars": {"scores", "io", "engine.files"},
+    "polars": {"scores", "io", "engine.files", "engine.partitions"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
-ONLY_THESE = {"core": {"numpy", "scipy"}, "errors": set(), "_version": set(), "_atomic": set()}
+ONLY_THESE = {"core": {"numpy", "scipy"}}
+ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
 STANDARD = set(sys.stdlib_module_names)
 
 

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.choose.compare import Comparison, compare
     from llrkit.choose.diagnose import Diagnosis, diagnose
+    from llrkit.engine.dask import DaskSource, cluster
     from llrkit.engine.files import scan_trials
     from llrkit.errors import (
+        ClusterError,
         ConstantScoreError,
         EmptyClassError,
         FileFormatError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         LlrkitError,
         LlrkitWarning,
         MapFileError,
+        MissingPackageError,
         NaNScoreError,
         NotInvertibleError,
         PooledClassesWarning,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
         TooFewTrialsError,
         UnconfirmedPresetError,
         UnknownNameError,
+        UnreadableWarning,
     )
     from llrkit.io import read_trials
     from llrkit.io.write import write_trials
@@ -69,6 +73,8 @@ if TYPE_CHECKING:
     from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
+    from llrkit.report.page import write_report
+    from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
     from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
     from llrkit.scores.source import ScoreSource
@@ -80,13 +86,18 @@ if TYPE_CHECKING:
 _HOME = {
     "llrkit.calibrate.bayes": ("fit_bayes",),
     "llrkit.calibrate.bigaussian": ("fit_bigaussian",),
-    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources",),
+    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources"),
+    "llrkit.calibrate.cmlg": ("fit_cmlg",),
     "llrkit.calibrate.conditional": ("fit_by",),
     "llrkit.calibrate.expectation": ("fit_expectation",),
+    "llrkit.calibrate.files": ("load_map",),
+    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
     "llrkit.calibrate.gamma": ("fit_gamma",),
     "llrkit.calibrate.gaussian": ("fit_gaussian",),
     "llrkit.calibrate.kde": ("fit_kde",),
     "llrkit.calibrate.lineup": ("fit_lineup",),
+    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
+    "llrkit.calibrate.maps": ("AffineMap", "Map"),
     "llrkit.calibrate.mixture": ("fit_mixture",),
     "llrkit.calibrate.nig": ("fit_nig",),
     "llrkit.calibrate.pav": ("fit_pav",),
@@ -94,38 +105,60 @@ _HOME = {
     "llrkit.calibrate.student": ("fit_student_t",),
     "llrkit.calibrate.tied": ("fit_tied_nig",),
     "llrkit.calibrate.unsupervised": ("fit_unsupervised",),
-    "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best",),
-    "llrkit.choose.compare": ("Comparison", "compare",),
-    "llrkit.choose.diagnose": ("Diagnosis", "diagnose",),
-    "llrkit.calibrate.cmlg": ("fit_cmlg",),
-    "llrkit.calibrate.files": ("load_map",),
-    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
-    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
-    "llrkit.calibrate.maps": ("AffineMap", "Map"),
+    "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best"),
+    "llrkit.choose.compare": ("Comparison", "compare"),
+    "llrkit.choose.diagnose": ("Diagnosis", "diagnose"),
+    "llrkit.engine.dask": ("DaskSource", "cluster"),
     "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
-        "ConstantScoreError", "EmptyClassError", "FileFormatError", "InfiniteScoreError", "InputError",
-        "LabelError", "LlrkitError", "LlrkitWarning", "MapFileError", "NaNScoreError", "NotInvertibleError",
-        "PooledClassesWarning", "ReversedScoresWarning", "SeparationError", "ShapeWarning",
-        "SystemCountError", "TooFewTrialsError", "UnconfirmedPresetError", "UnknownNameError",
+        "ClusterError",
+        "ConstantScoreError",
+        "EmptyClassError",
+        "FileFormatError",
+        "InfiniteScoreError",
+        "InputError",
+        "LabelError",
+        "LlrkitError",
+        "LlrkitWarning",
+        "MapFileError",
+        "MissingPackageError",
+        "NaNScoreError",
+        "NotInvertibleError",
+        "PooledClassesWarning",
+        "ReversedScoresWarning",
+        "SeparationError",
+        "ShapeWarning",
+        "SystemCountError",
+        "TooFewTrialsError",
+        "UnconfirmedPresetError",
+        "UnknownNameError",
+        "UnreadableWarning",
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
     "llrkit.metrics.evaluation": ("Evaluation",),
     "llrkit.metrics.llrs": (
-        "act_dcf", "cllr", "cllr_cal", "cross_entropy", "eer_threshold", "hter", "rule_cost",
+        "act_dcf",
+        "cllr",
+        "cllr_cal",
+        "cross_entropy",
+        "eer_threshold",
+        "hter",
+        "rule_cost",
     ),
     "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
+    "llrkit.report.page": ("write_report",),
+    "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
-}  # fmt: skip
+}
 # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -135,9 +168,11 @@ __all__ = [
     "ClassScores",
     "ClassSource",
     "ClassVectors",
+    "ClusterError",
     "Comparison",
     "ConstantScoreError",
     "CrossCalibration",
+    "DaskSource",
     "Diagnosis",
     "EmptyClassError",
     "Evaluation",
@@ -150,6 +185,7 @@ __all__ = [
     "LlrkitWarning",
     "Map",
     "MapFileError",
+    "MissingPackageError",
     "NaNScoreError",
     "NotInvertibleError",
     "OperatingPoint",
@@ -164,6 +200,7 @@ __all__ = [
     "Trials",
     "UnconfirmedPresetError",
     "UnknownNameError",
+    "UnreadableWarning",
     "__version__",
     "act_dcf",
     "auc",
@@ -174,6 +211,7 @@ __all__ = [
     "c_primary",
     "cllr",
     "cllr_cal",
+    "cluster",
     "compare",
     "compound_llr",
     "cross_calibrate",
@@ -205,6 +243,7 @@ __all__ = [
     "fit_student_t",
     "fit_tied_nig",
     "fit_unsupervised",
+    "format_table",
     "hter",
     "load_map",
     "min_cllr",
@@ -221,6 +260,7 @@ __all__ = [
     "simulate",
     "simulate_trials",
     "theory",
+    "write_report",
     "write_trials",
 ]
 

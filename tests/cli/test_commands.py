@@ -191,14 +191,6 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "HEAVY []"
 
 
-def test_demo_ends_by_saying_where_the_report_is(tmp_path):
-    done = run("demo", "--out", str(tmp_path / "demo"))
-    assert done.returncode == 0
-    path = done.stdout.splitlines()[-1].removeprefix("The report is in ")
-    systems = json.loads((tmp_path / path).read_text())["systems"]
-    assert_allclose(systems["calibrated"]["cllr"], lk.theory.GaussianLLR.from_eer(0.05).cllr, atol=0.005)
-
-
 def test_a_terminal_gets_a_drawn_table(score_file):
     leader, follower = pty.openpty()
     code = "from llrkit.cli import main; main()"

@@ -177,3 +177,31 @@ def test_cohort_speakers_are_not_their_own_impostors():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(lk.LlrkitError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("scales_target", "raw_slope", "slope"), [(True, (-2.0, -1.3), -1.0), (False, (-1.1, -0.9), None)]
+)
+def test_t_norm_turns_the_det(scales_target, raw_slope, slope):
+    """Each test segment scales its scores, or only their noise, by a log-normal factor; d' is 3."""
+    rng = np.random.default_rng(10)
+    n, tests, log_sd = 100, 4000, 0.5
+    target = np.arange(tests) % n == np.arange(n)[:, None]
+    factor = np.exp(log_sd * rng.normal(size=tests))
+    raw = factor * rng.normal(size=(n, tests)) + 3.0 * target * (factor if scales_target else 1.0)
+    normed = t_norm(raw, factor * rng.normal(size=(400, tests)))
+    before, after = (lk.Scores(m[target], m[~target]) for m in (raw, normed))
+    # closed forms: E f^2 = exp(2 s^2), E f = exp(s^2/2); Var(1/f) is that of f
+    second, first = np.exp(2 * log_sd**2), np.exp(log_sd**2 / 2)
+    variance = second - first**2
+    raw_sd = np.sqrt(second + 9 * variance) if scales_target else np.sqrt(second)
+    normed_sd = 1.0 if scales_target else np.sqrt(1.0 + 9 * variance)
+    assert np.std(before.target) == pytest.approx(raw_sd, rel=0.08)
+    assert np.std(before.nontarget) == pytest.approx(np.sqrt(second), rel=0.05)
+    assert np.std(after.target) == pytest.approx(normed_sd, rel=0.08)
+    assert np.std(after.nontarget) == pytest.approx(1.0, rel=0.01)
+    assert raw_slope[0] < lk.det_slope(before).slope < raw_slope[1]
+    if slope is None:
+        assert -0.8 < lk.det_slope(after).slope < -0.5
+    else:
+        assert lk.det_slope(after).slope == pytest.approx(slope, abs=0.08)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_normal
+from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
 from llrkit.recognize import PLDA, Embeddings, pool_sessions, train_plda
@@ -105,6 +105,14 @@ def test_diagonal_uncertainty_is_exact_where_covariances_are_diagonal():
     exact, diagonal = (plda.scores(x, t, covariances=covs, uncertainty=u) for u in ("exact", "diagonal"))
     assert_allclose(diagonal, exact, rtol=1e-9, atol=1e-9)
     assert np.abs(exact - plda.scores(x, t)).max() > 0.1
+
+
+@pytest.mark.parametrize("uncertainty", ["exact", "diagonal"])
+def test_negative_covariances_are_refused(uncertainty):
+    plda = PLDA([0.0, 0.0], np.eye(2), np.eye(2))
+    covariances = [np.eye(2), -9.0 * np.eye(2)]
+    with pytest.raises(lk.InputError, match="row 1: its covariance has negative eigenvalues"):
+        plda.scores(np.ones((2, 2)), np.ones((1, 2)), covariances=covariances, uncertainty=uncertainty)
 
 
 def test_groups_of_sessions_are_scored_as_each_alone():
@@ -250,6 +258,12 @@ def test_scores_of_matched_data_are_calibrated():
     assert lk.cllr(scores) == pytest.approx(pair.cllr, abs=0.03)
     assert lk.eer(scores) == pytest.approx(pair.eer, abs=0.012)
     assert np.var(scores.nontarget) == pytest.approx(pair.nontarget.var(), rel=0.1)
+    # both distributions are those of theory; non-targets of disjoint pairs of speakers are independent
+    assert kstest(target, pair.target.cdf).pvalue > 1e-3
+    assert kstest(llrs[np.arange(0, n, 2), np.arange(1, n, 2)], pair.nontarget.cdf).pvalue > 1e-3
+    # one with other ratios would be noticed
+    wrong = PLDA(np.zeros(10), 1.3 * np.diag(ratios), np.eye(10)).pair()
+    assert kstest(target, wrong.target.cdf).pvalue < 1e-4
     # the LLR of the LLR is the LLR
     fitted = lk.fit_logistic(scores)
     assert fitted.a == pytest.approx(1.0, abs=0.1)
@@ -347,3 +361,27 @@ def test_models_that_cannot_be(change, message):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(lk.LlrkitError, match=message):
         call(PLDA([0.0, 0.0], np.eye(2), np.eye(2)))
+
+
+def test_uncertain_short_segments_get_honest_llrs():
+    rng = np.random.default_rng(24)
+    dim, n = 8, 800
+    plda = PLDA(np.zeros(dim), 2.0 * np.eye(dim), np.eye(dim))
+    x, _ = simulated(rng, plda, np.full(n, 2))
+    enroll = Embeddings(x[::2], [f"e{i}" for i in range(n)], np.arange(n))
+    # half of the tests are short: much noisier, and their covariance says so
+    spread = np.where(np.arange(n)[:, None] % 2, 4.0, 0.1) * np.where(np.arange(dim) % 2, 1.0, 0.25)
+    noisy = x[1::2] + rng.normal(size=(n, dim)) * np.sqrt(spread)
+    covariances = spread[:, :, None] * np.eye(dim)
+    test = Embeddings(noisy, [f"t{i}" for i in range(n)], np.arange(n), covariances=covariances)
+    short = np.arange(n) % 2 == 1
+
+    def calibration_loss(matrix):
+        parts = lk.recognize.matrix_scores(matrix[:, short], enroll, test.select(short))
+        return lk.cllr_cal(parts)
+
+    assert calibration_loss(plda.scores(enroll, test)) < 0.02
+    assert calibration_loss(plda.scores(enroll, test.replace(covariances=None))) > 0.05
+    one = plda.scores(enroll.select([1]), test.select([1]))[0, 0]
+    sides = (x[2:3], np.zeros((1, dim, dim))), (noisy[1:2], covariances[1:2])
+    assert one == pytest.approx(joint_llr(plda, *sides), rel=1e-9)

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import CANDIDATES, fit_named, method_names
 from llrkit.errors import InputError, LlrkitWarning
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
+from llrkit.metrics.pictures import ScoreToLlr
 from llrkit.metrics.wording import number
 from llrkit.scores import ScoreSource
 from llrkit.theory.points import OperatingPoint
@@ -35,6 +38,24 @@ class Comparison:
         if not trained:
             raise InputError(f"no method could be trained: {dict(self.failed)}")
         return min(trained, key=trained.__getitem__)
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison comes to, in plain words."""
+        best, raw = self.evaluations[self.best], self.evaluations["raw"]
+        if best.cllr < raw.cllr:
+            return (
+                f"Best is {self.best}: Cllr {number(best.cllr)} bits instead of {number(raw.cllr)} with the "
+                f"raw scores; {number(best.cllr_cal)} are still lost to calibration."
+            )
+        return f"None of them is better than the raw scores, whose Cllr is {number(raw.cllr)} bits."
+
+    def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
+        """What each map makes of the range of the raw scores, where it is a map of one score alone."""
+        low, high = self.evaluations["raw"].moments.extremes
+        scores = np.linspace(low, high, points)
+        plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
+        return {name: ScoreToLlr(scores, fitted(scores)) for name, fitted in plain.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""

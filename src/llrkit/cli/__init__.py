@@ -22,11 +22,12 @@ from llrkit.cli.output import shown_warnings
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
+from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
-from llrkit.errors import LlrkitError
+from llrkit.errors import ClusterError, LlrkitError
 
 
 class Program(click.Group):
@@ -49,6 +50,7 @@ def cli() -> None:
       llrkit evaluate scores.csv --point sre08 --point 0.05
       llrkit calibrate dev.csv --method logistic -o cal.json
       llrkit apply cal.json eval.csv -o llrs.csv
+      llrkit report llrs.csv -o report.html
       llrkit theory --eer 5%
     """
 
@@ -62,6 +64,7 @@ for command in (
     fuse_command,
     diagnose_command,
     plot_command,
+    report_command,
     convert_command,
     recognize_command,
     simulate_command,
@@ -81,7 +84,7 @@ def main() -> None:
         cli.main(prog_name="llrkit")
     except LlrkitError as error:
         click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, ClusterError) else 2)
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         sys.exit(1)

@@ -11,6 +11,16 @@ from typing import Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores, part_runner
+from llrkit.cli.multiclass import (
+    apply_classes,
+    calibrate_classes,
+    classes_option,
+    has_classes,
+    is_class_map,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import json_option, parse_options, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
@@ -56,7 +66,10 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
 )
+@classes_option
+@prior_option
 @reading_options
+@cluster_options
 @json_option
 def calibrate_command(
     train: str,
@@ -65,31 +78,43 @@ def calibrate_command(
     settings: tuple[str, ...],
     by: str | None,
     groups: str | None,
+    classes: str | None,
+    prior: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Train a map from score to LLR and save it.
+
+    Of a file with log-likelihoods of several classes: temperature, scale-offset (what logistic means there),
+    vector, affine, gaussian or free-gaussian.
 
     \b
     Examples:
       llrkit calibrate dev.csv --method cmlg -o cal.json
       llrkit calibrate dev.csv --method logistic --option prior=0.01 -o cal.json
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
+      llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
+    if has_classes(train, classes, prior, reading):
+        refuse_for_classes(by=by, groups=groups)
+        calibrate_classes(
+            train, method=method, settings=settings, output=output, classes=classes, prior=prior,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.calibrate.conditional import fit_by
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
-    trials = open_trials(train, **read_options(**reading))
+    trials = open_scores(train, **read_options(**reading))
     options = parse_options(settings)
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]
     if groups and method != "best":
         raise InputError("--groups is for --method best")
-    _refuse_unknown(fit, options, method)
+    refuse_unknown(fit, options, method)
     if method == "best":
         fitted = fit_best(trials, groups=groups.split(",") if groups else None, **options)
     elif by:
@@ -123,7 +148,8 @@ def calibrate_command(
     write_json(fitted.to_dict(), "calibrate", json_path)
 
 
-def _refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
+def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
+    """Refuse options that a method does not have."""
     known = [name for name in list(signature(fit).parameters)[1:] if name != "groups"]
     for name in options:
         if name not in known:
@@ -171,6 +197,7 @@ def sha256_of(path: str) -> str:
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
 @click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
 @reading_options
+@cluster_options
 def apply_command(
     calibration: str,
     scores: tuple[str, ...],
@@ -178,6 +205,8 @@ def apply_command(
     to: str | None,
     key_output: str | None,
     ids: str | None,
+    scheduler: str | None,
+    workers: int | None,
     **reading: Any,
 ) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
@@ -185,23 +214,38 @@ def apply_command(
     All columns are kept; the LLRs are in the column 'score', what was there before is in 'raw_score'. Tables
     are streamed, so their size does not matter. A fusion takes one file with a column per system, or one file
     per system in the order of training; if these do not have the same trials in the same order, they are
-    joined in memory. The output may have any format that 'llrkit convert' writes.
+    joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
+    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run goes on.
 
     \b
     Examples:
       llrkit apply cal.json eval.parquet -o llrs.parquet
       llrkit apply cal.json scores.txt --key trials.txt -o llrs.csv
       llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
+      llrkit apply cal.json scores/ -o llrs/ --workers 4
     """
     from llrkit.calibrate.files import load_map
     from llrkit.engine.apply import apply_map
 
+    if is_class_map(calibration):
+        refuse_for_classes(key_output=key_output, ids=ids)
+        apply_classes(calibration, scores, output, to=to, reading=reading)
+        return
     fitted = load_map(calibration)
     options = read_options(**reading)
     if fitted.n_systems > 1 and len(scores) == 1 and options["score"]:
         options["score"] = options["score"].split(",")
     names = ids.split(",") if ids else ()
-    done = apply_map(fitted, scores, output, ids=names, to=to, key_output=key_output, **options)
+    if output.endswith("/") or Path(output).is_dir():
+        from llrkit.engine.apply_parts import apply_parts
+
+        if len(scores) > 1 or key_output or to not in (None, "parquet"):
+            raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
+        done = apply_parts(fitted, scores[0], output, run=part_runner(scheduler, workers), **options)
+    elif scheduler or workers:
+        raise InputError("a cluster writes a folder: let the output end in '/'")
+    else:
+        done = apply_map(fitted, scores, output, ids=names, to=to, key_output=key_output, **options)
     for note in done.notes:
         click.echo(note, err=True)
     click.echo(f"{done.rows:,} LLRs written to {output} (column 'score')")

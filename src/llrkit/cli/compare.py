@@ -6,6 +6,14 @@ from typing import Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    compare_classes,
+    has_classes,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -15,6 +23,9 @@ from llrkit.cli.output import (
     reading_options,
     write_json,
 )
+from llrkit.cli.report import html_option, table_option, write_page
+
+SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
 
 
 @click.command("compare")
@@ -23,7 +34,12 @@ from llrkit.cli.output import (
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
 @click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
+@classes_option
+@prior_option
 @reading_options
+@table_option
+@html_option
+@cluster_options
 @json_option
 def compare_command(
     train: str,
@@ -31,6 +47,10 @@ def compare_command(
     methods: str | None,
     evaluation_key: str | None,
     points: tuple[str, ...],
+    classes: str | None,
+    prior: str | None,
+    table_style: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -38,42 +58,52 @@ def compare_command(
 
     \b
     Example:
-      llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav
+      llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
     """
+    if has_classes(train, classes, prior, reading):
+        refuse_for_classes(table=table_style, html=html_path)
+        compare_classes(
+            train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.engine.files import open_trials
 
     options = read_options(**reading)
     sets = [
-        open_trials(train, **options),
-        open_trials(evaluation, **options | {"key": evaluation_key or options["key"]}),
+        open_scores(train, **options),
+        open_scores(evaluation, **options | {"key": evaluation_key or options["key"]}),
     ]
     found = compare(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
     )
     to_stderr = json_path == "-"
-    header, rows = found.table()
-    print_table(header, rows, to_stderr=to_stderr)
+    if table_style is not None:
+        from llrkit.report.tables import format_table
+
+        click.echo(format_table(found, table_style), nl=False, err=to_stderr)
+    else:
+        header, rows = found.table()
+        print_table(header, rows, to_stderr=to_stderr)
     for name, reason in found.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    best = found.evaluations[found.best]
-    raw = found.evaluations["raw"]
-    said = (
-        f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores; "
-        f"{best.cllr_cal:.4f} are still lost to calibration."
-        if best.cllr < raw.cllr
-        else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
-    )
-    click.echo(f"\n{said}", err=to_stderr)
+    click.echo(f"\n{found.sentence}", err=to_stderr or table_style is not None)
     if train == evaluation:
-        click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
+        click.echo(SAME_TRIALS, err=True)
+    if html_path is not None:
+        title = "Calibrators compared"
+        beside = to_stderr or table_style is not None
+        warned = (SAME_TRIALS,) if train == evaluation else ()
+        files = [train, evaluation, options["key"], evaluation_key]
+        write_page(found, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(found.to_dict(), "compare", json_path)
 
 
 @click.command("diagnose")
 @click.argument("scores")
 @reading_options
+@cluster_options
 @json_option
 def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
     """Say what the scores look like and which calibrators suit them.
@@ -83,8 +113,7 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
       llrkit diagnose dev.csv
     """
     from llrkit.choose.diagnose import diagnose
-    from llrkit.engine.files import open_trials
 
-    found = diagnose(open_trials(scores, **read_options(**reading)))
+    found = diagnose(open_scores(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

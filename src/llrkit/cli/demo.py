@@ -21,21 +21,21 @@ def demo_command(out: str, seed: int) -> None:
       llrkit demo --out out/demo
     """
     from llrkit.experiments.durations import run_durations
-    from llrkit.experiments.paper import N_LISTS
-    from llrkit.experiments.prior_scan import LOG_ODDS, run_prior_scan
-    from llrkit.experiments.report import write_report
+    from llrkit.experiments.prior_scan import run_prior_scan
+    from llrkit.experiments.report import write_experiments
     from llrkit.experiments.wording import paper_table, verdict
 
     click.echo(
         "Two simulated corpora, a PLDA recogniser, segments of 5, 10, 20, 40 s and whole recordings on both "
         "sides:\n25 trial lists, calibrated on one corpus and evaluated on the other.\n"
     )
-    fits = 2 * len(LOG_ODDS)
-    with stage("simulate, score, calibrate, draw", N_LISTS + fits + 10, unit="steps") as advance:
-        found = run_durations("small", seed=seed, on_list=advance)
-        scan = run_prior_scan("small", seed=seed, on_fit=advance)
-        page = write_report(out, durations=found, scan=scan, brief=True)
-        advance(10)
+    with stage("the experiments", total=3, unit="parts") as done:
+        found = run_durations("small", seed=seed)
+        done(1)
+        scan = run_prior_scan("small", seed=seed)
+        done(1)
+        page = write_experiments(out, durations=found, scan=scan, brief=True)
+        done(1)
     header, rows = paper_table(found.table)
     print_table(header, rows, to_stderr=False)
     click.echo(f"\n{verdict(found.table)}")

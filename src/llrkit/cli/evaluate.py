@@ -6,6 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    evaluate_classes,
+    has_classes,
+    posteriors_option,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -16,6 +25,8 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.systems import system_names
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
@@ -27,8 +38,14 @@ if TYPE_CHECKING:
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
 @click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
+@classes_option
+@prior_option
+@posteriors_option
 @reading_options
+@cluster_options
 @unconfirmed_option
+@table_option
+@html_option
 @json_option
 def evaluate_command(
     scores: str,
@@ -36,7 +53,12 @@ def evaluate_command(
     by: str | None,
     threshold_from: str | None,
     threshold_key: str | None,
+    classes: str | None,
+    prior: str | None,
+    posteriors: bool,
     allow_unconfirmed: bool,
+    table_style: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -46,6 +68,9 @@ def evaluate_command(
     Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
     higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
+    A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
+    rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
+
     \b
     Examples:
       llrkit evaluate scores.csv
@@ -53,22 +78,43 @@ def evaluate_command(
       llrkit evaluate scores.tsv --key key.tsv
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
+      llrkit evaluate scores.csv --html report.html --table latex
+      llrkit evaluate languages.tsv --key utt2lang --point lre22
     """
-    from llrkit.engine.files import open_trials
+    if has_classes(scores, classes, prior, reading):
+        refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
+        evaluate_classes(
+            scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
+            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)
-    trials = open_trials(scores, **options)
+    trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
-    dev = open_trials(threshold_from, **of_dev) if threshold_from else None
+    dev = open_scores(threshold_from, **of_dev) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),
         by=by,
         threshold_from=dev,
+        ece=html_path is not None,
         allow_unconfirmed=allow_unconfirmed,
     )
-    print_evaluation(result, title=scores, by=by, to_stderr=json_path == "-")
+    to_stderr = json_path == "-"
+    (name,) = system_names((scores,), [None], None)
+    if table_style is not None:
+        from llrkit.report.tables import format_table
+
+        rows = result if by else {name: result}
+        click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
+    else:
+        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
+    if html_path is not None:
+        beside = to_stderr or table_style is not None
+        files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
+        write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
     write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
 
 

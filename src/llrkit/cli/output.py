@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._atomic import write_atomically
+from llrkit._plain import spelled
 
 if TYPE_CHECKING:
     from llrkit.theory.points import OperatingPoint
@@ -190,19 +190,8 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
     """Write a command's numbers; nothing half-written is ever left behind."""
     if path is None:
         return
-    text = json.dumps({"schema": f"llrkit.{command}/1", **_spell(content)}, indent=2, allow_nan=False) + "\n"
+    text = json.dumps({"schema": f"llrkit.{command}/1", **spelled(content)}, indent=2, allow_nan=False) + "\n"
     if path == "-":
         click.echo(text, nl=False)
     else:
         write_atomically(path, text)
-
-
-def _spell(value: Any) -> Any:
-    """Infinities as strings and NaN as null: JSON has neither."""
-    if isinstance(value, dict):
-        return {str(key): _spell(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_spell(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value

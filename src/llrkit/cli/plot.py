@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, shown_warnings
-from llrkit.cli.systems import key_option, names_option, read_systems, score_columns_option
+from llrkit.cli.engines import cluster_options
+from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
+from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
-OTHERS = ("two-gaussians", "heat-map", "zoo", "fusion-weights")
+OTHERS = ("two-gaussians", "heat-map", "zoo")
+OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 
 
 @click.command("plot")
-@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS]), metavar="KIND")
+@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_RESULTS]), metavar="KIND")
 @click.argument("scores", nargs=-1)
 @click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
-@key_option
 @score_columns_option
 @names_option
 @point_option
@@ -56,7 +57,8 @@ STYLES = ("above", "crossing")
     metavar="column|page|INCHES",
     help="Width of the figure; a column is 3.4 inches, a page 7.",
 )
-@reading_options  # fmt: skip
+@reading_options
+@cluster_options  # fmt: skip
 def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
     """Draw a figure from score files; several files or columns are drawn together.
 
@@ -71,6 +73,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       heat-map            a number for each pair of conditions (--by COL,COL)
       zoo                 speakers (--by COL)
       fusion-weights      SCORES is a fusion file made by llrkit fuse
+      cllr-scatter        SCORES is the JSON of llrkit reproduce durations
+      prior-scan          SCORES is the JSON of llrkit reproduce prior-scan
 
     \b
     Examples:
@@ -81,16 +85,15 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     """
     if not scores and not (kind == "two-gaussians" and options["eer"]):
         raise InputError(f"plot {kind}: give at least one file of scores")
-    with shown_warnings():
-        pictures = _pictures(kind, scores, options)
-        if output.lower().endswith((".html", ".htm")):
-            from llrkit.plot.figures import write_page
+    pictures = _pictures(kind, scores, options)
+    if output.lower().endswith((".html", ".htm")):
+        from llrkit.plot.figures import write_page
 
-            write_page(pictures, output)
-        else:
-            from llrkit.plot.axes import WIDTHS, save
+        write_page(pictures, output)
+    else:
+        from llrkit.plot.axes import WIDTHS, save
 
-            save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
+        save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
     click.echo(f"Written to {output}")
 
 
@@ -100,8 +103,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_SCORES:
         return _of_scores(kind, plot, scores, options)
-    if kind == "fusion-weights":
-        return [plot.draw(_weights(file), renderer="none") for file in scores]
+    if kind in OF_RESULTS:
+        return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
     if kind == "two-gaussians" and options["eer"]:
         from llrkit.theory import GaussianLLR
 
@@ -147,9 +150,12 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
         return GaussianLLR.from_eer(eer(trials))
     if kind == "heat-map":
         from llrkit.metrics.condition_map import condition_map
+        from llrkit.scores.trials import Trials
 
         if len(by) != 2:
             raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS")
+        if not isinstance(trials, Trials):
+            raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=options["value"])
     from llrkit.metrics.zoo import zoo_curve
 
@@ -158,18 +164,15 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
     return zoo_curve(trials, by[0])
 
 
-def _weights(file: str) -> Any:
-    from llrkit.calibrate.files import load_map
-    from llrkit.calibrate.fusion import LinearMap
-    from llrkit.metrics.pictures import FusionWeights
+def _curves(kind: str, file: str) -> list[Any]:
+    from llrkit.cli.plot_files import fusion_weights_of, scans_of, scatter_of
 
-    fitted = load_map(file)
-    if not isinstance(fitted, LinearMap):
-        raise InputError(f"{file}: is a calibration of one system, not a fusion")
-    return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+    if kind == "prior-scan":
+        return list(scans_of(file))
+    return [fusion_weights_of(file) if kind == "fusion-weights" else scatter_of(file)]
 
 
 def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    own = ("key", "score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
+    own = ("score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
     reading = {name: value for name, value in options.items() if name not in own}
-    return dict(read_systems(scores, options["key"], options["score_columns"], options["names"], reading))
+    return dict(read_systems(scores, options["score_columns"], options["names"], reading))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit._progress import stage
 from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
@@ -51,16 +50,14 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
       llrkit reproduce durations --scale 25x --json -
     """
     from llrkit.experiments.durations import run_durations
-    from llrkit.experiments.paper import N_LISTS
 
-    with stage("trial lists", N_LISTS, unit="lists") as advance:
-        found = run_durations(scale, seed=seed, on_list=advance)
+    found = run_durations(scale, seed=seed)
     _show(found.table, json_path)
     _say(f"{found.table.trials:,} trials in {found.seconds:.1f} s.", json_path)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, durations=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, durations=found)}", json_path)
     write_json({"experiment": "durations", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -76,19 +73,18 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     Example:
       llrkit reproduce prior-scan --scale paper --out out/scan
     """
-    from llrkit.experiments.prior_scan import LOG_ODDS, run_prior_scan
+    from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.wording import scan_table
 
-    with stage("fits", 2 * len(LOG_ODDS), unit="fits") as advance:
-        found = run_prior_scan(scale, seed=seed, on_fit=advance)
+    found = run_prior_scan(scale, seed=seed)
     header, rows = scan_table(found.cases)
     print_table(header, rows, to_stderr=json_path == "-", title="C_primary of SRE12")
     for case in found.cases:
         _say(f"{case.name}: {case.about}", json_path)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, scan=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, scan=found)}", json_path)
     write_json({"experiment": "prior-scan", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -108,7 +104,6 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
 @click.option(
     "--groups", metavar="COL[,COL]", help="With --scores: columns whose values never share two folds."
 )
-@click.option("--key", metavar="KEY", help="With --scores: a file with the labels.")
 @out_option
 @reading_options
 @json_option
@@ -135,21 +130,19 @@ def real_command(
     for name in found.regularised:
         click.echo(f"{name}: the training classes do not overlap; logistic regression regularised", err=True)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, real=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, real=found)}", json_path)
     content = {"experiment": "real", "file": embeddings or scores, **found.to_dict()}
     write_json(content, "reproduce", json_path)
 
 
 def _embeddings(path: str, options: dict[str, Any]) -> Any:
-    from llrkit.experiments.paper import N_LISTS
     from llrkit.experiments.real_embeddings import run_real_embeddings
     from llrkit.recognize.embedding_files import read_embeddings
 
     given = read_embeddings(path, vectors=options["vectors"])
-    with stage("trial lists", N_LISTS, unit="lists") as advance:
-        return run_real_embeddings(given, scorer=options["scorer"], on_list=advance)
+    return run_real_embeddings(given, scorer=options["scorer"])
 
 
 def _scores(path: str, options: dict[str, Any]) -> Any:
@@ -158,13 +151,11 @@ def _scores(path: str, options: dict[str, Any]) -> Any:
 
     if not options["by"]:
         raise InputError("--scores needs the columns of the conditions (--by)")
-    own = ("by", "key", "groups", "training", "vectors", "scorer")
+    own = ("by", "groups", "training", "vectors", "scorer")
     reading = read_options(**{name: value for name, value in options.items() if name not in own})
-    trials = read_trials(path, options["key"], **reading)
-    by = options["by"].split(",")
+    trials = read_trials(path, **reading)
     groups = options["groups"].split(",") if options["groups"] else None
-    with stage("conditions", len(trials.table.select(by).unique()), unit="steps") as advance:
-        return run_real_scores(trials, by, training=options["training"], groups=groups, on_list=advance)
+    return run_real_scores(trials, options["by"].split(","), training=options["training"], groups=groups)
 
 
 def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enrol", "test")) -> None:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
-from llrkit.experiments.lists import ListTable, fit_both, measure_list, pool
+from llrkit.experiments.lists import (
+    ListResult,
+    ListTable,
+    calibrated,
+    closer_look,
+    fit_both,
+    measure_list,
+    pool,
+)
 from llrkit.experiments.paper import PAPER
+from llrkit.metrics.evaluation import Evaluation
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.plda_training import train_plda
 from llrkit.simulate.corpus import Corpus, Recordings
@@ -68,6 +78,8 @@ class DurationsResult:
     scale: str
     seed: int
     seconds: float
+    closer: Mapping[str, Evaluation]
+    """The list in the middle (20 s on both sides): raw scores, and both calibrations."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
@@ -126,17 +138,13 @@ def _sides(corpus: Corpus, size: Side) -> tuple[Recordings, Recordings]:
     return enroll, corpus.recordings("test", n_speakers=size.speakers, n=size.tests, durations=SECONDS)
 
 
-def run_durations(
-    scale: str = "small", *, seed: int = 2013, on_list: Callable[[float], None] = lambda lists: None
-) -> DurationsResult:
+def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
     """Run the experiment; the same seed gives the same numbers, whatever the number of threads.
 
     Parameters
     ----------
     scale
         "small" (20 thousand trials a list or so), "paper" or "25x".
-    on_list
-        Called with 1 whenever a list is done.
 
     Examples
     --------
@@ -149,10 +157,15 @@ def run_durations(
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     pooled = fit_both(pool(list(train.values())))
-    results = []
-    for pair in pairs:
-        maps = fit_both(train[pair]) | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
+    results: list[ListResult] = []
+    closer: Mapping[str, Evaluation] = {}
+    middle = pairs[len(pairs) // 2]
+    for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
+        maps = fit_both(train[pair])
+        every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         names = {"enroll": NAMES[pair[0]], "test": NAMES[pair[1]]}
-        results.append(measure_list(corpora.evaluation_list(*pair), maps, **names))
-        on_list(1)
-    return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began)
+        trials = corpora.evaluation_list(*pair)
+        results.append(measure_list(trials, every, **names))
+        if pair == middle:
+            closer = closer_look(trials, calibrated(trials, maps))
+    return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began, closer)

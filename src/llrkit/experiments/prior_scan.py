@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.choose.compare import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
-from llrkit.experiments.durations import SECONDS, Corpora, make_corpora
+from llrkit.experiments.durations import SECONDS, make_corpora
+from llrkit.experiments.lists import calibrated, closer_look, fit_both
 from llrkit.experiments.population import (
     population_c_primary,
     population_cmlg,
     population_logistic,
     population_minimum,
 )
+from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.pictures import PriorScan
 from llrkit.metrics.primary import c_primary
 from llrkit.scores import ScoreSource
@@ -59,6 +62,8 @@ class PriorScanResult:
     scale: str
     seed: int
     seconds: float
+    closer: Mapping[str, Evaluation]
+    """The corpora: raw scores, and both calibrations with weight 1/2."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
@@ -87,14 +92,7 @@ def scan_population(name: str, about: str, scores: UnequalGaussians) -> ScanCase
     return ScanCase(name, about, PriorScan(LOG_ODDS, costs, population_minimum(scores, EVALUATION)))
 
 
-def scan_trials_of(
-    name: str,
-    about: str,
-    train: ScoreSource,
-    evaluation: ScoreSource,
-    *,
-    on_fit: Callable[[float], None] = lambda fits: None,
-) -> ScanCase:
+def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreSource) -> ScanCase:
     """A scan of trials: calibration trained on one set at each weight, its cost on another.
 
     A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN.
@@ -102,45 +100,26 @@ def scan_trials_of(
     costs: dict[str, Any] = {}
     for key, option in (("cmlg", "alpha"), ("logistic", "prior")):
         values = []
-        for x in LOG_ODDS:
+        for x in tracked(LOG_ODDS, f"scanning {NAMES[key]}", len(LOG_ODDS), "fits"):
             try:
                 fitted = fit_quietly(key, train, {option: float(sigmoid(x))})
                 values.append(c_primary(fitted.on(evaluation), EVALUATION))
             except InputError:
                 values.append(float("nan"))
-            on_fit(1)
         costs[NAMES[key]] = np.array(values)
     return ScanCase(name, about, PriorScan(LOG_ODDS, costs, c_primary(evaluation, EVALUATION, actual=False)))
 
 
-def run_prior_scan(
-    scale: str = "small",
-    *,
-    seed: int = 2013,
-    corpora: Corpora | None = None,
-    on_fit: Callable[[float], None] = lambda fits: None,
-) -> PriorScanResult:
-    """Scan two populations and the simulated corpora.
-
-    Parameters
-    ----------
-    corpora
-        Those of the duration experiment, if they are at hand.
-    on_fit
-        Called with 1 after each of the ``2 * len(LOG_ODDS)`` fits to the corpora.
-    """
+def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
+    """Scan two populations and whole segments of the corpora of the duration experiment."""
     began = time.perf_counter()
-    made = make_corpora(scale, seed=seed) if corpora is None else corpora
+    made = make_corpora(scale, seed=seed)
     full = SECONDS[-1]
+    train, evaluation = (make(full, full).scores() for make in (made.train_list, made.evaluation_list))
     cases = (
         scan_population("equal", "targets N(4.5, 1), non-targets N(0, 1), no sampling error", EQUAL),
         scan_population("unequal", "targets N(5, 1.6²), non-targets N(0, 1), no sampling error", UNEQUAL),
-        scan_trials_of(
-            "corpora",
-            "whole segments of the simulated corpora",
-            made.train_list(full, full).scores(),
-            made.evaluation_list(full, full).scores(),
-            on_fit=on_fit,
-        ),
+        scan_trials_of("corpora", "whole segments of the simulated corpora", train, evaluation),
     )
-    return PriorScanResult(cases, scale, seed, time.perf_counter() - began)
+    closer = closer_look(evaluation, calibrated(evaluation, fit_both(train)))
+    return PriorScanResult(cases, scale, seed, time.perf_counter() - began, closer)

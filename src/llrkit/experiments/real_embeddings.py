@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.experiments.lists import ListTable, fit_both, is_regularised, measure_list, pool
+from llrkit.experiments.lists import (
+    ListTable,
+    calibrated,
+    closer_look,
+    fit_both,
+    is_regularised,
+    measure_list,
+    pool,
+)
 from llrkit.experiments.real import RealResult, shape_of
 from llrkit.recognize.backend import Backend
 from llrkit.recognize.embeddings import Embeddings
@@ -27,12 +36,7 @@ SHRINKAGE = 1e-3
 ITERATIONS = 10
 
 
-def run_real_embeddings(
-    embeddings: Embeddings,
-    *,
-    scorer: str = "plda",
-    on_list: Callable[[float], None] = lambda lists: None,
-) -> RealResult:
+def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> RealResult:
     """Train a recogniser on the background, calibrate on 'dev', evaluate on 'eval', for all durations.
 
     Enrolment is from side A, tests are from side B; non-targets have the gender of the model. Rows whose
@@ -45,8 +49,6 @@ def run_real_embeddings(
         and ``gender``; the background may have a column ``corpus``, each of which is centred by itself.
     scorer
         'plda' (trained by EM), 'plda-moments' or 'cosine'.
-    on_list
-        Called with 1 whenever a list is done.
     """
     if scorer not in SCORERS:
         raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
@@ -59,7 +61,7 @@ def run_real_embeddings(
     train = {pair: _list(backend, ready["dev"], *pair) for pair in pairs}
     pooled = fit_both(pool(list(train.values())))
     results, shapes, regularised = [], [], []
-    for enroll, test in pairs:
+    for enroll, test in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = fit_both(train[enroll, test])
         if is_regularised(maps):
             regularised.append(f"{enroll}/{test}")
@@ -67,13 +69,13 @@ def run_real_embeddings(
         every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         results.append(measure_list(scores, every, enroll=enroll, test=test))
         shapes.append(MappingProxyType(shape_of(scores)))
-        on_list(1)
     about = {"scorer": scorer, "speakers": {split: _speakers(parts[split]) for split in SPLITS}}
     return RealResult(
         ListTable(tuple(results)),
         tuple(shapes),
         MappingProxyType(about),
         time.perf_counter() - began,
+        closer_look(scores, calibrated(scores, maps)),
         regularised=tuple(regularised),
     )
 

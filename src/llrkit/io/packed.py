@@ -16,6 +16,7 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 LARGEST_RATIO, ALWAYS_FINE = 200, 1 << 26
 """Text packs 3 to 20 times; a file that grows 200 times and beyond 64 MB was made to do harm."""
 
+_SOON = 1 << 12
 _ZSTD_BLOCK = 1 << 17  # no zstd block holds more than 128 KB
 
 
@@ -34,14 +35,15 @@ def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
     """
     try:
         total = file.stat().st_size
-        with file.open("rb") as raw, stage(f"reading {file.name}", total, "bytes") as done:
-            block = raw.read(size)
-            if block.startswith(ZSTD):
-                blocks = iter([_unzstd(block + raw.read(), file)])
-            elif block.startswith(GZIP):
-                blocks = _gunzip(block, raw, size, file)
+        with file.open("rb", buffering=0) as raw, stage(f"reading {file.name}", total, "bytes") as done:
+            first = raw.read(len(ZSTD))
+            if first.startswith(ZSTD):
+                blocks = iter([_unzstd(first + raw.read(), file)])
+            elif first.startswith(GZIP):
+                blocks = _gunzip(first + raw.read(size), raw, size, file)
             else:
-                blocks = _plain(block, raw, size)
+                raw.seek(0)
+                blocks = _plain(raw, size)
             before = 0
             for part in blocks:
                 yield part
@@ -51,10 +53,18 @@ def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
-def _plain(block: bytes, raw: BinaryIO, size: int) -> Iterator[bytes]:
-    while block:
+def _plain(raw: BinaryIO, size: int) -> Iterator[bytes]:
+    """Blocks that end with a line where one ends soon enough, so that nobody has to put lines together."""
+    start = 0
+    while True:
+        raw.seek(start + size)
+        end = raw.read(_SOON).find(b"\n") + 1
+        raw.seek(start)
+        block = raw.read(size + end)
+        if not block:
+            return
         yield block
-        block = raw.read(size)
+        start += len(block)
 
 
 def _refuse_bomb(size: int, packed: int, file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,8 @@ from llrkit._progress import stage
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.columns import roles_of, with_roles
 from llrkit.io.found import Found, Scan
+from llrkit.io.parquet import refuse_impossible
+from llrkit.io.quiet import no_panic_messages
 
 BATCH_ROWS = 1 << 20
 ARROW_FILE = b"ARROW1"
@@ -20,7 +23,10 @@ ARROW_FILE = b"ARROW1"
 def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
     """Read a Parquet table."""
     with _named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
-        table = pl.read_parquet(raw)
+        refuse_impossible(file, pages=_is_small(file))
+        with no_panic_messages(_is_small(file)):
+            table = pl.read_parquet(raw)
+        _refuse_ragged(table)
     return with_roles(Found(str(file), "parquet", table), score=score, label=label)
 
 
@@ -29,8 +35,10 @@ def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | N
     with _named(file, "Arrow"), file.open("rb") as raw:
         stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
         raw.seek(0)
-        # a stream as bytes: polars loses its place in files
-        table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
+        with no_panic_messages(_is_small(file)):
+            # a stream as bytes: polars loses its place in files
+            table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
+        _refuse_ragged(table)
     return with_roles(Found(str(file), "arrow", table), score=score, label=label)
 
 
@@ -43,7 +51,9 @@ def scan_columns(
             stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
         if stream:
             return read_arrow(file, score=score, label=label)
-    with _named(file, kind.capitalize()):
+    with _named(file, kind.capitalize()), no_panic_messages():
+        if kind == "parquet":
+            refuse_impossible(file, pages=_is_small(file))
         lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
         schema = lazy.collect_schema()
         rows = int(lazy.select(pl.len()).collect().item())
@@ -55,11 +65,24 @@ def scan_columns(
         first_row = 0
         with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
             for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-                yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
+                if batch.height:
+                    yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
                 done(batch.height)
+        if first_row == 0:
+            yield replace(like, table=like.table.select(wanted))
 
     return Scan(like, read)
+
+
+def _is_small(file: Path) -> bool:
+    """Whether reading takes no time, so that standard error can be held back meanwhile."""
+    return file.stat().st_size < 1 << 26
+
+
+def _refuse_ragged(table: pl.DataFrame) -> None:
+    if any(column.len() != table.height for column in table):
+        raise ValueError("its columns have different lengths")
 
 
 @contextmanager

@@ -4,6 +4,11 @@ Everything takes a :class:`llrkit.ClassSource`: :class:`llrkit.ClassScores` in m
 two classes every number equals that of the binary code; the first class is then the target.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from llrkit.multiclass.binary import detection, detection_llrs, only, pair
 from llrkit.multiclass.choosing import ClassComparison, compare
 from llrkit.multiclass.crossing import CalibrationLoss, calibration_loss, cross_calibrate
@@ -25,6 +30,10 @@ from llrkit.multiclass.metrics import (
 )
 from llrkit.multiclass.pictures import class_calibration, class_dets, pair_histograms
 from llrkit.multiclass.refining import refine, refined_cllr
+
+if TYPE_CHECKING:
+    from llrkit.engine.class_files import scan_classes
+    from llrkit.io.multiclass import read_classes
 
 __all__ = [
     "CalibrationLoss",
@@ -61,7 +70,18 @@ __all__ = [
     "pair",
     "pair_histograms",
     "posteriors",
+    "read_classes",
     "refine",
     "refined_cllr",
+    "scan_classes",
     "zero_one_cost",
 ]
+
+# These import polars, which arrays alone do not need.
+_FILES = {"read_classes": "llrkit.io.multiclass", "scan_classes": "llrkit.engine.class_files"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _FILES:
+        return getattr(import_module(_FILES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,9 +18,9 @@ from llrkit.scores.classes import ClassVectors
 IntArray = npt.NDArray[np.intp]
 
 
-def trial_blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of trials whose numbers, ``width`` each, stay in the cache."""
-    return blocks(n, max(64, BLOCK // width))
+def trial_blocks(n: int, width: int, least: int = 64) -> Iterator[slice]:
+    """Slices of at least some trials whose numbers, ``width`` each, stay in the cache."""
+    return blocks(n, max(64, least, BLOCK // width))
 
 
 def by_class(values: npt.NDArray[Any]) -> FloatArray:

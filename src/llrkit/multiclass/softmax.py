@@ -95,7 +95,9 @@ class SoftmaxSums(SummaryBase):
             total = cls(0.0, np.zeros(size), np.zeros((size, size) if hessian else (0, 0)))
             values, codes = chunk.values, chunk.codes
             width = int(np.prod(values.shape[1:])) + family.classes
-            for block in trial_blocks(len(values), width):
+            # a large Hessian is best made of few products
+            least = size if hessian else 64
+            for block in trial_blocks(len(values), width, least):
                 one = _Block(family, weights, log_prior, values[block], codes[block])
                 total += one.sums(own[codes[block]], pull[codes[block]], hessian)
             return total

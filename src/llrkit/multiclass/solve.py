@@ -25,6 +25,7 @@ from llrkit.scores.classes import ClassSource, ClassVectors
 NEWTON_UP_TO = 64
 """With more weights than this the Hessian of all trials costs more than it gives."""
 
+_STEPS_UP_TO = 400
 _PRECONDITION_UP_TO = 1200
 _HESSIAN_WORK = 5e8  # multiplications worth spending on one Hessian of the sample
 _MAX_PASSES = 60
@@ -119,15 +120,15 @@ def _on_sample(
     def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         return _parts(sample.reduce(at(x, counts, True), threads=1))
 
-    few = family.size <= NEWTON_UP_TO  # where there are many, units for the search are all that is needed
+    if family.size > NEWTON_UP_TO:
+        # units for the search are all that is needed; where there are many weights one look must do
+        steps = 12 if family.size <= _STEPS_UP_TO else 1
+        guess = newton(
+            objective, start, tolerance=1e-3 * unit, max_evaluations=steps, good_enough=1e-2 * unit
+        )
+        return guess.x, objective(guess.x)[2]
     # a sample may be separable where the whole is not: stop before its weights run away
-    guess = newton(
-        objective,
-        start,
-        tolerance=(1e-6 if few else 1e-3) * unit,
-        max_evaluations=30 if few else 12,
-        good_enough=(1e-5 if few else 1e-2) * unit,
-    )
+    guess = newton(objective, start, tolerance=1e-6 * unit, max_evaluations=30, good_enough=1e-5 * unit)
     return guess.x, objective(guess.x)[2]
 
 

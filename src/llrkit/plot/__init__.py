@@ -2,25 +2,34 @@
 
 Each function takes a curve object, an :class:`~llrkit.metrics.evaluation.Evaluation`, or a dict of those
 by system, and returns the Axes it drew into (``ax``, or new ones in one column's width). With
-``renderer="plotly"`` it returns a plotly Figure instead. Nothing is computed here.
+``renderer="plotly"`` it returns a plotly Figure instead. Nothing is computed here. ``STYLE`` is the style
+sheet, for figures of several plots: ``with plt.style.context(lk.plot.STYLE): ...``.
 """
 
 from llrkit.plot.bayes import ape, bayes_error, ece
+from llrkit.plot.classes import class_calibration, class_det, class_idempotence, confusion, pair_histogram
 from llrkit.plot.detection import det, roc
 from llrkit.plot.llrs import histogram, idempotence, pav, tippett
 from llrkit.plot.paper import cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.people import fusion_weights, zoo
+from llrkit.plot.style import STYLE
 
 __all__ = [
+    "STYLE",
     "ape",
     "bayes_error",
+    "class_calibration",
+    "class_det",
+    "class_idempotence",
     "cllr_scatter",
+    "confusion",
     "det",
     "ece",
     "fusion_weights",
     "heat_map",
     "histogram",
     "idempotence",
+    "pair_histogram",
     "pav",
     "prior_scan",
     "roc",

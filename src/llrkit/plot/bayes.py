@@ -93,7 +93,7 @@ def bayes_error(
             "bayes_error",
             "Normalised Bayes error",
             Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
-            Axis("normalised Bayes error (DCF)", (0.0, 1.08 * min(top, 1.5))),
+            Axis("normalised Bayes error", (0.0, 1.08 * min(top, 1.5))),
             tuple(marks),
             "Normalised Bayes error against the prior. " + in_words(drawn, CLLR, MIN_CLLR),
             legend="below",
@@ -167,7 +167,7 @@ def _pair(
     numbers = [] if system.evaluation is None else [f"Cllr {number(system.evaluation.cllr, 3)}"]
     label = system.labelled(*numbers)
     return [
-        Line(x, best, Ink(i, "dash", 0.9), "", shown, system.name),
+        Line(x, best, Ink(i, "dash", 0.9), "", (*shown[:2], shown[-1]), system.name),
         Line(x, actual, Ink(i), label, shown, system.name, marker),
     ]
 

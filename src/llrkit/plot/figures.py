@@ -18,6 +18,7 @@ SYMBOLS = {
     "cross": "x-thin", "plus": "cross-thin",
 }  # fmt: skip
 LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
+GROUND = "#FFFFFF"
 
 
 def figure(picture: Picture) -> Any:
@@ -45,8 +46,8 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
         "showlegend": picture.legend != "none" and any(picture.labels()),
         "legend": {"orientation": "h", "x": 0.0, "y": -0.16, "yanchor": "top"},
         "hovermode": "closest",
-        "plot_bgcolor": "#FFFFFF",
-        "paper_bgcolor": "#FFFFFF",
+        "plot_bgcolor": GROUND,
+        "paper_bgcolor": GROUND,
     }
     return {"data": traces, "layout": layout}
 
@@ -92,7 +93,7 @@ def _trace(mark: Any) -> dict[str, Any]:
         "type": "scatter",
         "name": escaped(mark.label),
         "showlegend": bool(mark.label),
-        "meta": {"ink": mark.ink.whose},
+        "meta": {"ink": mark.ink.whose, "group": mark.group},
     }
     if mark.group:
         trace["legendgroup"] = escaped(mark.group)
@@ -106,40 +107,62 @@ def _trace(mark: Any) -> dict[str, Any]:
             hollow = not mark.filled or symbol.endswith("thin")
             trace |= {"mode": "markers", "x": _numbers(mark.x), "y": _numbers(mark.y)}
             trace["marker"] = {
-                "symbol": f"{symbol}-open" if hollow else symbol, "size": MARKER_SIZE * mark.size,
-                "color": ink["color"], "line": {"width": 2 if hollow else 0, "color": ink["color"]},
+                "symbol": symbol, "size": MARKER_SIZE * mark.size,
+                "color": GROUND if hollow else ink["color"],
+                "line": {"width": 2 if hollow else 0, "color": ink["color"]},
             }  # fmt: skip
+            trace["meta"]["hollow"] = hollow
             trace |= _hover(mark.label, mark.shown)
         case Band():
             around = np.concatenate([mark.x, mark.x[::-1]])
             limits = np.concatenate([mark.high, mark.low[::-1]])
             trace |= {"mode": "lines", "x": _numbers(around), "y": _numbers(limits), "fill": "toself"}
-            trace |= {"line": {"width": 0, "color": ink["color"]}, "opacity": 0.25, "hoverinfo": "skip"}
-            trace["fillcolor"] = ink["color"]
+            trace |= {"line": {"width": 0, "color": ink["color"]}, "hoverinfo": "skip"}
+            trace |= _fill(trace, ink["color"], 0.25)
         case Stairs():
             heights = np.append(mark.heights, mark.heights[-1:])
             trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
             trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoverinfo": "skip"}
-            trace |= {"fillcolor": ink["color"], "opacity": 0.45}
+            trace |= _fill(trace, ink["color"], 0.4)
     return trace
+
+
+def _fill(trace: dict[str, Any], colour: str, opacity: float) -> dict[str, Any]:
+    """A translucent area; the page finds the opacity in ``meta`` when it changes the colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return {"fillcolor": f"rgba({red},{green},{blue},{opacity})", "meta": {**trace["meta"], "fill": opacity}}
 
 
 def _hover(label: str, shown: tuple[Shown, ...]) -> dict[str, Any]:
     if not shown:
         return {"hoverinfo": "skip"}
-    rows = [[escaped(text) for text in column.texts()] for column in shown]
-    lines = [f"{escaped(column.name)} %{{customdata[{i}]}}" for i, column in enumerate(shown)]
+    columns = [
+        [escaped(text) if isinstance(part.values, tuple) else _shortest(text) for text in part.texts()]
+        for part in shown
+    ]
+    lines = [
+        f"{escaped(part.name)} %{{customdata[{i}]}}{' &#37;' if part.percent else ''}"
+        for i, part in enumerate(shown)
+    ]
     heading = [f"<b>{escaped(label)}</b>"] if label else []
     return {
-        "customdata": [list(row) for row in zip(*rows, strict=True)],
+        "customdata": [list(row) for row in zip(*columns, strict=True)],
         "hovertemplate": "<br>".join([*heading, *lines]) + "<extra></extra>",
     }
+
+
+def _shortest(text: str) -> float | int | str:
+    """A rounded number as the number it is: shorter than the text, and shown the same."""
+    value = float(text) if text != "-" else math.nan
+    if not math.isfinite(value):
+        return text
+    return int(value) if value.is_integer() else value
 
 
 def _axis(picture: Picture, which: str) -> dict[str, Any]:
     axis = picture.x if which == "x" else picture.y
     plain: dict[str, Any] = {
-        "title": {"text": escaped(axis.label)}, "showgrid": picture.grid, "zeroline": False,
+        "title": {"text": escaped(axis.label), "standoff": 8}, "showgrid": picture.grid, "zeroline": False,
         "gridcolor": "#DDDDDD", "linecolor": "#333333", "showline": True, "ticks": "outside",
         "automargin": True,
     }  # fmt: skip

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from llrkit.core.special import FloatArray
 
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
@@ -60,15 +58,18 @@ class Shown:
     percent: bool = False
 
     def texts(self) -> list[str]:
-        """The values as they are shown."""
-        return [self._text(value) for value in self.values]
+        """The values as they are shown, without the unit.
 
-    def _text(self, value: float | str) -> str:
-        if isinstance(value, str):
-            return value
-        if np.isnan(value):
-            return "-"
-        return f"{100 * value:.{self.digits}g} %" if self.percent else f"{value:.{self.digits}g}"
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Shown("Pmiss", np.array([0.0285, 1.0]), percent=True).texts()
+        ['2.85', '100']
+        """
+        if isinstance(self.values, tuple):
+            return list(self.values)
+        values = (100 * self.values if self.percent else self.values).tolist()
+        return ["-" if value != value else f"{value:.{self.digits}g}" for value in values]
 
 
 @dataclass(frozen=True, eq=False)

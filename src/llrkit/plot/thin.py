@@ -48,18 +48,24 @@ def thin(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
         points = points[kept]
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True
-    waiting = [(0, len(points) - 1)]
-    while waiting:
-        first, last = waiting.pop()
-        if last - first < 2:
-            continue
-        away = _distances(points[first + 1 : last], points[first], points[last])
-        furthest = int(np.argmax(away))
-        if away[furthest] > tolerance:
-            middle = first + 1 + furthest
-            keep[middle] = True
-            waiting += [(first, middle), (middle, last)]
-    return kept[keep]
+    first, last = np.array([0]), np.array([len(points) - 1])
+    while True:  # all pieces of the line at once: each is cut at its furthest point, if that is too far
+        long = last - first >= 2
+        first, last = first[long], last[long]
+        if len(first) == 0:
+            return kept[keep]
+        inner = last - first - 1
+        start = np.cumsum(inner) - inner
+        piece = np.repeat(np.arange(len(first)), inner)
+        inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
+        away = _distances(points[inside], points[first][piece], points[last][piece])
+        furthest = np.maximum.reduceat(away, start)
+        at_furthest = np.flatnonzero(away == furthest[piece])
+        at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
+        cut = furthest > tolerance
+        middle = inside[at_furthest][cut]
+        keep[middle] = True
+        first, last = np.concatenate([first[cut], middle]), np.concatenate([middle, last[cut]])
 
 
 def _ends_of_cells(points: FloatArray, cell: float) -> Indices:
@@ -70,11 +76,12 @@ def _ends_of_cells(points: FloatArray, cell: float) -> Indices:
 
 
 def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
-    """From points to the segment between two others."""
-    along = end - start
-    square = float(along @ along)
-    share = np.zeros(len(points)) if square == 0.0 else np.clip((points - start) @ along / square, 0.0, 1.0)
-    return np.asarray(np.hypot(*(points - start - share[:, None] * along).T))
+    """From each point to its segment."""
+    along, to = end - start, points - start
+    square = np.einsum("ij,ij->i", along, along)
+    share = np.einsum("ij,ij->i", to, along) / np.where(square > 0.0, square, 1.0)
+    off = to - np.clip(share, 0.0, 1.0)[:, None] * along
+    return np.asarray(np.hypot(off[:, 0], off[:, 1]))
 
 
 def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:

@@ -5,7 +5,7 @@ diagonal, with ratios ``lambda``, each side of a trial is known by two things: i
 and the precision ``P`` it adds to a speaker drawn from a standard normal distribution. The LLR is then
 
     1/2 [ (g1+g2)' (I+P1+P2)^-1 (g1+g2) - g1' (I+P1)^-1 g1 - g2' (I+P2)^-1 g2
-          - log|I+P1+P2| + log|I+P1| + log|I+P2| ],
+          - log|I+P1+P2| + log|I+P1| + log|I+P2| ].
 
 Rows with the same precision share one matrix product. Without covariances the precisions are diagonal, and
 only depend on the number of sessions.
@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cholesky, solve_triangular
 
 from llrkit.core.special import FloatArray, blocks
+from llrkit.errors import InputError
 
 IntArray = npt.NDArray[np.intp]
 _STACK = 1 << 22  # numbers in a stack of matrices worked on at a time
-_FEW = 4  # groups smaller than this, on average, are scored row by row in stacks
+_FEW = 8  # groups smaller than this, on average, are scored row by row in stacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,21 @@ class Side:
     def diagonal(self) -> bool:
         """Whether the precisions are diagonal."""
         return self.precisions.ndim == 2
+
+    @property
+    def scattered(self) -> bool:
+        """Whether most rows have a precision of their own."""
+        return len(self.precisions) > max(1, len(self.natural) // _FEW)
+
+    def own(self) -> FloatArray:
+        """What each row adds to the LLR whatever the other side: ``1/2 [log|I+P| - g' (I+P)^-1 g]``."""
+        alone, log_alone = _inverse(self.precisions, self.diagonal)
+        found = np.empty(len(self.natural))
+        for part in blocks(len(found), max(1, _STACK // max(self.precisions[0].size, 1))):
+            g, inverse = self.natural[part], alone[self.group[part]]
+            moved = inverse * g if self.diagonal else np.einsum("irs,is->ir", inverse, g)
+            found[part] = 0.5 * (log_alone[self.group[part]] - np.einsum("ir,ir->i", moved, g))
+        return found
 
     def by_group(self) -> Iterator[tuple[Side, IntArray]]:
         """The rows of each group, and where they are."""
@@ -73,6 +90,8 @@ def side_by_counts(y: FloatArray, ratios: FloatArray, counts: FloatArray) -> Sid
 def side_by_variances(y: FloatArray, ratios: FloatArray, counts: FloatArray, variances: FloatArray) -> Side:
     """The same where each row has a variance of its own in each dimension, on top of that of its sessions."""
     noise = 1.0 / counts[:, None] + variances
+    if not (noise > 0.0).all():
+        raise InputError(f"row {int(np.argmin(noise.min(axis=1)))}: its covariance has negative eigenvalues")
     return Side(y * np.sqrt(ratios) / noise, np.arange(len(y)), ratios / noise)
 
 
@@ -95,8 +114,7 @@ def side_by_covariances(
             seen[key] = len(seen)
             noise = basis.T @ np.asarray(covariance, dtype=np.float64) @ basis
             noise[np.diag_indices_from(noise)] += 1.0 / count
-            inverse = np.linalg.inv(noise)
-            inverse = 0.5 * (inverse + inverse.T)
+            inverse = _inverse_of_noise(noise, i)
             gains.append(scale[:, None] * inverse[:r])
             precisions.append(scale[:, None] * inverse[:r, :r] * scale)
         group[i] = seen[key]
@@ -106,61 +124,77 @@ def side_by_covariances(
     return Side(natural, group, np.array(precisions).reshape(-1, r, r))
 
 
+def _inverse_of_noise(noise: FloatArray, row: int) -> FloatArray:
+    try:
+        factor = cholesky(noise, lower=True)
+    except np.linalg.LinAlgError:
+        raise InputError(f"row {row}: its covariance has negative eigenvalues") from None
+    half = solve_triangular(factor, np.eye(len(noise)), lower=True)
+    return np.asarray(half.T @ half)
+
+
 def score_into(out: npt.NDArray[Any], left: Side, right: Side) -> None:
     """Write the LLRs of all pairs of rows into ``out``, of shape (rows of left, rows of right)."""
     if left.diagonal != right.diagonal:
         left, right = left.full(), right.full()
-    if len(left.precisions) > len(right.precisions):
-        out, left, right = out.T, right, left  # the LLR is symmetric; the outer loop is the shorter one
-    if len(left.precisions) == len(right.precisions) == 1:
-        _product(left, right, out)
+    if len(left.precisions) < len(right.precisions):
+        out, left, right = out.T, right, left  # the LLR is symmetric; the loop is over the fewer groups
+    left_own, right_own = left.own(), right.own()
+    if len(right.precisions) == 1 and not left.scattered:
+        _product(left, left_own, right, right_own, out)
         return
-    row_by_row = len(right.precisions) > len(right.natural) / _FEW
-    for part, rows in left.by_group():
-        if row_by_row:
-            out[rows] = _in_stacks(part, right)
-            continue
-        for other, columns in right.by_group():
-            scores = np.empty((len(rows), len(columns)), dtype=out.dtype)
-            _product(part, other, scores)
-            if len(columns) == len(right.natural):
-                out[rows] = scores  # whole rows are copied much faster
-            else:
-                out[np.ix_(rows, columns)] = scores
+    for part, columns in right.by_group():
+        if left.scattered:
+            out[:, columns] = _in_stacks(left, left_own, part, right_own[columns])
+        else:
+            scores = np.empty((len(left.natural), len(columns)), dtype=out.dtype)
+            _product(left, left_own, part, right_own[columns], scores)
+            out[:, columns] = scores
 
 
-def _product(left: Side, right: Side, out: npt.NDArray[Any]) -> None:
-    """All pairs of two groups: one matrix product, with two columns more for what depends on one side."""
-    p1, p2, diagonal = left.precisions[0], right.precisions[0], left.diagonal
-    joint, log_joint = _inverse(p1 + p2, diagonal)
-    alone1, log1 = _inverse(p1, diagonal)
-    alone2, log2 = _inverse(p2, diagonal)
-    times = np.multiply if diagonal else np.matmul
-    g1, g2, r = left.natural, right.natural, left.natural.shape[1]
-    first, second = (np.empty((len(g), r + 2), dtype=out.dtype) for g in (g1, g2))
-    first[:, :r] = times(g1, joint)
-    first[:, r] = 0.5 * (np.einsum("ir,ir->i", times(g1, joint - alone1), g1) + log1 + log2 - log_joint)
-    first[:, r + 1] = 1.0
-    second[:, :r] = g2
-    second[:, r] = 1.0
-    second[:, r + 1] = 0.5 * np.einsum("ir,ir->i", times(g2, joint - alone2), g2)
+def _product(
+    left: Side, left_own: FloatArray, right: Side, right_own: FloatArray, out: npt.NDArray[Any]
+) -> None:
+    """All rows of a few groups against rows of one group: a single matrix product.
+
+    One column more holds what depends on the left side only; one for each group of the left side what
+    depends on the right side and on that group.
+    """
+    r, groups = left.natural.shape[1], len(left.precisions)
+    first = np.zeros((len(left.natural), r + 1 + groups), dtype=out.dtype)
+    second = np.empty((len(right.natural), r + 1 + groups), dtype=out.dtype)
+    second[:, :r], second[:, r] = right.natural, 1.0
+    first[np.arange(len(first)), r + 1 + left.group] = 1.0
+    times = np.multiply if left.diagonal else np.matmul
+    for g, precision in enumerate(left.precisions):
+        rows = slice(None) if groups == 1 else left.group == g
+        joint, log_joint = _inverse(precision + right.precisions[0], left.diagonal)
+        moved = times(left.natural[rows], joint)
+        first[rows, :r] = moved
+        first[rows, r] = left_own[rows] + 0.5 * np.einsum("ir,ir->i", moved, left.natural[rows])
+        own = np.einsum("ir,ir->i", times(right.natural, joint), right.natural)
+        second[:, r + 1 + g] = right_own + 0.5 * (own - log_joint)
     np.matmul(first, second.T, out=out)
 
 
-def _in_stacks(left: Side, right: Side) -> FloatArray:
-    """Rows of one group against rows that each have a precision of their own."""
-    g1, p1, diagonal = left.natural, left.precisions[0], left.diagonal
-    out = np.empty((len(g1), len(right.natural)))
-    alone1, log1 = _inverse(p1, diagonal)
-    squares = g1 * g1 if diagonal else (g1[:, :, None] * g1[:, None, :]).reshape(len(g1), -1)
-    for part in blocks(len(right.natural), max(1, _STACK // max(p1.size, 1))):
-        g2, p2 = right.natural[part], right.precisions[right.group[part]]
-        joint, log_joint = _inverse(p1 + p2, diagonal)
-        alone2, log2 = _inverse(p2, diagonal)
-        moved, own = (m * g2 if diagonal else np.einsum("jrs,js->jr", m, g2) for m in (joint, alone2))
-        column = np.einsum("jr,jr->j", moved - own, g2) + log1 + log2 - log_joint
-        gained = (joint - alone1).reshape(len(g2), -1)
-        out[:, part] = g1 @ moved.T + 0.5 * (squares @ gained.T + column)
+def _in_stacks(left: Side, left_own: FloatArray, right: Side, right_own: FloatArray) -> FloatArray:
+    """Rows that each have a precision of their own against rows of one group."""
+    out = np.empty((len(left.natural), len(right.natural)))
+    other = right.precisions[0]
+    size = other.size + (0 if left.diagonal else right.natural.size)
+    for part in blocks(len(left.natural), max(1, _STACK // max(size, 1))):
+        natural = left.natural[part]
+        precision = left.precisions[left.group[part]] + other
+        if left.diagonal:
+            joint, log_joint = _inverse(precision, diagonal=True)
+            squares = (joint * natural**2).sum(axis=1)[:, None] + joint @ (right.natural**2).T
+            squares += 2.0 * (joint * natural) @ right.natural.T
+        else:
+            whole = np.eye(len(other)) + precision
+            log_joint = 2.0 * np.log(np.diagonal(np.linalg.cholesky(whole), axis1=1, axis2=2)).sum(axis=1)
+            sums = natural[:, :, None] + right.natural.T
+            squares = np.einsum("irj,irj->ij", sums, np.linalg.solve(whole, sums))
+        out[part] = left_own[part, None] + right_own + 0.5 * (squares - log_joint[:, None])
     return out
 
 

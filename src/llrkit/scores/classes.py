@@ -70,8 +70,9 @@ class ClassVectors:
         columns: Mapping[str, Any] | None = None,
     ) -> None:
         self.values = read_only(number_array(vectors, self._what))
-        self.classes = class_names(classes) if classes is not None else self._default_classes(labels)
         self._check_shape()
+        self.classes = class_names(classes) if classes is not None else self._default_classes(labels)
+        self._check_classes()
         self.codes = read_only(class_codes(labels, self.classes))
         if len(self.codes) != len(self.values):
             raise InputError(f"{len(self.values)} rows of {self._what} but {len(self.codes)} labels")
@@ -89,6 +90,10 @@ class ClassVectors:
     def _check_shape(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] == 0:
             raise InputError(f"vectors must have shape (n, D), got {self.values.shape}")
+
+    def _check_classes(self) -> None:
+        if len(self.classes) < 2:
+            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
 
     def _per_trial(self, column: Any, name: str) -> Array:
         array = np.asarray(column)
@@ -131,6 +136,11 @@ class ClassVectors:
             "these are vectors, not log-likelihoods: make log-likelihoods of them first, for instance "
             "with llrkit.multiclass.fit_gaussian"
         )
+
+    @property
+    def labels(self) -> Array:
+        """The name of each trial's class."""
+        return np.asarray(self.classes, dtype=object)[self.codes]
 
     @property
     def n_classes(self) -> int:
@@ -207,7 +217,7 @@ class ClassScores(ClassVectors):
     _what = "log-likelihoods"
 
     def _default_classes(self, labels: Any) -> tuple[str, ...]:
-        return class_names(range(self.values.shape[1] if self.values.ndim > 1 else 0))
+        return class_names(range(self.values.shape[1]))
 
     def _check_shape(self) -> None:
         if self.values.ndim not in (2, 3) or self.values.size == 0:
@@ -216,12 +226,13 @@ class ClassScores(ClassVectors):
             )
         if self.values.ndim == 3 and self.values.shape[2] == 1:
             self.values = self.values[:, :, 0]
+
+    def _check_classes(self) -> None:
         if self.values.shape[1] != len(self.classes):
             raise LabelError(
                 f"{self.values.shape[1]} columns of log-likelihoods for {len(self.classes)} classes"
             )
-        if len(self.classes) < 2:
-            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
+        super()._check_classes()
 
     def _check_values(self) -> None:
         super()._check_values()
@@ -271,23 +282,22 @@ class ClassScores(ClassVectors):
         >>> ClassScores.from_posteriors(np.log([[0.8, 0.2]]), [0], prior=[0.8, 0.2]).loglik
         array([[0., 0.]])
         """
-        given = cls(log_posteriors, labels, classes, ids, columns=columns)
-        counts = given.counts
+        return cls(log_posteriors, labels, classes, ids, columns=columns).without_prior(prior)
+
+    def without_prior(self, prior: Any) -> ClassScores:
+        """The same trials with the logarithm of a prior taken away: log-likelihoods of log-posteriors."""
+        counts = self.counts
         share = counts / counts.sum() if isinstance(prior, str) and prior == "counts" else prior
         try:
             share = np.asarray(share, dtype=np.float64)
         except (TypeError, ValueError):
             share = np.empty(0)
-        if share.shape != (len(given.classes),) or not (share > 0).all():
+        if share.shape != (len(self.classes),) or not (share > 0).all():
             raise InputError(f"the prior must hold a positive number for each of the classes, got {prior!r}")
         shift = np.log(share / share.sum())
-        made = cls.part(
-            read_only(given.values - (shift if given.values.ndim == 2 else shift[:, None])),
-            given.codes,
-            given.classes,
-            given.columns,
-        )
-        made.ids = given.ids
+        values = self.values - (shift if self.values.ndim == 2 else shift[:, None])
+        made = self.part(read_only(values), self.codes, self.classes, self.columns)
+        made.ids = self.ids
         return made
 
     @classmethod

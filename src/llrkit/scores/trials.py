@@ -57,7 +57,7 @@ class Trials:
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        self.table = table if isinstance(table, pl.DataFrame) else _as_table(table)
+        self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
         self.label, self.enroll, self.test = label, enroll, test
         self.carried = tuple(carried)
@@ -219,7 +219,9 @@ def target_rows(
         raise LabelError(f"{place(row)}: no label in column {column.name!r}")
     if column.dtype == pl.Boolean:
         return column.to_numpy(), frozenset()
-    distinct = column.unique(maintain_order=True).to_list()
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
+    distinct = _distinct(column)
     words = [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         for value in distinct
@@ -234,10 +236,23 @@ def target_rows(
             f"accepted are {ACCEPTED}"
         )
     targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    return column.is_in(targets).to_numpy(), frozenset(words)
+    mask = column == targets[0] if len(targets) == 1 else column.is_in(targets)
+    return mask.to_numpy(), frozenset(words)
 
 
-def _as_table(table: Any) -> pl.DataFrame:
+def _distinct(column: pl.Series) -> list[Any]:
+    """The values of a column of labels, in the order in which they come first."""
+    first = column.head(1000).unique(maintain_order=True)
+    if column.dtype != pl.String or len(first) > 4:
+        return column.unique(maintain_order=True).to_list()
+    others = pl.repeat(True, len(column), eager=True, dtype=pl.Boolean)
+    for word in first:  # several times faster than looking for distinct values among all
+        others &= column != word
+    return [*first, *column.filter(others).unique(maintain_order=True)]
+
+
+def as_table(table: Any) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
     try:
         return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

@@ -8,6 +8,13 @@ score, and several are fused first by logistic regression. Classes that do not o
 fit has no answer, are fitted with a little regularisation.
 """
 
+from llrkit._sklearn_classes import (
+    AffineScaling,
+    GaussianBackEnd,
+    ScaleOffsetScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from llrkit.sklearn.fusing import CMLGCalibrator, LogisticCalibrator, RuleCalibrator
 from llrkit.sklearn.one_score import (
     BayesCalibrator,
@@ -26,11 +33,13 @@ from llrkit.sklearn.one_score import (
 )
 
 __all__ = [
+    "AffineScaling",
     "BayesCalibrator",
     "BiGaussianCalibrator",
     "CMLGCalibrator",
     "ExpectationCalibrator",
     "GammaCalibrator",
+    "GaussianBackEnd",
     "GaussianCalibrator",
     "KDECalibrator",
     "LogisticCalibrator",
@@ -39,7 +48,10 @@ __all__ = [
     "PAVCalibrator",
     "RuleCalibrator",
     "SaturatingCalibrator",
+    "ScaleOffsetScaling",
     "StudentTCalibrator",
+    "TemperatureScaling",
     "TiedNIGCalibrator",
     "UnsupervisedCalibrator",
+    "VectorScaling",
 ]

@@ -1,0 +1,157 @@
+"""``llrkit report``, and what other commands need to write one."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit._progress import stage, tracked
+from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    evaluate_classes,
+    has_classes,
+    prior_option,
+    refuse_for_classes,
+)
+from llrkit.cli.output import (
+    json_option,
+    parse_points,
+    point_option,
+    read_options,
+    reading_options,
+    unconfirmed_option,
+    write_json,
+)
+from llrkit.cli.systems import names_option, read_systems, score_columns_option
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.choose.compare import Comparison
+
+html_option: Callable[[Any], Any] = click.option(
+    "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
+)
+table_option: Callable[[Any], Any] = click.option(
+    "--table", "table_style", type=click.Choice(["latex", "markdown", "csv"]),
+    help="Print the numbers as a table for a paper instead.",
+)  # fmt: skip
+
+
+@click.command("report")
+@click.argument("scores", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="The page, usually report.html.")
+@click.option("--title", default="Evaluation of detection scores", show_default=True)
+@score_columns_option
+@names_option
+@point_option
+@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
+@click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
+@click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
+@classes_option
+@prior_option
+@reading_options
+@cluster_options
+@unconfirmed_option
+@json_option
+def report_command(
+    scores: tuple[str, ...],
+    output: str,
+    title: str,
+    score_columns: str | None,
+    names: str | None,
+    points: tuple[str, ...],
+    by: str | None,
+    train: str | None,
+    train_key: str | None,
+    methods: str | None,
+    classes: str | None,
+    prior: str | None,
+    allow_unconfirmed: bool,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Write a report on one or several score files: one HTML page that needs no network.
+
+    Plain words, numbers, interactive plots, an operating-point panel, methods text and provenance. Several
+    files, or several columns of a file, are shown side by side.
+
+    \b
+    Examples:
+      llrkit report scores.csv -o report.html
+      llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
+      llrkit report eval.csv --by gender --train dev.csv -o report.html
+    """
+    if has_classes(scores[0], classes, prior, {**reading, "score_column": score_columns}):
+        refuse_for_classes(by=by, train=train)
+        if len(scores) > 1:
+            raise InputError(f"a report on several classes takes one file, got {len(scores)}")
+        evaluate_classes(
+            scores[0], classes=classes, prior=prior, posteriors=False, points=points,
+            allow_unconfirmed=allow_unconfirmed, html_path=output, json_path=json_path, reading=reading,
+            command="report",
+        )  # fmt: skip
+        return
+    from llrkit.choose.compare import compare
+    from llrkit.choose.methods import CANDIDATES
+    from llrkit.metrics.measure import evaluate
+
+    asked = parse_points(points) or ("sre08", "sre10")
+    systems = read_systems(scores, score_columns, names, reading)
+    if train and len(systems) > 1:
+        raise InputError(f"--train goes with one system; these are {len(systems)}")
+    results = {
+        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed)
+        for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
+    }
+    comparison = None
+    if train:
+        options = read_options(**reading)
+        options |= {"key": train_key or options["key"], "score": options["score"] or score_columns}
+        options["nontargets"] = None
+        trained = open_scores(train, **options)
+        with stage("calibrators"):
+            comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
+    write_page(
+        results,
+        output,
+        files=[*scores, reading["key"], reading["nontargets"], train, train_key],
+        title=title,
+        by=by,
+        comparison=comparison,
+        to_stderr=json_path == "-",
+    )
+    write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
+
+
+def write_page(
+    results: Any,
+    path: str,
+    *,
+    files: Sequence[str | None],
+    title: str = "Evaluation of detection scores",
+    by: str | None = None,
+    comparison: Comparison | None = None,
+    cautions: Sequence[str] = (),
+    to_stderr: bool = False,
+) -> None:
+    """Write the report of a command, with the hashes of its files and the command line, and say where."""
+    from llrkit.report.page import write_report
+    from llrkit.report.provenance import provenance
+
+    made_from = provenance([file for file in files if file], command=shlex.join(["llrkit", *sys.argv[1:]]))
+    write_report(
+        results,
+        path,
+        title=title,
+        by=by or "condition",
+        comparison=comparison,
+        cautions=cautions,
+        made_from=made_from,
+    )
+    click.echo(f"The report is in {path}", err=to_stderr)

@@ -1,0 +1,120 @@
+"""Log-likelihoods of several classes in files of any size, read one batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.engine.files import KEEP_BYTES
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.io import scan_found
+from llrkit.io.class_tables import chosen
+from llrkit.io.found import Found, Scan
+from llrkit.io.multiclass import scores_of
+from llrkit.io.roles import with_scores
+from llrkit.scores.class_labels import class_names, listed
+from llrkit.scores.classes import ClassScores, ClassVectors, positions
+from llrkit.scores.source import POSITION, S, reduce_chunks
+
+
+class ClassFiles:
+    """Trials of several classes in wide tables on disk, as a source.
+
+    Made by :func:`scan_classes`. Only the columns asked for are parsed, and only summaries of batches are
+    ever kept, unless the whole set is small.
+    """
+
+    def __init__(
+        self, scans: Sequence[Scan], classes: tuple[str, ...], label: str, carried: Sequence[str] = ()
+    ) -> None:
+        self.scans, self.classes, self.label, self.carried = tuple(scans), classes, label, tuple(carried)
+        self._kept: list[ClassScores] | None = None
+        first = self.scans[0].like.file
+        chosen(self.scans[0].columns, classes, first)
+        for name in (label, *self.carried):
+            if name != POSITION and name not in self.scans[0].columns:
+                there = listed(self.scans[0].columns)
+                raise UnknownNameError(f"{first}: there is no column {name!r}; there are: {there}")
+
+    def with_columns(self, *names: str) -> ClassFiles:
+        """The same trials, each chunk carrying these columns."""
+        return ClassFiles(self.scans, self.classes, self.label, names)
+
+    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
+        """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
+        return reduce_chunks(self._chunks(), summarise)
+
+    def _chunks(self) -> Iterator[ClassScores]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[ClassScores] | None = []
+        size = 0
+        for chunk in self._read():
+            yield chunk
+            size += chunk.values.nbytes
+            if kept is not None:
+                kept.append(chunk)
+            if size > KEEP_BYTES:
+                kept = None
+        self._kept = kept
+
+    def _read(self) -> Iterator[ClassScores]:
+        before = np.zeros(len(self.classes), dtype=np.intp)
+        wanted = list(dict.fromkeys((*self.classes, self.label, *(n for n in self.carried if n != POSITION))))
+        for scan in self.scans:
+            for batch in scan.read(wanted):
+                if batch.table.height:
+                    chunk = self._chunk(batch, before)
+                    before = before + chunk.counts
+                    yield from chunk.chunks()
+
+    def _chunk(self, batch: Found, before: npt.NDArray[np.intp]) -> ClassScores:
+        roles = Found(
+            batch.file, batch.format, batch.table, self.classes, self.label,
+            lines=batch.lines, first_row=batch.first_row,
+        )  # fmt: skip
+        try:
+            chunk = scores_of(with_scores(roles))
+        except InputError as error:
+            if batch.file in str(error):
+                raise
+            where = f"{batch.file}, after row {batch.first_row}"
+            raise type(error)(f"{where}: {error}") from None
+        columns = {name: chunk.columns[name] for name in self.carried if name != POSITION}
+        if POSITION in self.carried:
+            columns[POSITION] = positions(chunk.codes, before)
+        return ClassScores.part(chunk.values, chunk.codes, chunk.classes, columns)
+
+    def __repr__(self) -> str:
+        names = [Path(scan.like.file).name for scan in self.scans]
+        return f"ClassFiles({len(names)} files: {listed(names)}; classes {listed(self.classes)})"
+
+
+def scan_classes(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    classes: Sequence[str],
+    *,
+    label: str = "label",
+) -> ClassFiles:
+    """Log-likelihoods in files of any size, to be used like :class:`llrkit.ClassScores`.
+
+    ``paths`` is a table with a column per class (Parquet, Arrow, CSV, ...), a directory of them, a glob
+    pattern, or a list of these; ``classes`` are the names of these columns and of the labels. Sets below
+    256 MB stay in memory after the first pass.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import llrkit as lk
+    >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("en,de,label\\n2.0,0.1,en\\n0.5,1.5,de\\n")
+    >>> lk.multiclass.error_rate(scan_classes(path, ["en", "de"]))
+    0.0
+    """
+    names = class_names(classes)
+    return ClassFiles(scan_found(paths, score=[], label=label), names, label)

@@ -1,0 +1,1 @@
+"""Evaluations as one self-contained HTML page, and as tables for papers."""

@@ -1,0 +1,63 @@
+"""Pictures as the page gets them: thinned, rounded, with everything a screen reader needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from llrkit.plot.figures import plain_figure
+from llrkit.plot.picture import Picture
+from llrkit.plot.thin import TOLERANCE, thin_picture
+from llrkit.report.templating import script_json
+
+DIGITS = 4
+"""Coordinates are rounded to 10^-4 of what an axis shows, less than a tenth of a pixel."""
+PIXELS = 640
+"""Width of a plot, to say in pixels what thinning may change."""
+COARSEST = 0.01
+
+
+def page_figures(
+    pictures: Sequence[Picture], *, n_systems: int = 1, room: int = 2_000_000
+) -> tuple[list[dict[str, Any]], float]:
+    """Pictures for the page, and by how many pixels thinning may have moved a line.
+
+    That is a quarter of a pixel; half as much again, and again, where the figures would take more than
+    ``room`` characters.
+    """
+    moved, more, at_least = 0.0, TOLERANCE, max(12, min(100, 400 // n_systems))
+    while True:
+        pictures = [thin_picture(picture, tolerance=more, at_least=at_least) for picture in pictures]
+        moved += more  # what was thinned before is thinned again: the shifts add up
+        figures = [_page_figure(picture) for picture in pictures]
+        if moved > COARSEST or len(script_json(figures)) <= room:
+            return figures, PIXELS * moved
+        more = moved / 2.0
+
+
+def _page_figure(picture: Picture) -> dict[str, Any]:
+    made = plain_figure(picture)
+    for name in ("x", "y"):
+        _round(made["data"], name, made["layout"][f"{name}axis"].get("range"))
+    layout = made["layout"]
+    del layout["title"]
+    layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
+    return {
+        "kind": picture.kind,
+        "title": picture.title,
+        "equal": picture.equal,
+        "labels": len(list(picture.labels())) if layout["showlegend"] else 0,
+        **made,
+    }
+
+
+def _round(traces: list[dict[str, Any]], name: str, limits: list[float] | None) -> None:
+    values = [value for trace in traces for value in trace.get(name, ()) if value is not None]
+    width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
+    decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
+    for trace in traces:
+        if name in trace:
+            trace[name] = [None if value is None else round(value, decimals) for value in trace[name]]

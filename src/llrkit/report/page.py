@@ -1,0 +1,200 @@
+"""Evaluations as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from llrkit._atomic import write_atomically
+from llrkit._plain import spelled
+from llrkit._version import __version__
+from llrkit.choose.compare import Comparison
+from llrkit.errors import InputError
+from llrkit.metrics.curves import BAYES_LOG_ODDS
+from llrkit.metrics.evaluation import Evaluation
+from llrkit.plot.figures import plotly_javascript
+from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
+from llrkit.report import contents
+from llrkit.report.exact import exact_rates
+from llrkit.report.figures import page_figures
+from llrkit.report.methods import methods_text
+from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.section import Section, Words, as_words
+from llrkit.report.tables import Table, format_table, same_points, summary_table
+from llrkit.report.templating import HTML, script_json, trusted
+
+LARGEST_DATA = 2_900_000
+"""Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
+
+
+def write_report(
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    path: str | Path,
+    *,
+    title: str = "Evaluation of detection scores",
+    by: str = "condition",
+    comparison: Comparison | None = None,
+    first: Sequence[Section] = (),
+    sections: Sequence[Section] = (),
+    cautions: Sequence[str] = (),
+    made_from: Provenance | None = None,
+) -> None:
+    """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
+
+    The page opens without a network and makes no request. Its size does not grow with the number of
+    trials: lines are thinned for display, see :mod:`llrkit.plot.thin`; all numbers are exact.
+
+    Parameters
+    ----------
+    results
+        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
+    by
+        What the groups of the evaluations are, for headings.
+    comparison
+        Calibrators compared, as a section beside the systems.
+    first, sections
+        More sections with words, tables and pictures: before the systems, and after their curves.
+    cautions
+        Sentences that a reader must not miss, shown above the verdicts.
+    made_from
+        Files, command and date; see :func:`llrkit.report.provenance.provenance`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import llrkit as lk
+    >>> file = Path(tempfile.mkdtemp()) / "report.html"
+    >>> lk.write_report(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), file)
+    >>> file.stat().st_size < 8_000_000
+    True
+    """
+    page = report_page(
+        results,
+        title=title,
+        by=by,
+        comparison=comparison,
+        first=first,
+        sections=sections,
+        cautions=cautions,
+        made_from=made_from,
+    )
+    write_atomically(path, page)
+
+
+def report_page(
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    *,
+    title: str,
+    by: str,
+    comparison: Comparison | None,
+    first: Sequence[Section],
+    sections: Sequence[Section],
+    cautions: Sequence[str],
+    made_from: Provenance | None,
+    headline: str = "",
+    what: str = "",
+) -> str:
+    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
+    comparison = results if isinstance(results, Comparison) else comparison
+    systems = _by_name(results)
+    same_points(systems)
+    what = what or ("method" if isinstance(results, Comparison) else "system")
+    table = summary_table(systems, row_title=what)
+    own = _parts(results, systems, comparison, by)
+    # what the headline is about comes first
+    parts = [*first, *sections, *own] if headline else [*first, *own, *sections]
+    pictures: list[Picture] = []
+    shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
+    data = _data(systems, table, title)
+    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
+    room = LARGEST_DATA - len(script_json(data))
+    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
+    return HTML.get_template("page.html.j2").render(
+        about,
+        title=title,
+        version=__version__,
+        what=what,
+        cautions=list(cautions),
+        first=shown[: len(first)],
+        sections=shown[len(first) :],
+        moved=moved,
+        made=made_from or provenance(),
+        style=trusted("report.css"),
+        plotly=Markup(plotly_javascript()),
+        program=trusted("report.js"),
+        data=script_json(data),
+    )
+
+
+def _parts(
+    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
+) -> list[Section]:
+    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
+    if comparison is not None:
+        parts.append(contents.calibrators(comparison, alone=comparison is results))
+    return parts
+
+
+def _about(
+    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table
+) -> dict[str, Any]:
+    """What the template says about the systems."""
+    first = next(iter(systems.values()))
+    alone = isinstance(results, Comparison) and results.maps
+    return {
+        "systems": list(systems),
+        "headline": results.sentence if alone else contents.headline(systems),
+        "verdicts": contents.verdicts(systems),
+        "numbers": as_words(table),
+        "conventions": first.conventions,
+        "points": [asdict(result.point) for result in first.points],
+        "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
+        "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+    }
+
+
+def _by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    if isinstance(results, Comparison):
+        return dict(results.evaluations)
+    if isinstance(results, Evaluation):
+        return {"scores": results}
+    if not isinstance(results, Mapping) or not results:
+        raise InputError("a report needs an Evaluation, a Comparison, or a dict of Evaluations by system")
+    for name, value in results.items():
+        if not isinstance(value, Evaluation):
+            raise InputError(f"{name!r}: expected an Evaluation, got {type(value).__name__}")
+    return {str(name): value for name, value in results.items()}
+
+
+def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
+    """A section as the template takes it; its pictures join the others."""
+    drawn = []
+    for picture in part.pictures:
+        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
+        pictures.append(picture)
+    tables: list[Words] = [as_words(table) if isinstance(table, Table) else table for table in part.tables]
+    return {
+        "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
+        "figures": drawn, "small": part.small, "note": part.note,
+    }  # fmt: skip
+
+
+def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, Any]:
+    first = next(iter(systems.values()))
+    return {
+        "title": title,
+        "systems": list(systems),
+        "colours": {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS},
+        "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
+        "points": [{**asdict(r.point), "log_odds": r.point.log_odds} for r in first.points],
+        "rates": [exact_rates(result) for result in systems.values()],
+        "csv": format_table(table, "csv"),
+        "json": {
+            "schema": "llrkit.report/1",
+            "systems": spelled({name: result.to_dict() for name, result in systems.items()}),
+        },
+    }

@@ -1,0 +1,237 @@
+"""Every command on files that are read in batches gives what it gives on trials in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.engine import files
+from llrkit.engine.files import Files, open_trials
+from llrkit.io import read_found, tables, text
+
+N = 3000
+
+
+def run(*arguments):
+    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(8)
+    label = rng.random(N) < 0.3
+    return pl.DataFrame(
+        {
+            "enroll": [f"m{i // 60}" for i in range(N)],
+            "test": [f"t{i}" for i in range(N)],
+            "score": np.round(rng.normal(np.where(label, 3.0, -2.0), 2.5), 3),
+            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
+            "label": np.where(label, "target", "nontarget"),
+            "room": rng.choice(["quiet", "noisy"], N),
+        }
+    )
+
+
+def small_batches(monkeypatch):
+    monkeypatch.setattr(files, "LARGE_BYTES", 0)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 500)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 30_000)
+
+
+def store(table, folder, form):
+    """The table in one of the ways that are scanned; gives what a person would type."""
+    if form == "directory":
+        (folder / "parts").mkdir()
+        for i, part in enumerate(table.iter_slices(1100)):
+            part.write_parquet(folder / f"parts/{i}.parquet")
+        return folder / "parts"
+    if form == "glob":
+        for i, part in enumerate(table.iter_slices(1100)):
+            part.write_csv(folder / f"part{i}.csv")
+        return folder / "part*.csv"
+    if form == "blanks":
+        table.write_csv(folder / "t.txt", separator=" ")
+        return folder / "t.txt"
+    table.write_ipc(folder / "t.arrow")
+    return folder / "t.arrow"
+
+
+def same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            same(a[key], b[key])
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    elif isinstance(a, float):
+        assert_allclose(a, b, rtol=1e-7, atol=1e-10)
+    else:
+        assert a == b
+
+
+COMMANDS = {
+    "evaluate": ["evaluate", "SET", "--by", "room", "--point", "sre12"],
+    "threshold": ["evaluate", "SET", "--threshold-from", "SET"],
+    "positive": ["evaluate", "SET", "--positive", "nontarget", "--distance", "--log10"],
+    "compare": ["compare", "SET", "SET", "--methods", "cmlg,logistic,pav"],
+    "diagnose": ["diagnose", "SET"],
+    "calibrate": ["calibrate", "SET", "--method", "logistic", "-o", "OUT"],
+    "best": ["calibrate", "SET", "--method", "best", "--option", "methods=cmlg,logistic",
+             "--option", "folds=3", "-o", "OUT"],
+    "by": ["calibrate", "SET", "--method", "cmlg", "--by", "room", "-o", "OUT"],
+    "fuse": ["fuse", "SET", "--score-columns", "score,other", "-o", "OUT"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["directory", "glob", "blanks", "arrow"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_gives_the_same_numbers(table, tmp_path, monkeypatch, form, name):
+    path = store(table, tmp_path, form)
+    arguments = [{"SET": path, "OUT": tmp_path / "out.json"}.get(word, word) for word in COMMANDS[name]]
+    in_memory = json.loads(run(*arguments, "--json", "-").stdout)
+    small_batches(monkeypatch)
+    assert isinstance(open_trials(path), Files)
+    same(json.loads(run(*arguments, "--json", "-").stdout), in_memory)
+
+
+def test_the_hash_of_a_directory_is_that_of_what_sha256sum_prints(table, tmp_path):
+    path = store(table, tmp_path, "directory")
+    run("calibrate", path, "--method", "cmlg", "-o", tmp_path / "cal.json")
+    kept = lk.load_map(tmp_path / "cal.json").provenance
+    printed = "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(path.iterdir())
+    )
+    assert kept["training_sha256"] == hashlib.sha256(printed.encode()).hexdigest()
+    assert kept["training_file"] == "parts"
+
+
+def test_hashes_of_a_key_are_kept(table, tmp_path):
+    table.drop("label").write_csv(tmp_path / "s.csv")
+    table.select("enroll", "test", "label").write_csv(tmp_path / "k.csv")
+    run("calibrate", tmp_path / "s.csv", "--key", tmp_path / "k.csv", "-o", tmp_path / "cal.json")
+    kept = lk.load_map(tmp_path / "cal.json").provenance
+    assert kept["training_key"] == "k.csv"
+    assert kept["training_key_sha256"] == hashlib.sha256((tmp_path / "k.csv").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("form", ["directory", "glob", "blanks", "arrow"])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv", "arrow", "kaldi", "nist", "h5"])
+def test_apply_streams_every_form_into_every_format(table, tmp_path, monkeypatch, need, form, ending):
+    if ending == "h5":
+        need("h5py")
+    path = store(table, tmp_path, form)
+    fitted = lk.fit_logistic(lk.Trials(table))
+    fitted.save(tmp_path / "cal.json")
+    small_batches(monkeypatch)
+    out, key = tmp_path / f"out.{ending}", tmp_path / "key"
+    separate = ["--key-output", key] if ending in ("kaldi", "nist", "h5") else []
+    done = run("apply", tmp_path / "cal.json", path, "-o", out, *separate)
+    assert f"{N:,} LLRs written" in done.stdout
+    found = lk.read_trials(out, key if separate else None)
+    if ending == "h5":  # a matrix: in another order
+        found = lk.Trials(
+            found.table.join(table.select("enroll", "test"), on=["enroll", "test"], how="right")
+        )
+    assert_array_equal(found.score_array, fitted(table["score"].to_numpy()))
+    assert_array_equal(found.is_target, table["label"] == "target")
+    if not separate:
+        assert_array_equal(found.table["raw_score"].cast(pl.Float64), table["score"])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_fusion_is_applied_side_by_side_or_after_a_join(table, tmp_path, monkeypatch, ending):
+    small_batches(monkeypatch)
+    a, b = table.drop("other"), table.drop("score", "room").rename({"other": "llr"})
+    a.write_csv(tmp_path / "a.txt", separator=" ")
+    b.select("enroll", "test", "llr").write_csv(tmp_path / "b.kaldi", separator=" ", include_header=False)
+    fitted = lk.fit_fusion(lk.Trials(table.rename({"score": "a", "other": "b"}), score=["a", "b"]))
+    fitted.save(tmp_path / "fusion.json")
+    assert fitted.system_names == ["a", "b"]
+    expected = fitted(table.select("score", "other").to_numpy())
+    out = tmp_path / f"out.{ending}"
+    done = run("apply", tmp_path / "fusion.json", tmp_path / "a.txt", tmp_path / "b.kaldi", "-o", out)
+    assert "joined" not in done.stderr
+    found = lk.read_trials(out)
+    assert_array_equal(found.score_array, expected)
+    assert found.columns == ["enroll", "test", "a", "label", "room", "b", "score"]
+    # the same trials in another order
+    b.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "b.kaldi")
+    done = run("apply", tmp_path / "fusion.json", tmp_path / "a.txt", tmp_path / "b.kaldi", "-o", out)
+    assert "joined in memory" in done.stderr
+    assert_array_equal(lk.read_trials(out).score_array, expected)
+    # one trial less
+    b.head(N - 1).write_csv(tmp_path / "b.kaldi")
+    with pytest.raises(lk.FileFormatError, match=r"b\.kaldi: no score for 1 trials: m49 t2999"):
+        run(
+            "apply",
+            tmp_path / "fusion.json",
+            tmp_path / "a.txt",
+            tmp_path / "b.kaldi",
+            "-o",
+            tmp_path / "x.csv",
+        )
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_apply_takes_scores_without_header_and_labels_from_a_key(table, tmp_path):
+    table.select("enroll", "test", "score").write_csv(tmp_path / "s", separator=" ", include_header=False)
+    table.select("enroll", "test", "label").write_csv(tmp_path / "k", separator=" ", include_header=False)
+    fitted = lk.fit_cmlg(lk.Trials(table))
+    fitted.save(tmp_path / "cal.json")
+    run("apply", tmp_path / "cal.json", tmp_path / "s", "-o", tmp_path / "plain.csv")
+    assert read_found(tmp_path / "plain.csv").table.columns == ["enroll", "test", "score", "raw_score"]
+    run("apply", tmp_path / "cal.json", tmp_path / "s", "--key", tmp_path / "k", "-o", tmp_path / "out.csv")
+    found = lk.read_trials(tmp_path / "out.csv")
+    assert_array_equal(found.score_array, fitted(table["score"].to_numpy()))
+    assert_array_equal(found.is_target, table["label"] == "target")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "kaldi"])
+def test_convert_streams_and_changes_what_it_is_told(table, tmp_path, monkeypatch, ending):
+    path = store(table, tmp_path, "glob")
+    small_batches(monkeypatch)
+    options = ["--positive", "nontarget", "--distance"]
+    separate = ["--key-output", tmp_path / "key"] if ending == "kaldi" else []
+    run("convert", path, tmp_path / f"out.{ending}", *options, *separate)
+    found = lk.read_trials(tmp_path / f"out.{ending}", tmp_path / "key" if separate else None)
+    assert_array_equal(found.score_array, -table["score"].to_numpy())
+    assert_array_equal(found.is_target, table["label"] == "nontarget")
+    with pytest.raises(lk.LabelError, match="no label 'perhaps'"):
+        run("convert", path, tmp_path / f"x.{ending}", "--positive", "perhaps")
+    assert not (tmp_path / f"x.{ending}").exists()
+
+
+def test_what_must_be_seen_as_a_whole_is_read_into_memory(table, tmp_path, monkeypatch):
+    path = store(table, tmp_path, "blanks")
+    small_batches(monkeypatch)
+    assert isinstance(open_trials(path, duplicates="drop"), lk.Trials)
+    assert isinstance(open_trials(path, duplicates="keep"), Files)
+    np.savez(tmp_path / "t.npz", target=[1.0, 2.0], nontarget=[0.0])
+    assert isinstance(open_trials(tmp_path / "t.npz"), lk.Trials)
+    monkeypatch.setattr(files, "LARGE_BYTES", 1 << 30)
+    assert isinstance(open_trials(path), lk.Trials)
+
+
+READS_SCORES = ["evaluate", "calibrate", "apply", "compare", "fuse", "diagnose", "convert"]
+
+
+@pytest.mark.parametrize("name", READS_SCORES)
+def test_every_command_that_reads_scores_has_the_same_options(name):
+    there = {option for param in cli.commands[name].params for option in param.opts}
+    shared = ["--key", "--score-column", "--label-column", "--format", "--columns", "--nontargets",
+              "--positive", "--log10", "--distance", "--missing", "--duplicates"]  # fmt: skip
+    assert set(shared) <= there

@@ -1,0 +1,247 @@
+"""Files of several classes: every layout, told from files of two classes; memory, files and pieces agree."""
+
+import gzip
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.io.multiclass import class_file, read_classes
+
+mc = lk.multiclass
+CLASSES = ["english", "dutch", "thai"]
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(0)
+    labels = np.arange(30) % 3
+    loglik = (rng.normal(size=(30, 3)) + 2.0 * np.eye(3)[labels]).round(3)
+    ids = [f"lid{i:03d}" for i in range(30)]
+    return lk.ClassScores(loglik, labels, CLASSES, ids)
+
+
+def wide(scores, label=True):
+    table = {"segmentid": list(scores.ids), **{c: scores.loglik[:, i] for i, c in enumerate(CLASSES)}}
+    return pl.DataFrame({**table, **({"label": [CLASSES[i] for i in scores.codes]} if label else {})})
+
+
+def long(scores):
+    rows = [
+        (scores.ids[i], c, scores.loglik[i, j], CLASSES[scores.codes[i]])
+        for i in range(len(scores))
+        for j, c in enumerate(CLASSES)
+    ]
+    return pl.DataFrame(rows, schema=["segment", "language", "score", "truth"], orient="row")
+
+
+def same(found, scores, order=CLASSES):
+    places = [CLASSES.index(name) for name in order]
+    assert found.classes == tuple(order)
+    assert_allclose(found.loglik, scores.loglik[:, places], rtol=1e-15)
+    assert [found.classes[i] for i in found.codes] == [CLASSES[i] for i in scores.codes]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".parquet", ".arrow", ".csv.gz"])
+@pytest.mark.parametrize("layout", [wide, long])
+def test_wide_and_long_tables_of_every_kind(tmp_path, scores, ending, layout):
+    path, table = tmp_path / f"scores{ending}", layout(scores)
+    if ending == ".parquet":
+        table.write_parquet(path)
+    elif ending == ".arrow":
+        table.write_ipc(path)
+    elif ending == ".csv.gz":
+        path.write_bytes(gzip.compress(table.write_csv().encode()))
+    else:
+        table.write_csv(path, separator={".csv": ",", ".tsv": "\t", ".txt": " "}[ending])
+    assert class_file(path)
+    same(read_classes(path), scores)
+    assert list(read_classes(path).ids) == list(scores.ids)
+    same(read_classes(path, classes=["thai", "english", "dutch"]), scores, ["thai", "english", "dutch"])
+
+
+def test_keys_in_another_file_in_another_order(tmp_path, scores):
+    table = wide(scores)
+    table.drop("label").write_csv(tmp_path / "scores.tsv", separator="\t")
+    key = table.select("segmentid", language_code="label")[::-1]
+    key.write_csv(tmp_path / "key.tsv", separator="\t")
+    key.write_csv(tmp_path / "utt2lang", separator=" ", include_header=False)
+    for name in ("key.tsv", "utt2lang"):
+        assert class_file(tmp_path / "scores.tsv", tmp_path / name)
+        same(read_classes(tmp_path / "scores.tsv", tmp_path / name), scores)
+    with pytest.raises(lk.FileFormatError, match="no column with the true classes"):
+        read_classes(tmp_path / "scores.tsv")
+    key[:20].write_csv(tmp_path / "short.tsv", separator="\t")
+    with pytest.raises(lk.FileFormatError, match="no label for 10 trials"):
+        read_classes(tmp_path / "scores.tsv", tmp_path / "short.tsv")
+    assert len(read_classes(tmp_path / "scores.tsv", tmp_path / "short.tsv", missing="drop")) == 20
+
+
+def test_rows_of_the_lre07_scorer(tmp_path, scores):
+    """Seven fields, as NIST's score_lre07.v01d reads them; sub-languages belong to their language."""
+    lines = {"targets": [], "nontargets": []}
+    for i in range(len(scores)):
+        for j, language in enumerate(CLASSES):
+            mine = j == scores.codes[i]
+            truth = CLASSES[scores.codes[i]] + (".american" if scores.codes[i] == 0 else "")
+            decision = f"{'t' if mine else 'f'} {scores.loglik[i, j]}"
+            row = f"general_lr {language} closed_set {scores.ids[i]} {decision} {truth}"
+            lines["targets" if mine else "nontargets"].append(row)
+    (tmp_path / "all").write_text("\n".join(lines["targets"] + lines["nontargets"]) + "\n")
+    assert class_file(tmp_path / "all")
+    found = read_classes(tmp_path / "all", classes=CLASSES)
+    order = np.argsort(found.ids)
+    assert_allclose(found.loglik[order], scores.loglik)
+    assert_array_equal(found.codes[order], scores.codes)
+    folder = tmp_path / "two"
+    folder.mkdir()
+    for name, rows in lines.items():
+        (folder / name).write_text("\n".join(rows) + "\n")
+    assert_allclose(mc.cavg(read_classes(folder)), mc.cavg(scores), rtol=1e-12)
+
+
+def test_long_tables_with_targets_marked(tmp_path, scores):
+    marked = long(scores).with_columns(
+        label=pl.when(pl.col("language") == pl.col("truth"))
+        .then(pl.lit("target"))
+        .otherwise(pl.lit("nontarget"))
+    )
+    marked.drop("truth").write_csv(tmp_path / "marked.csv")
+    same(read_classes(tmp_path / "marked.csv"), scores)
+    assert not class_file(tmp_path / "marked.csv")  # may be trials of two classes: say --classes
+
+
+def test_npz_with_logits(tmp_path, scores):
+    np.savez(tmp_path / "plain.npz", logits=scores.loglik, target=scores.codes)
+    assert class_file(tmp_path / "plain.npz")
+    found = read_classes(tmp_path / "plain.npz")
+    assert found.classes == ("0", "1", "2")
+    assert_array_equal(found.codes, scores.codes)
+    np.savez(
+        tmp_path / "named.npz",
+        logits=scores.loglik,
+        labels=np.array(CLASSES)[scores.codes],
+        classes=CLASSES,
+        ids=scores.ids,
+    )
+    same(read_classes(tmp_path / "named.npz"), scores)
+    for arrays, words in (
+        ({"logits": scores.loglik, "target": scores.codes[:5]}, "30 rows in 'logits', but labels"),
+        ({"logits": scores.loglik[:, 0], "target": scores.codes}, "no matrix of log-likelihoods"),
+        ({"logits": scores.loglik, "target": scores.codes, "classes": ["a"]}, "3 columns .* but 1 classes"),
+        ({"logits": scores.loglik, "target": scores.codes + 1}, "unknown class '3'"),
+    ):
+        np.savez(tmp_path / "bad.npz", **arrays)
+        with pytest.raises(lk.InputError, match=f"bad.npz: .*{words}"):
+            read_classes(tmp_path / "bad.npz")
+
+
+def test_files_of_ferrer(shared):
+    path = shared / "data/multiclass_expected_cost/iemocap_wav2vec_pt.npz"
+    assert class_file(path)
+    found = read_classes(path)
+    assert_array_equal(found.counts, [1103, 1611, 1684, 1075])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,en,de,label\na,1,2,en\nb,1,x,de\n", "line 3, column 'de': 'x' is not a number"),
+        ("id,en,de,label\na,1,2,en\nb,1,,de\n", "line 3, column 'de': the score is missing"),
+        ("id,en,de,label\na,1,2,en\nb,1,nan,de\n", "line 3, column 'de': the score is NaN"),
+        ("id,en,de,label\na,1,2,fr\n", "line 2, column 'label': unknown class 'fr'; the classes are en, de"),
+        ("id,en,de,label\na,1,2,\n", "line 2, column 'label': no label"),
+        ("id,en,label\na,1,en\n", "at least two classes are needed"),
+        ("id,en,de,label\na,-inf,-inf,en\n", "all log-likelihoods are -inf"),
+        (
+            "segment,language,score,truth\na,en,1,en\na,de,2,en\na,de,3,en\n",
+            "line 3: trial a has more than one score",
+        ),
+        (
+            "segment,language,score,truth\na,en,1,en\na,de,2,en\nb,de,3,en\n",
+            "trial b has no score for class en",
+        ),
+        ("segment,language,score,truth\na,en,1,en\na,de,2,de\n", "trial a has several labels"),
+        ("language,score,truth\nen,1,en\n", "a long table needs the columns"),
+    ],
+)
+def test_faults_are_named_by_line(tmp_path, text, words):
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    with pytest.raises(lk.InputError, match=words) as caught:
+        read_classes(path, classes=None)
+    if "-inf" not in words:
+        assert "scores.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "score,label\n1.5,target\n-0.5,nontarget\n",
+        "enroll,test,score,label\na,b,1.5,1\na,c,-0.5,0\n",
+        "spk1 utt1 1.5\nspk2 utt1 -0.5\n",
+        "spk1 utt1 target\n",
+        "plda,ecapa,label\n1,2,target\n0,1,nontarget\n",  # two systems: --score-column says which
+        "id,duration,label\na,1.5,target\n",
+        "",
+        "\x00\x01",
+    ],
+)
+def test_files_of_two_classes_and_broken_ones_are_left_to_the_others(tmp_path, text):
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    assert not class_file(path)
+    assert not class_file(tmp_path / "nothing.csv")
+
+
+@pytest.fixture
+def many():
+    rng = np.random.default_rng(5)
+    labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
+    loglik = 2.0 * (rng.normal(size=(5000, 3)) + 1.5 * np.eye(3)[labels])
+    return lk.ClassScores(loglik, labels, CLASSES, columns={"speaker": np.arange(5000) // 20})
+
+
+def test_files_give_what_memory_gives(tmp_path, many):
+    table = pl.DataFrame({c: many.loglik[:, i] for i, c in enumerate(CLASSES)}).with_columns(
+        label=pl.Series([CLASSES[i] for i in many.codes]), speaker=pl.Series(many.columns["speaker"])
+    )
+    for i in range(4):
+        table[i * 1250 : (i + 1) * 1250].write_parquet(tmp_path / f"part-{i}.parquet")
+    table.write_csv(tmp_path / "all.csv")
+    for source in (
+        mc.scan_classes(tmp_path / "*.parquet", CLASSES),
+        mc.scan_classes(tmp_path / "all.csv", CLASSES),
+    ):
+        ours, theirs = mc.evaluate(source), mc.evaluate(many)
+        assert_allclose(ours.cllr, theirs.cllr, rtol=1e-12)
+        assert_allclose(ours.refined_cllr, theirs.refined_cllr, rtol=1e-10)
+        assert_array_equal(ours.confusion.counts, theirs.confusion.counts)
+        assert ours.cavgs[1].actual == pytest.approx(theirs.cavgs[1].actual, rel=1e-12)
+        for fit in (mc.fit_scale_offset, mc.fit_gaussian, mc.fit_affine):
+            assert_allclose(fit(source)(many.loglik), fit(many)(many.loglik), rtol=1e-7, atol=1e-7)
+        for options in ({}, {"groups": "speaker"}):
+            assert_allclose(
+                mc.cllr(mc.cross_calibrate(source, **options)),
+                mc.cllr(mc.cross_calibrate(many, **options)),
+                rtol=1e-8,
+            )
+    assert "ClassFiles(4 files" in repr(mc.scan_classes(tmp_path / "*.parquet", CLASSES))
+
+
+def test_faults_in_scanned_files_are_named(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("en,de,label\n1,2,en\n0,1,fr\n")
+    with pytest.raises(lk.LabelError, match=r"scores.csv, line 3, .*'fr'"):
+        mc.cllr(mc.scan_classes(path, ["en", "de"]))
+    with pytest.raises(lk.UnknownNameError, match="no class 'nl'"):
+        mc.scan_classes(path, ["en", "nl"])
+    with pytest.raises(lk.UnknownNameError, match="no column 'truth'"):
+        mc.scan_classes(path, ["en", "de"], label="truth")
+    with pytest.raises(lk.UnknownNameError, match="no column 'noise'"):
+        mc.scan_classes(path, ["en", "de"]).with_columns("noise")
+    path.write_text("en,de,label\n1,2,en\n-inf,-inf,de\n")
+    with pytest.raises(lk.InputError, match=r"scores.csv, after row 0: trial 1: all log-likelihoods"):
+        mc.cllr(mc.scan_classes(path, ["en", "de"]))

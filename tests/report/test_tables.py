@@ -1,0 +1,81 @@
+"""Tables for papers: the digits of the library, and nothing that a name can break."""
+
+import csv
+import io
+
+import pytest
+from drawn import some_evaluation, some_scores
+
+import llrkit as lk
+from llrkit.metrics.wording import number
+
+ONE, OTHER = some_evaluation(), some_evaluation(seed=5)
+
+
+def test_csv_has_all_digits_under_the_names_of_the_json():
+    rows = list(csv.DictReader(io.StringIO(lk.format_table({"A,\n1": ONE, "B": OTHER}, "csv"))))
+    assert [row["system"] for row in rows] == ["A,\n1", "B"]
+    plain = ONE.to_dict()
+    for name in ("n_target", "eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "det_slope"):
+        assert float(rows[0][name]) == plain[name]
+    assert float(rows[1]["act_dcf sre08"]) == OTHER.points[0].act_dcf
+
+
+def test_markdown_lines_have_as_many_cells_as_the_header():
+    text = lk.format_table({"a|b": ONE, "<img src=x>": OTHER}, "markdown", caption="Two systems")
+    title, _, head, rule, first, second = text.splitlines()
+    assert title == "**Two systems**"
+    assert first.startswith(r"| a\|b | 60 | 300 |")
+    assert second.startswith("| &lt;img src=x&gt; |")
+    cells = head.count("|")
+    assert rule.count("|") == second.count("|") == first.replace(r"\|", "").count("|") == cells
+    assert f"| {number(ONE.cllr)} | {number(ONE.min_cllr)} |" in first
+
+
+def test_latex_is_balanced_and_escaped():
+    text = lk.format_table({"50% & more_{x}$\\": ONE}, "latex", caption="A #1 table")
+    assert r"50\% \& more\_\{x\}\$\textbackslash{} & 60 & 300 & " in text
+    assert r"\caption{A \#1 table}" in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+    row = next(line for line in text.splitlines() if line.startswith("50"))
+    columns = text.split(r"\begin{tabular}{")[1].split("}")[0]
+    assert row.replace(r"\&", "").count("&") + 1 == len(columns)
+
+
+def test_groups_come_below_all_trials():
+    scores = some_scores()
+    columns = {"sex": (["f", "m"] * 30, ["f", "m"] * 150)}
+    result = lk.evaluate(lk.Scores(scores.target, scores.nontarget, columns), by="sex")
+    rows = list(csv.DictReader(io.StringIO(lk.format_table(result, "csv", row_title="sex"))))
+    assert [row["sex"] for row in rows] == ["all", "f", "m"]
+    assert float(rows[2]["eer"]) == result.groups["m"].eer
+
+
+def test_a_comparison_lists_its_methods():
+    found = lk.compare(some_scores(), some_scores(seed=6), "cmlg,logistic")
+    lines = lk.format_table(found, "markdown").splitlines()
+    assert [line.split(" | ")[0] for line in lines if "--:" not in line] == [
+        "| method",
+        "| raw",
+        "| cmlg",
+        "| logistic",
+    ]
+
+
+def test_infinite_and_primary_costs_are_spelled():
+    scores = lk.Scores([float("-inf"), 1.0], [-1.0, 0.5])
+    result = lk.evaluate(scores, ["sre12"])
+    assert r"$\infty$" in lk.format_table(result, "latex")
+    assert ",inf," in lk.format_table(result, "csv")
+    assert "min C\\_primary sre12" in lk.format_table(result, "markdown")
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(lk.UnknownNameError, match="latex, markdown, csv"):
+        lk.format_table(ONE, "word")
+    with pytest.raises(lk.InputError, match="'A': expected an Evaluation, got Scores"):
+        lk.format_table({"A": some_scores()})
+    with pytest.raises(lk.InputError, match="needs an Evaluation"):
+        lk.format_table({})
+    with pytest.raises(lk.InputError, match="'A' and 'B' were evaluated at different operating points"):
+        lk.format_table({"A": ONE, "B": lk.evaluate(some_scores())})
