@@ -15,7 +15,8 @@ from llrkit.metrics.pictures import HeatMap
 from llrkit.metrics.wording import number, percent
 from llrkit.report.exact import encoded
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section import Section, Words
+from llrkit.report.section import Section, Words, as_words
+from llrkit.report.tables import summary_table
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 
@@ -97,6 +98,17 @@ def test_names_are_escaped_everywhere(tmp_path):
     data = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1]
     assert not set("<>&") & set(data)
     assert data_of(page)["systems"] == [EVIL]
+
+
+def test_wide_tables_are_cut_and_lose_no_column():
+    table = summary_table({"A": lk.evaluate(some_scores(), ["sre08", "sre10", "sre12", "sre16", "sre21"])})
+    parts = as_words(table)
+    assert len(parts) == 3
+    assert all(len(part.header) <= 14 for part in parts)
+    assert [title for part in parts for title in part.header[1:]] == list(table.titles)
+    assert [text for part in parts for text in part.rows[0][1:]] == list(table.texts[0])
+    assert {part.rows[0][0] for part in parts} == {"A"}
+    assert len(as_words(summary_table({"A": some_evaluation()}))) == 1
 
 
 def test_nothing_is_fetched(tmp_path):

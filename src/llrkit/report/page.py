@@ -171,7 +171,9 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     for picture in part.pictures:
         drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
         pictures.append(picture)
-    tables: list[Words] = [as_words(table) if isinstance(table, Table) else table for table in part.tables]
+    tables: list[Words] = []
+    for table in part.tables:
+        tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
         "figures": drawn, "small": part.small, "note": part.note,
