@@ -168,7 +168,7 @@ def test_25_systems_stay_below_8_megabytes(tmp_path):
     systems = {}
     for i in range(25):
         pair = lk.theory.GaussianLLR.from_eer(0.02 + 0.01 * i)
-        systems[f"system {i}"] = lk.evaluate(lk.Scores(*pair.rvs(2000, 20_000, rng)), ece=True)
+        systems[f"system {i}"] = lk.evaluate(lk.Scores(*pair.rvs(1000, 10_000, rng)), ece=True)
     page = page_of(systems, tmp_path)
     assert len(page.encode()) < 8_000_000
     moved = float(re.search(r"more than ([0-9.]+) pixels", page)[1])

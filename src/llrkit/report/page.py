@@ -27,7 +27,7 @@ from llrkit.report.section import Section, Words, as_words
 from llrkit.report.tables import Table, format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 
-LARGEST_DATA = 2_900_000
+LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
 
