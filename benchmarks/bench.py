@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
+from bench_classes import bench_classes
 from bench_embeddings import bench_embeddings
 from bench_frames import bench_frames
 from llrkit.metrics.curves import cross_entropy_curve
@@ -246,6 +247,7 @@ def main() -> None:
         results[name] = bench_fits(name, n, n_target, options.repeat, not options.no_peers)
     results["embeddings"] = bench_embeddings(timed, options.repeat)
     results["frames to i-vectors"] = bench_frames(timed, options.repeat)
+    results["several classes"] = bench_classes(timed, options.repeat, not options.no_peers)
     path = Path(options.json)
     path.parent.mkdir(parents=True, exist_ok=True)
     versions = {"llrkit": lk.__version__, "numpy": np.__version__, "python": platform.python_version()}

@@ -356,6 +356,17 @@ def test_gaussian_backends_against_sklearn_and_scipy(need):
     assert_allclose(found - found[:, :1], dense - dense[:, :1], rtol=1e-9, atol=1e-9)
 
 
+def test_gaussian_backends_of_scores_do_not_depend_on_which_class_is_last():
+    loglik, labels, scores = made()
+    order = [2, 0, 3, 1]
+    names = [str(i) for i in order]
+    turned = lk.ClassScores(loglik[:, order], [str(label) for label in labels], names)
+    for shared in (True, False):
+        one = mc.fit_gaussian(scores, shared=shared)(loglik)
+        other = mc.fit_gaussian(turned, shared=shared)(turned.loglik)[:, np.argsort(order)]
+        assert_allclose(one - one[:, :1], other - other[:, :1], rtol=1e-9, atol=1e-9)
+
+
 def test_gaussian_backends_say_when_there_is_no_inverse():
     vectors = lk.ClassVectors(np.column_stack([np.arange(8.0), np.arange(8.0)]), list("aabbaabb"))
     with pytest.raises(lk.TooFewTrialsError, match="shrinkage"):

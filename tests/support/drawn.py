@@ -49,6 +49,18 @@ def examples():
     yield "heat_map", HeatMap([[0.2, 0.1], [0.1, 0.03]], ("5 s", "10 s"), ("5 s", "10 s"), value_name="EER")
     yield "fusion_weights", FusionWeights(("A", "B"), [0.9, -0.2], 0.1, [0.8, -0.3], [1.0, -0.1])
     yield "zoo", some_zoo()
+    several = some_classes()
+    for name in ("class_det", "confusion", "class_calibration"):
+        yield name, lk.multiclass.evaluate(several)
+    yield "pair_histogram", lk.multiclass.pair_histograms(several, most=1)[0]
+    yield "class_idempotence", lk.multiclass.idempotence(several)
+
+
+def some_classes():
+    rng = np.random.default_rng(2)
+    labels = np.arange(240) % 4
+    loglik = 1.5 * (rng.normal(size=(240, 4)) + 1.5 * np.eye(4)[labels])
+    return lk.ClassScores(loglik, labels, ["en", "de", "nl", "fr"])
 
 
 def some_zoo():

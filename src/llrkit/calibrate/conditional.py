@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.options import yes_or_no
 from llrkit.core.values import ValueCounts, only_value, places
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
 from llrkit.scores import ScoreSource
@@ -121,6 +122,7 @@ def fit_by(
     """
     if not callable(method):
         raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
+    fallback = yes_or_no(fallback, "fallback")
     values = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
     name = getattr(method, "__name__", str(method))
     maps = {}

@@ -12,6 +12,15 @@ from typing import Any
 import click
 
 from llrkit.cli.engines import cluster_options, open_scores, part_runner
+from llrkit.cli.multiclass import (
+    apply_classes,
+    calibrate_classes,
+    classes_option,
+    has_classes,
+    is_class_map,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import json_option, parse_options, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
@@ -57,6 +66,8 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
 )
+@classes_option
+@prior_option
 @reading_options
 @cluster_options
 @json_option
@@ -67,17 +78,30 @@ def calibrate_command(
     settings: tuple[str, ...],
     by: str | None,
     groups: str | None,
+    classes: str | None,
+    prior: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Train a map from score to LLR and save it.
+
+    Of a file with log-likelihoods of several classes: temperature, scale-offset (what logistic means there),
+    vector, affine, gaussian or free-gaussian.
 
     \b
     Examples:
       llrkit calibrate dev.csv --method cmlg -o cal.json
       llrkit calibrate dev.csv --method logistic --option prior=0.01 -o cal.json
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
+      llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
+    if has_classes(train, classes, prior, reading):
+        refuse_for_classes(by=by, groups=groups)
+        calibrate_classes(
+            train, method=method, settings=settings, output=output, classes=classes, prior=prior,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.calibrate.conditional import fit_by
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
@@ -88,7 +112,9 @@ def calibrate_command(
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]
-    _refuse_unknown(fit, options, method)
+    if groups and method != "best":
+        raise InputError("--groups is for --method best")
+    refuse_unknown(fit, options, method)
     if method == "best":
         fitted = fit_best(trials, groups=groups.split(",") if groups else None, **options)
     elif by:
@@ -122,8 +148,9 @@ def calibrate_command(
     write_json(fitted.to_dict(), "calibrate", json_path)
 
 
-def _refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
-    known = list(signature(fit).parameters)[1:]
+def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
+    """Refuse options that a method does not have."""
+    known = [name for name in list(signature(fit).parameters)[1:] if name != "groups"]
     for name in options:
         if name not in known:
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
@@ -200,6 +227,10 @@ def apply_command(
     from llrkit.calibrate.files import load_map
     from llrkit.engine.apply import apply_map
 
+    if is_class_map(calibration):
+        refuse_for_classes(key_output=key_output, ids=ids)
+        apply_classes(calibration, scores, output, to=to, reading=reading)
+        return
     fitted = load_map(calibration)
     options = read_options(**reading)
     if fitted.n_systems > 1 and len(scores) == 1 and options["score"]:

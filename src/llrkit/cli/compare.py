@@ -7,6 +7,13 @@ from typing import Any
 import click
 
 from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    compare_classes,
+    has_classes,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -27,6 +34,8 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
 @click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
+@classes_option
+@prior_option
 @reading_options
 @table_option
 @html_option
@@ -38,6 +47,8 @@ def compare_command(
     methods: str | None,
     evaluation_key: str | None,
     points: tuple[str, ...],
+    classes: str | None,
+    prior: str | None,
     table_style: str | None,
     html_path: str | None,
     json_path: str | None,
@@ -49,6 +60,13 @@ def compare_command(
     Example:
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
     """
+    if has_classes(train, classes, prior, reading):
+        refuse_for_classes(table=table_style, html=html_path)
+        compare_classes(
+            train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
 

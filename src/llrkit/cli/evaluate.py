@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    evaluate_classes,
+    has_classes,
+    posteriors_option,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -30,6 +38,9 @@ if TYPE_CHECKING:
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
 @click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
+@classes_option
+@prior_option
+@posteriors_option
 @reading_options
 @cluster_options
 @unconfirmed_option
@@ -42,6 +53,9 @@ def evaluate_command(
     by: str | None,
     threshold_from: str | None,
     threshold_key: str | None,
+    classes: str | None,
+    prior: str | None,
+    posteriors: bool,
     allow_unconfirmed: bool,
     table_style: str | None,
     html_path: str | None,
@@ -54,6 +68,9 @@ def evaluate_command(
     Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
     higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
+    A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
+    rows, NPZ with logits and target) is evaluated as such: multi-class Cllr, errors, Cavg, each class.
+
     \b
     Examples:
       llrkit evaluate scores.csv
@@ -62,7 +79,15 @@ def evaluate_command(
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
       llrkit evaluate scores.csv --html report.html --table latex
+      llrkit evaluate languages.tsv --key utt2lang --point lre22
     """
+    if has_classes(scores, classes, prior, reading):
+        refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
+        evaluate_classes(
+            scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
+            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.output import json_option, read_options, reading_options, write_json
+from llrkit.cli.multiclass import classes_option, fuse_classes, has_classes, refuse_for_classes
+from llrkit.cli.output import json_option, parse_share, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
 
@@ -15,7 +16,9 @@ from llrkit.errors import InputError
 @click.argument("scores", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="FILE", help="The fusion file (JSON).")
 @click.option("--method", default="logistic", show_default=True, help="logistic, gaussian or precalibrated.")
-@click.option("--prior", default=0.5, show_default=True, help="Prior of a target that the fit is made for.")
+@click.option("--prior", metavar="P|flat|counts|A=P,B=P",
+              help="Prior of a target that the fit is made for (0.5); of several classes, flat.")  # fmt: skip
+@classes_option
 @click.option("--ids", metavar="COL[,COL]", help="Columns that identify a trial; by default all shared ones.")
 @click.option("--score-columns", metavar="COL,COL", help="For one file: the columns of the systems.")
 @click.option("--quality", metavar="COL[,COL]", help="Columns with side information of each trial.")
@@ -31,7 +34,8 @@ def fuse_command(
     scores: tuple[str, ...],
     output: str,
     method: str,
-    prior: float,
+    prior: str | None,
+    classes: str | None,
     ids: str | None,
     score_columns: str | None,
     quality: str | None,
@@ -48,6 +52,13 @@ def fuse_command(
       llrkit fuse a.csv b.csv c.csv -o fusion.json
       llrkit fuse dev.tsv --score-columns plda,ecapa --quality duration -o fusion.json
     """
+    if has_classes(scores[0], classes, None, {**reading, "score_column": score_columns}):
+        refuse_for_classes(quality=quality, ids=ids)
+        fuse_classes(
+            scores, output=output, prior=prior, classes=classes, regularisation=regularisation,
+            json_path=json_path, reading={**reading, "missing": missing},
+        )  # fmt: skip
+        return
     from llrkit.calibrate.fusion import fit_fusion
     from llrkit.engine.files import open_trials
     from llrkit.io.several import read_systems
@@ -71,7 +82,7 @@ def fuse_command(
     fitted = fit_fusion(
         trials,
         method=method,
-        prior=prior,
+        prior=parse_share(prior or "0.5", "--prior"),
         quality_columns=quality.split(",") if quality else (),
         features=features,
         missing=missing,

@@ -11,6 +11,13 @@ import click
 
 from llrkit._progress import stage, tracked
 from llrkit.cli.engines import cluster_options, open_scores
+from llrkit.cli.multiclass import (
+    classes_option,
+    evaluate_classes,
+    has_classes,
+    prior_option,
+    refuse_for_classes,
+)
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -46,6 +53,8 @@ table_option: Callable[[Any], Any] = click.option(
 @click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
 @click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
+@classes_option
+@prior_option
 @reading_options
 @cluster_options
 @unconfirmed_option
@@ -61,6 +70,8 @@ def report_command(
     train: str | None,
     train_key: str | None,
     methods: str | None,
+    classes: str | None,
+    prior: str | None,
     allow_unconfirmed: bool,
     json_path: str | None,
     **reading: Any,
@@ -76,6 +87,16 @@ def report_command(
       llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
       llrkit report eval.csv --by gender --train dev.csv -o report.html
     """
+    if has_classes(scores[0], classes, prior, {**reading, "score_column": score_columns}):
+        refuse_for_classes(by=by, train=train)
+        if len(scores) > 1:
+            raise InputError(f"a report on several classes takes one file, got {len(scores)}")
+        evaluate_classes(
+            scores[0], classes=classes, prior=prior, posteriors=False, points=points,
+            allow_unconfirmed=allow_unconfirmed, html_path=output, json_path=json_path, reading=reading,
+            command="report",
+        )  # fmt: skip
+        return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
     from llrkit.metrics.measure import evaluate

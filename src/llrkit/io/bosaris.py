@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,8 @@ def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
 
         is_target = Trials(found.table.with_columns(score=0.0), label=column, score="score").is_target
         mask[rows, columns] = np.where(is_target, 1, -1)
-    with replacing(path) as temporary, h5py.File(temporary, "w") as archive:
+    made = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
+    with h5py.File(made, "w") as archive:
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -108,6 +110,8 @@ def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
             scores[rows, columns] = found.table[column].to_numpy()
             archive["scores"], archive["score_mask"] = scores, mask
         archive["file_format"] = VERSION
+    with replacing(path) as temporary:
+        temporary.write_bytes(made.getbuffer())
 
 
 def _codes(found: Found, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:

@@ -104,13 +104,19 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     True
     >>> has_header([["x", "y", "target"], ["x", "z", "nontarget"]])
     False
+    >>> has_header([["0", "1", "2", "label"], ["-1.5", "2", "0.3", "1"]])
+    True
     """
     first = [field.strip().lower() for field in rows[0]]
-    if any(NUMBER.fullmatch(field) for field in first):
+    numbers = [field for field in first if NUMBER.fullmatch(field)]
+    # classes may be numbered: 0, 1, 2, ... beside columns with known names
+    if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
         return False
     words = {field for field, meaning in zip(first, classify_words(first), strict=True) if meaning is None}
     if words & KNOWN_NAMES:
         return True
+    if numbers:
+        return False
     below = [row for row in rows[1:] if len(row) == len(first)]
     return any("N" in kind for kind in kinds_of(below)) if below else False
 

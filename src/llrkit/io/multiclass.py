@@ -93,6 +93,48 @@ def read_class_table(
     return found
 
 
+def read_class_systems(
+    paths: Sequence[PathArg],
+    key: PathArg | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    label: str | None = None,
+    missing: str = "error",
+) -> list[Found]:
+    """One table per system with the same classes and the same trials, in the order of the first.
+
+    Trials are matched by their ids; files without ids must have as many rows, in the same order.
+    """
+    first = read_class_table(paths[0], key, classes=classes, label=label, missing=missing)
+    tables = [first]
+    for path in paths[1:]:
+        other = read_class_table(path, None, classes=first.score, label=None if key else label)
+        tables.append(_like_first(first, other))
+    return tables
+
+
+def _like_first(first: Found, other: Found) -> Found:
+    if first.test is None or other.test is None:
+        if first.table.height != other.table.height:
+            raise FileFormatError(
+                f"{other.file}: {other.table.height:,} rows, but {first.table.height:,} in {first.file}, "
+                "and no ids to match them by"
+            )
+        return other
+    wanted = first.table.select(pl.col(first.test).cast(pl.String).alias(other.test))
+    there = other.table.with_columns(pl.col(other.test).cast(pl.String))
+    for table, name in ((wanted, first.file), (there, other.file)):
+        if table[other.test].is_duplicated().any():
+            raise FileFormatError(f"{name}: trials that occur more than once cannot be matched")
+    for left, right, name in ((wanted, there, other.file), (there, wanted, first.file)):
+        gone = left.join(right, on=other.test, how="anti")
+        if gone.height:
+            shown = "; ".join(gone[other.test].head(5).to_list())
+            raise FileFormatError(f"{name}: no scores for {gone.height:,} trials: {shown}")
+    joined = wanted.join(there, on=other.test, how="left", maintain_order="left")
+    return replace(other, table=joined, lines=None)
+
+
 def scores_of(found: Found) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
     if found.label is None:

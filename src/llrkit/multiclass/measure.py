@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import stage
 from llrkit.core.special import LN2, FloatArray
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate as evaluate_two
@@ -43,7 +44,6 @@ def evaluate(
     detection: bool | None = None,
     points: Sequence[OperatingPoint | str | float] = (0.5, 0.1),
     allow_unconfirmed: bool = False,
-    progress: Callable[[int, int], None] | None = None,
 ) -> ClassEvaluation:
     """Evaluate log-likelihoods of several classes: all metrics, actual and refined.
 
@@ -62,8 +62,8 @@ def evaluate(
         Also evaluate each class against the others, two passes each; by default up to 50 classes.
     points
         Operating points of these detections.
-    progress
-        Called with the number of steps done and of all steps.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------
@@ -82,17 +82,18 @@ def evaluate(
     asked = _Asked(counts, share, matrices, _presets(cavg, allow_unconfirmed))
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else detection
-    steps = 1 + bool(refine_by) + detect * k
-    tell = progress or (lambda done, of: None)
-    actual = asked.count(source)
-    tell(1, steps)
-    refinement = refine(source, prior=prior, method=refine_by) if refine_by else None
-    refined = asked.count(refinement.on(source)) if refinement and refinement.map else None
-    tell(1 + bool(refine_by), steps)
-    detections = []
-    for t in range(k if detect else 0):
-        detections.append(evaluate_two(DetectionSource(source, t, np.ones(k)), points))
-        tell(steps - k + t + 1, steps)
+    with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
+        actual = asked.count(source)
+        advance(1)
+        refinement = refined = None
+        if refine_by:
+            refinement = refine(source, prior=prior, method=refine_by)
+            refined = asked.count(refinement.on(source)) if refinement.map else None
+            advance(1)
+        detections = []
+        for t in range(k if detect else 0):
+            detections.append(evaluate_two(DetectionSource(source, t, np.ones(k)), points))
+            advance(1)
     return asked.finish(actual, refined, refinement, detections)
 
 

@@ -7,6 +7,7 @@ sheet, for figures of several plots: ``with plt.style.context(lk.plot.STYLE): ..
 """
 
 from llrkit.plot.bayes import ape, bayes_error, ece
+from llrkit.plot.classes import class_calibration, class_det, class_idempotence, confusion, pair_histogram
 from llrkit.plot.detection import det, roc
 from llrkit.plot.llrs import histogram, idempotence, pav, tippett
 from llrkit.plot.paper import cllr_scatter, heat_map, prior_scan, two_gaussians
@@ -17,13 +18,18 @@ __all__ = [
     "STYLE",
     "ape",
     "bayes_error",
+    "class_calibration",
+    "class_det",
+    "class_idempotence",
     "cllr_scatter",
+    "confusion",
     "det",
     "ece",
     "fusion_weights",
     "heat_map",
     "histogram",
     "idempotence",
+    "pair_histogram",
     "pav",
     "prior_scan",
     "roc",

@@ -27,7 +27,10 @@ from llrkit.metrics.pictures import (
     ScoreToLlr,
 )
 from llrkit.metrics.zoo import ZooCurve
-from llrkit.plot import bayes, detection, llrs, paper, people
+from llrkit.multiclass.idempotent import Idempotence
+from llrkit.multiclass.metrics import Confusion
+from llrkit.multiclass.pictures import ClassCalibration, ClassDets, PairHistogram
+from llrkit.plot import bayes, classes, detection, llrs, paper, people
 from llrkit.theory.pair_curve import PairCurve
 
 
@@ -75,5 +78,10 @@ PLOTS: dict[str, Plot] = {
         Plot(paper.heat_map, (HeatMap,), None, "test_heat_map_writes_the_values"),
         Plot(people.fusion_weights, (FusionWeights,), None, "test_fusion_weights_and_intervals"),
         Plot(people.zoo, (ZooCurve,), None, "test_zoo_points_quartiles_and_animals"),
+        Plot(classes.class_det, (ClassDets,), None, "test_class_det_lines_are_probits_of_the_rates"),
+        Plot(classes.confusion, (Confusion,), None, "test_confusion_cells_are_shares_of_the_true_class"),
+        Plot(classes.class_calibration, (ClassCalibration,), None, "test_class_calibration_points"),
+        Plot(classes.pair_histogram, (PairHistogram,), None, "test_pair_histogram_areas_are_one"),
+        Plot(classes.class_idempotence, (Idempotence,), None, "test_class_idempotence_points_and_band"),
     )
 }  # fmt: skip

@@ -95,21 +95,26 @@ def report_page(
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
+    headline: str = "",
+    what: str = "",
 ) -> str:
-    """The page as text."""
+    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
     systems = _by_name(results)
     same_points(systems)
-    what = "method" if isinstance(results, Comparison) else "system"
+    what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    parts = [*first, *_parts(results, systems, comparison, by), *sections]
+    own = _parts(results, systems, comparison, by)
+    # what the headline is about comes first
+    parts = [*first, *sections, *own] if headline else [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
+    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
-        _about(results, systems, comparison, table),
+        about,
         title=title,
         version=__version__,
         what=what,

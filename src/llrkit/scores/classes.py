@@ -138,6 +138,11 @@ class ClassVectors:
         )
 
     @property
+    def labels(self) -> Array:
+        """The name of each trial's class."""
+        return np.asarray(self.classes, dtype=object)[self.codes]
+
+    @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
@@ -277,23 +282,22 @@ class ClassScores(ClassVectors):
         >>> ClassScores.from_posteriors(np.log([[0.8, 0.2]]), [0], prior=[0.8, 0.2]).loglik
         array([[0., 0.]])
         """
-        given = cls(log_posteriors, labels, classes, ids, columns=columns)
-        counts = given.counts
+        return cls(log_posteriors, labels, classes, ids, columns=columns).without_prior(prior)
+
+    def without_prior(self, prior: Any) -> ClassScores:
+        """The same trials with the logarithm of a prior taken away: log-likelihoods of log-posteriors."""
+        counts = self.counts
         share = counts / counts.sum() if isinstance(prior, str) and prior == "counts" else prior
         try:
             share = np.asarray(share, dtype=np.float64)
         except (TypeError, ValueError):
             share = np.empty(0)
-        if share.shape != (len(given.classes),) or not (share > 0).all():
+        if share.shape != (len(self.classes),) or not (share > 0).all():
             raise InputError(f"the prior must hold a positive number for each of the classes, got {prior!r}")
         shift = np.log(share / share.sum())
-        made = cls.part(
-            read_only(given.values - (shift if given.values.ndim == 2 else shift[:, None])),
-            given.codes,
-            given.classes,
-            given.columns,
-        )
-        made.ids = given.ids
+        values = self.values - (shift if self.values.ndim == 2 else shift[:, None])
+        made = self.part(read_only(values), self.codes, self.classes, self.columns)
+        made.ids = self.ids
         return made
 
     @classmethod

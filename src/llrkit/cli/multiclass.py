@@ -1,0 +1,299 @@
+"""What the commands do with files of several classes; the commands themselves hand these files over."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import parse_options, parse_points, print_table, write_json
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.multiclass.maps import ClassMap
+    from llrkit.scores.classes import ClassScores
+
+classes_option: Callable[[Any], Any] = click.option(
+    "--classes", metavar="A,B,C",
+    help="Several classes: their names, in order; by default the columns that the labels name.",
+)  # fmt: skip
+prior_option: Callable[[Any], Any] = click.option(
+    "--prior", metavar="flat|counts|A=P,B=P",
+    help="Several classes: the prior; by default flat.",
+)  # fmt: skip
+posteriors_option: Callable[[Any], Any] = click.option(
+    "--posteriors", is_flag=True,
+    help="Several classes: the scores are log-posteriors, or logits, at the proportions of the labels.",
+)  # fmt: skip
+SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
+"""What a method for two classes is called for several."""
+
+
+def has_classes(path: str, classes: str | None, prior: str | None, reading: dict[str, Any]) -> bool:
+    """Whether a file is to be read as one of several classes."""
+    from llrkit.io.multiclass import class_file
+
+    two_classes = ("score_column", "columns", "nontargets", "positive", "scheduler", "workers")
+    insisted = [name for name in two_classes if reading.get(name)]
+    if classes and insisted:
+        raise InputError(f"--classes and --{insisted[0].replace('_', '-')} do not go together")
+    found = bool(classes) or (
+        not insisted and class_file(path, reading["key"], label=reading["label_column"])
+    )
+    if prior is not None and not found:
+        raise InputError(
+            f"--prior is for several classes, but {path} holds scores of two; give --classes, or an "
+            "operating point (--point) or an option of the method (--option prior=...)"
+        )
+    return found
+
+
+def refuse_for_classes(**options: Any) -> None:
+    """Refuse options that files of several classes have no use for."""
+    for name, value in options.items():
+        if value:
+            raise InputError(f"--{name.replace('_', '-')} is for scores of two classes")
+
+
+def parse_prior(text: str | None) -> Any:
+    """A prior as given on the command line.
+
+    Examples
+    --------
+    >>> parse_prior("en=0.5,de=50%"), parse_prior(None)
+    ({'en': 0.5, 'de': 0.5}, 'flat')
+    """
+    from llrkit.cli.output import parse_share
+
+    if text is None or text in ("flat", "counts"):
+        return text or "flat"
+    shares = {}
+    for part in text.split(","):
+        name, equals, share = part.rpartition("=")
+        if not equals:
+            raise InputError(f"--prior {text}: expected flat, counts, or CLASS=PROBABILITY for each class")
+        shares[name] = parse_share(share, "--prior")
+    return shares
+
+
+def evaluate_classes(
+    path: str,
+    *,
+    classes: str | None,
+    prior: str | None,
+    points: Sequence[str],
+    posteriors: bool,
+    allow_unconfirmed: bool,
+    html_path: str | None,
+    json_path: str | None,
+    reading: dict[str, Any],
+    command: str = "evaluate",
+) -> None:
+    """The numbers of a file of several classes; points named lre... are costs over all classes."""
+    from llrkit.multiclass import evaluate
+    from llrkit.multiclass.wording import class_rows, rows, sentence
+
+    costs = tuple(point for point in points if point.lower().startswith("lre"))
+    others = parse_points([point for point in points if point not in costs])
+    scores = _read(path, classes, reading)
+    if posteriors:
+        scores = scores.without_prior("counts")
+    found = evaluate(
+        scores,
+        prior=parse_prior(prior),
+        cavg=costs or ("lre07", "lre22"),
+        points=others or (0.5, 0.1),
+        detection=True if html_path else None,
+        allow_unconfirmed=allow_unconfirmed,
+    )
+    to_stderr = json_path == "-"
+    print_table(("", "", ""), rows(found), to_stderr=to_stderr, title=path, left=(0, 2))
+    click.echo("", err=to_stderr)
+    print_table(*class_rows(found), to_stderr=to_stderr)
+    click.echo(f"\n{sentence(found)}", err=to_stderr)
+    if html_path is not None:
+        _write_page(found, scores, html_path, [path, reading["key"]])
+        click.echo(f"The report is in {html_path}", err=to_stderr)
+    write_json({"scores": path, **found.to_dict()}, command, json_path)
+
+
+def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[str | None]) -> None:
+    from llrkit.errors import ConstantScoreError, InfiniteScoreError
+    from llrkit.multiclass import idempotence, pair_histograms
+    from llrkit.report.classes import write_class_report
+    from llrkit.report.provenance import provenance
+
+    try:
+        means = idempotence(scores)
+    except (ConstantScoreError, InfiniteScoreError):  # nothing to show
+        means = None
+    command = shlex.join(["llrkit", *sys.argv[1:]])
+    made_from = provenance([file for file in files if file], command=command)
+    write_class_report(found, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
+
+
+def calibrate_classes(
+    train: str,
+    *,
+    method: str,
+    settings: Sequence[str],
+    output: str,
+    classes: str | None,
+    prior: str | None,
+    json_path: str | None,
+    reading: dict[str, Any],
+) -> None:
+    """Train a map of several classes and save it."""
+    from llrkit.cli.calibrate import refuse_unknown
+    from llrkit.multiclass.choosing import METHODS, fit_named, method_name
+
+    name, options = method_name(SAME_IDEA.get(method, method)), parse_options(settings)
+    refuse_unknown(METHODS[name], options, name)
+    if "prior" in options:
+        raise InputError("give the prior with --prior, not with --option")
+    scores = _read(train, classes, reading)
+    fitted = fit_named(name, scores, prior=parse_prior(prior), **options)
+    _save(fitted, scores, [train], output, parse_prior(prior), "calibrate", json_path)
+
+
+def fuse_classes(
+    paths: Sequence[str],
+    *,
+    output: str,
+    prior: str | None,
+    classes: str | None,
+    regularisation: float,
+    json_path: str | None,
+    reading: dict[str, Any],
+) -> None:
+    """Train the fusion of several systems and save it."""
+    from llrkit.io.multiclass import read_class_systems, scores_of
+    from llrkit.multiclass import fit_fusion
+    from llrkit.scores.classes import ClassScores
+
+    tables = read_class_systems(paths, **_options(classes, reading))
+    parts = [scores_of(tables[0])]
+    for table in tables[1:]:
+        labelled = scores_of(table) if table.label else None
+        if labelled is not None and not (labelled.codes == parts[0].codes).all():
+            raise InputError(f"{table.file}: other labels than in {tables[0].file}")
+        values = table.table.select(table.score).to_numpy()
+        parts.append(ClassScores(values, parts[0].labels, parts[0].classes, parts[0].ids))
+    scores = ClassScores.stack(parts)
+    fitted = fit_fusion(scores, prior=parse_prior(prior), regularisation=regularisation)
+    fitted = fitted.with_provenance(systems=[Path(path).name for path in paths])
+    _save(fitted, scores, list(paths), output, parse_prior(prior), "fuse", json_path)
+
+
+def is_class_map(path: str) -> bool:
+    """Whether a calibration file is one of several classes."""
+    from llrkit.calibrate.files import read_json
+
+    plain = read_json(path)
+    return isinstance(plain, dict) and str(plain.get("format", "")).startswith("llrkit.class_map/")
+
+
+def apply_classes(
+    calibration: str, paths: Sequence[str], output: str, *, to: str | None, reading: dict[str, Any]
+) -> None:
+    """Write a table with calibrated log-likelihoods in the columns of the classes."""
+    import numpy as np
+
+    from llrkit.io.multiclass import read_class_systems, with_loglik
+    from llrkit.io.write import write_found
+    from llrkit.multiclass import load_map
+
+    fitted = load_map(calibration)
+    tables = read_class_systems(paths, **_options(",".join(fitted.classes), reading))
+    values = [table.table.select(table.score).to_numpy() for table in tables]
+    trials = values[0] if len(values) == 1 else np.stack(values, axis=2)
+    found = with_loglik(tables[0], fitted(trials))
+    write_found(found, output, format=to)
+    rows, names = found.table.height, ", ".join(fitted.classes[:5])
+    more = ", ..." if len(fitted.classes) > 5 else ""
+    click.echo(f"{rows:,} trials written to {output} (log-likelihoods in the columns {names}{more})")
+
+
+def compare_classes(
+    train: str,
+    evaluation: str,
+    *,
+    methods: str | None,
+    evaluation_key: str | None,
+    classes: str | None,
+    prior: str | None,
+    json_path: str | None,
+    reading: dict[str, Any],
+) -> None:
+    """Train calibrators on one file and show what they give on another."""
+    from llrkit.multiclass.choosing import CANDIDATES, compare
+
+    other = reading | {"key": evaluation_key or reading["key"]}
+    names = [SAME_IDEA.get(name, name) for name in methods.split(",")] if methods else CANDIDATES
+    found = compare(
+        _read(train, classes, reading), _read(evaluation, classes, other), names, prior=parse_prior(prior)
+    )
+    to_stderr = json_path == "-"
+    print_table(*found.table(), to_stderr=to_stderr)
+    for name, reason in found.failed.items():
+        click.echo(f"{name} could not be trained: {reason}", err=True)
+    best, raw = found.evaluations[found.best], found.evaluations["raw"]
+    said = (
+        f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores."
+        if best.cllr < raw.cllr
+        else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
+    )
+    click.echo(f"\n{said}", err=to_stderr)
+    if train == evaluation:
+        click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
+    write_json(found.to_dict(), "compare", json_path)
+
+
+def _options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
+    refuse_for_classes(**{name: reading.get(name) for name in ("log10", "distance", "duplicates", "format")})
+    return {
+        "key": reading["key"],
+        "classes": classes.split(",") if classes else None,
+        "label": reading["label_column"],
+        "missing": reading["missing"],
+    }
+
+
+def _read(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
+    from llrkit.io.multiclass import read_classes
+
+    return read_classes(path, **_options(classes, reading))
+
+
+def _save(
+    fitted: ClassMap,
+    scores: ClassScores,
+    paths: Sequence[str],
+    output: str,
+    prior: Any,
+    command: str,
+    json_path: str | None,
+) -> None:
+    from llrkit.cli.calibrate import sha256_of
+    from llrkit.multiclass import cllr
+
+    after = cllr(fitted.on(scores), prior=prior)
+    before = f"from {cllr(scores, prior=prior):.4f} " if scores.n_systems == 1 else ""
+    fitted = fitted.with_provenance(
+        training_files=[Path(path).name for path in paths],
+        training_sha256=[sha256_of(path) for path in paths],
+        training_cllr=after,
+    )
+    fitted.save(output)
+    to_stderr = json_path == "-"
+    click.echo(f"{fitted!r}", err=to_stderr)
+    click.echo(
+        f"On the {len(scores):,} training trials of {scores.n_classes} classes Cllr goes {before}to "
+        f"{after:.4f} bits. Saved in {output}",
+        err=to_stderr,
+    )
+    write_json(fitted.to_dict(), command, json_path)
