@@ -11,7 +11,7 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.development lint
 	.ci/debian-packages
-	$(BIN)/pytest --numprocesses 2 --quiet
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 
 lint: $(VENV)/.development
 	$(BIN)/ruff check .

@@ -58,8 +58,9 @@ def bench_frames(timed: Timed, repeat: int) -> dict[str, Any]:
     for name, row in rows.items():
         row["per_utterance"] = {kind: 1e3 * row[kind] / per.get(name, 1) for kind in ("wall", "cpu")}
         print(f"{name:36}{row['per_utterance']['wall']:9.2f}{row['per_utterance']['cpu']:9.2f}")
-    both = [rows[name]["per_utterance"]["wall"] for name in ("statistics", "i-vectors")]
-    print(f"an i-vector of one minute of speech takes {sum(both):.1f} ms, {both[0]:.1f} of them statistics")
+    for kind, words in (("wall", "of wall time"), ("cpu", "of CPU time")):
+        both = [rows[name]["per_utterance"][kind] for name in ("statistics", "i-vectors")]
+        print(f"an i-vector of one minute takes {sum(both):.1f} ms {words}, {both[0]:.1f} of them statistics")
     return {"rows": rows}
 
 

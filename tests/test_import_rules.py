@@ -41,7 +41,7 @@ FRAMEWORKS = {
     "h5py": {"io.bosaris"},
     "soundfile": {"recognize.audio"},
     "kaldi_native_fbank": {"recognize.audio"},
-    "polars": {"scores", "io", "engine.files"},
+    "polars": {"scores", "io", "engine.files", "engine.partitions"},
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

@@ -75,18 +75,52 @@ def test_agrees_with_the_library(estimators, data, name, fit):
     assert_allclose(made.decision_function(X), fitted(X[:, 0]), rtol=1e-12)
 
 
-def test_several_columns_are_fused(estimators, data):
+FUSE_THEMSELVES = {"CMLGCalibrator", "LogisticCalibrator", "RuleCalibrator"}
+
+
+@pytest.fixture
+def two_columns(data):
     X, y = data
-    two = np.column_stack([X[:, 0], np.random.default_rng(1).normal(np.where(y == "same", 1.0, 0.0), 1.0)])
-    scores = lk.Scores(two[y == "same"], two[y == "different"])
+    other = np.random.default_rng(1).normal(np.where(y == "same", 1.0, 0.0), 1.0)
+    two = np.column_stack([X[:, 0], other])
+    return two, y, lk.Scores(two[y == "same"], two[y == "different"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_several_columns_are_fused_by_the_method_or_before_it(estimators, two_columns, name):
+    X, y, scores = two_columns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.LlrkitWarning)
+        made = getattr(estimators, name)().fit(X, y)
+        llrs = made.decision_function(X)
+        if name in FUSE_THEMSELVES:
+            assert isinstance(made.map_, lk.LinearMap)
+            assert_allclose(llrs, X @ made.map_.weights + made.map_.offset, rtol=1e-12)
+            return
+        first = lk.fit_fusion(scores)
+        one = getattr(estimators, name)().fit(first(X)[:, None], y)
+    assert_allclose(llrs, one.decision_function(first(X)[:, None]), rtol=1e-12)
+
+
+def test_columns_are_fused_as_in_the_library(estimators, two_columns):
+    X, y, scores = two_columns
     for name, method in (("CMLGCalibrator", "gaussian"), ("LogisticCalibrator", "logistic")):
-        made = getattr(estimators, name)().fit(two, y)
-        assert_allclose(made.decision_function(two), lk.fit_fusion(scores, method=method)(two), rtol=1e-12)
-    made = estimators.PAVCalibrator().fit(two, y)
-    first = lk.fit_fusion(scores)
-    assert_allclose(
-        made.decision_function(two), lk.fit_pav(first(scores), laplace=made.laplace)(first(two)), rtol=1e-12
-    )
+        made = getattr(estimators, name)().fit(X, y)
+        assert_allclose(made.decision_function(X), lk.fit_fusion(scores, method=method)(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["brier", "boosting"])
+def test_a_rule_fuses_columns_at_its_own_minimum(estimators, two_columns, rule):
+    X, y, scores = two_columns
+    made = estimators.RuleCalibrator(rule=rule, prior=0.3).fit(X, y).map_
+
+    def cost(weights, offset):
+        moved = lk.LinearMap(weights=weights, offset=offset, systems=["a", "b"])
+        return lk.rule_cost(moved.on(scores), rule, 0.3)
+
+    lowest = cost(made.weights, made.offset)
+    for step in ([0.01, 0, 0], [-0.01, 0, 0], [0, 0.01, 0], [0, -0.01, 0], [0, 0, 0.01], [0, 0, -0.01]):
+        assert cost(made.weights + step[:2], made.offset + step[2]) > lowest
 
 
 def test_reversed_scores_warn_and_do_not_raise(estimators, data):

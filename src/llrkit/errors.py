@@ -16,11 +16,14 @@
     │   ├── SystemCountError    scores of another number of systems than the map was made for
     │   └── NotInvertibleError  the inverse of a map that has none
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
-    └── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
+    ├── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
+    ├── MissingPackageError     an optional package is not installed; the message says how to get it
+    └── ClusterError            a cluster cannot be reached, or was lost on the way (exit code 1)
     LlrkitWarning               base class of the warnings
     ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
-    └── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
+    ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
+    └── UnreadableWarning       files that could not be read were left out, as was asked for
 """
 
 
@@ -84,6 +87,14 @@ class UnconfirmedPresetError(LlrkitError):
     """A preset whose definition could not be confirmed was used without saying so."""
 
 
+class MissingPackageError(LlrkitError):
+    """An optional package is not installed."""
+
+
+class ClusterError(LlrkitError):
+    """A cluster cannot be reached, or was lost before the answer was there."""
+
+
 class LlrkitWarning(UserWarning):
     """Base class of llrkit's warnings."""
 
@@ -98,3 +109,7 @@ class ShapeWarning(LlrkitWarning):
 
 class ReversedScoresWarning(LlrkitWarning):
     """Targets score below non-targets."""
+
+
+class UnreadableWarning(LlrkitWarning):
+    """Files that could not be read were left out."""

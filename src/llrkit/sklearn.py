@@ -2,8 +2,10 @@
 
 ``X`` holds the scores, one column per system; ``transform(X)`` gives LLRs of shape (n, 1),
 ``decision_function(X)`` of shape (n,), and ``predict_proba`` posteriors at the constructor's ``prior``.
-Affine methods fuse several columns; the others fuse them first by logistic regression. Classes that do not
-overlap, where an unregularised fit has no answer, are fitted with a little regularisation.
+Methods whose criterion is one for a linear function of K scores fuse several columns themselves: CMLG (the
+Gaussian likelihood of K scores), logistic regression and the other scoring rules. All others describe one
+score, and several are fused first by logistic regression. Classes that do not overlap, where an unregularised
+fit has no answer, are fitted with a little regularisation.
 """
 
 from __future__ import annotations

@@ -76,6 +76,25 @@ def test_precalibrated_weights_against_theory(sigmas, rho, weights, eer):
         assert_allclose(lk.eer(fitted.on(lk.Scores(target, nontarget))), eer, atol=0.001)
 
 
+def test_precalibrated_takes_the_mean_of_the_correlations_of_both_classes():
+    rng = np.random.default_rng(2)
+    s = np.array([2.5, 2.0])
+
+    def draw(sign, rho):
+        return rng.multivariate_normal(sign * s**2 / 2, np.outer(s, s) * [[1, rho], [rho, 1]], 4_000)
+
+    scores = lk.Scores(draw(1, 0.7), draw(-1, 0.1))
+    fitted = lk.fit_fusion(scores, method="precalibrated")
+    rho = (np.corrcoef(scores.target.T) + np.corrcoef(scores.nontarget.T)) / 2
+    singles = [lk.Scores(scores.target[:, i], scores.nontarget[:, i]) for i in (0, 1)]
+    sigma = np.array([lk.theory.GaussianLLR.from_cllr(lk.cllr(one)).sigma for one in singles])
+    # Gaussian LLRs: the means of the classes differ by sigma^2, the covariance is that of the correlations
+    weights = np.linalg.solve(np.outer(sigma, sigma) * rho, sigma**2)
+    assert_allclose(fitted.weights, weights, rtol=1e-9)
+    reported = [fitted.details[f"correlation_{name}"][0, 1] for name in ("target", "nontarget")]
+    assert_allclose(reported, [np.corrcoef(x.T)[0, 1] for x in (scores.target, scores.nontarget)], rtol=1e-9)
+
+
 def test_a_repeated_system_does_no_harm(three):
     def double(x):
         return np.column_stack([x, x[:, 0]])

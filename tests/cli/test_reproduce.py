@@ -2,7 +2,7 @@
 
 import json
 import re
-from html.parser import HTMLParser
+from html import unescape
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +12,7 @@ from llrkit.cli import cli
 from llrkit.experiments import durations
 from llrkit.experiments.lists import ListResult, ListTable
 from llrkit.experiments.real import RealResult
-from llrkit.experiments.report import write_report
+from llrkit.experiments.report import write_experiments
 from llrkit.experiments.wording import verdict
 
 
@@ -28,40 +28,19 @@ def run(*arguments):
     return done
 
 
-class Tags(HTMLParser):
-    """Counts of tags, texts of images and cells, and whether every tag that is opened is closed."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.images, self.cells, self.count = [], [], [], {}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.count[tag] = self.count.get(tag, 0) + 1
-        if tag == "img":
-            self.images.append(dict(attributes))
-        elif tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
-            self.cells.append(data)
+def cells_of(page):
+    """What stands in the cells of the tables of a page."""
+    return {unescape(cell).strip() for cell in re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", page)}
 
 
 def test_demo_ends_by_saying_where_the_report_is(tmp_path):
     done = run("demo", "--out", tmp_path / "demo")
     path = done.output.splitlines()[-1].removeprefix("The report is in ")
-    page = Tags((tmp_path / path).read_text(encoding="utf-8"))
-    assert page.open == []
-    assert page.count["figure"] == 6  # two Gaussians, figure 1, heat map, three scans
-    assert all(
-        image["src"].startswith("data:image/svg+xml;base64,") and image["alt"] for image in page.images
-    )
+    page = (tmp_path / path).read_text(encoding="utf-8")
     # the paper's figures stand beside what was found
-    assert {"0.375", "0.376", "0.370", "-0.99 ± 0.06"} <= set(page.cells)
+    assert {"0.375", "0.376", "0.370", "-0.99 ± 0.06", "raw scores", "CMLG"} <= cells_of(page)
+    for title in ("Two Gaussians", "Durations", "Prior scan"):
+        assert f">{title}</" in page
     assert re.search(r"mean Cllr, CMLG +0\.\d{3} +0\.375", done.output)
     numbers = json.loads((tmp_path / "demo" / "numbers.json").read_text())
     assert numbers["schema"] == "llrkit.demo/1"
@@ -141,14 +120,20 @@ def a_list(**changes):
 
 
 def test_names_of_conditions_are_escaped_on_the_page(tmp_path):
-    result = RealResult(
-        ListTable((a_list(), a_list(enroll="<script>x</script>", cmlg=0.5))), ({}, {}), {"by": ["<i>"]}, 1.0
-    )
-    page = write_report(tmp_path / "out", real=result, brief=True).read_text(encoding="utf-8")
+    table = ListTable((a_list(), a_list(enroll="<script>x</script>", cmlg=0.5)))
+    scores = lk.evaluate(lk.Scores([1.0, 2.0], [0.0, 1.5]))
+    result = RealResult(table, ({}, {}), {"by": ["<i>"]}, 1.0, {"raw": scores})
+    page = write_experiments(tmp_path / "out", real=result, brief=True).read_text(encoding="utf-8")
     assert "<script>x" not in page
     assert "&lt;script&gt;x&lt;/script&gt;" in page
-    assert "<i>" not in page
-    assert Tags(page).open == []
+    assert "['<i>']" not in page
+    assert "&lt;b&gt;5&lt;/b&gt;" in page
+
+
+def test_a_page_of_nothing_is_refused(tmp_path):
+    with pytest.raises(lk.InputError, match="at least one experiment"):
+        write_experiments(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.recognize import (
+    PLDA,
     Backend,
     Embeddings,
     LinearModels,
@@ -139,6 +140,37 @@ def test_backend_is_its_parts_and_saves(tmp_path, scorer):
         options = {"normalise": normalise, "cohort": cohort, "top": 20 if normalise == "as2" else None}
         assert_array_equal(again.scores(models, ready, **options), backend.scores(models, ready, **options))
     assert backend.scores(models, ready, dtype=np.float32).dtype == np.float32
+
+
+def test_broken_model_files_are_named(tmp_path):
+    file, eye = tmp_path / "model.npz", np.eye(2)
+    for schema, load, arrays, message in (
+        ("plda", PLDA.load, {"mean": [0.0, 0.0], "between": eye}, "no array 'within'"),
+        ("plda", PLDA.load, {"mean": [0.0], "between": eye, "within": eye}, r"must have shape \(1, 1\)"),
+        ("plda", PLDA.load, {"mean": ["x"], "between": eye, "within": eye}, "could not convert string"),
+        (
+            "backend",
+            Backend.load,
+            {"plda.mean": [0.0], "kinds": np.array([], dtype=str)},
+            "no array 'plda.between'",
+        ),
+        (
+            "backend",
+            Backend.load,
+            {"kinds": ["affine"], "step0.mean": [np.nan], "step0.name": "x"},
+            "step 0: the mean, row 0: NaN",
+        ),
+        ("backend", Backend.load, {"kinds": ["length"], "step0.length": "x"}, "step 0: length='x': expected"),
+        (
+            "svm",
+            LinearModels.load,
+            {"ids": ["a"], "weights": eye, "offsets": [0.0]},
+            "1 models, but weights of",
+        ),
+    ):
+        np.savez(file, schema=f"llrkit.{schema}/1", **arrays)
+        with pytest.raises(lk.FileFormatError, match=rf"model.npz: .*{message}"):
+            load(file)
 
 
 def test_trials_of_a_matrix(tmp_path):

@@ -51,6 +51,10 @@ def test_numbers_are_used_as_they_are_and_cannot_be_changed(dtype):
             "embedding 'a': its covariance is not symmetric",
         ),
         (
+            {"vectors": np.ones((1, 1)), "ids": ["a"], "covariances": [[[-1.0]]]},
+            "embedding 'a': its covariance has a negative variance",
+        ),
+        (
             {"vectors": np.ones((1, 1)), "ids": ["a"], "covariances": [[[np.nan]]]},
             "embedding 'a': its covariance holds NaN",
         ),

@@ -97,6 +97,13 @@ def test_embeddings_from_files(arrays, name):
     assert isinstance(read_speech(folder / name)[0], Embeddings)
 
 
+def test_utt2spk_with_the_ids_first(arrays):
+    folder, _ = arrays
+    (folder / "utt2spk").write_text("utt3 anna\nutt1 anna\nutt0 ben\n")
+    chosen, _ = read_speech(folder / "utt2spk", source=folder / "frames.npz")
+    assert (chosen.ids, chosen.speakers) == (("utt3", "utt1", "utt0"), ("anna", "anna", "ben"))
+
+
 def test_what_does_not_fit_together(arrays, tmp_path):
     folder, _ = arrays
     (folder / "bad").write_text("anna\tutt3\nben\tutt9\n")

@@ -107,6 +107,14 @@ def test_diagonal_uncertainty_is_exact_where_covariances_are_diagonal():
     assert np.abs(exact - plda.scores(x, t)).max() > 0.1
 
 
+@pytest.mark.parametrize("uncertainty", ["exact", "diagonal"])
+def test_negative_covariances_are_refused(uncertainty):
+    plda = PLDA([0.0, 0.0], np.eye(2), np.eye(2))
+    covariances = [np.eye(2), -9.0 * np.eye(2)]
+    with pytest.raises(lk.InputError, match="row 1: its covariance has negative eigenvalues"):
+        plda.scores(np.ones((2, 2)), np.ones((1, 2)), covariances=covariances, uncertainty=uncertainty)
+
+
 def test_groups_of_sessions_are_scored_as_each_alone():
     rng = np.random.default_rng(14)
     plda = some_model(rng, dim=6)
@@ -353,3 +361,27 @@ def test_models_that_cannot_be(change, message):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(lk.LlrkitError, match=message):
         call(PLDA([0.0, 0.0], np.eye(2), np.eye(2)))
+
+
+def test_uncertain_short_segments_get_honest_llrs():
+    rng = np.random.default_rng(24)
+    dim, n = 8, 800
+    plda = PLDA(np.zeros(dim), 2.0 * np.eye(dim), np.eye(dim))
+    x, _ = simulated(rng, plda, np.full(n, 2))
+    enroll = Embeddings(x[::2], [f"e{i}" for i in range(n)], np.arange(n))
+    # half of the tests are short: much noisier, and their covariance says so
+    spread = np.where(np.arange(n)[:, None] % 2, 4.0, 0.1) * np.where(np.arange(dim) % 2, 1.0, 0.25)
+    noisy = x[1::2] + rng.normal(size=(n, dim)) * np.sqrt(spread)
+    covariances = spread[:, :, None] * np.eye(dim)
+    test = Embeddings(noisy, [f"t{i}" for i in range(n)], np.arange(n), covariances=covariances)
+    short = np.arange(n) % 2 == 1
+
+    def calibration_loss(matrix):
+        parts = lk.recognize.matrix_scores(matrix[:, short], enroll, test.select(short))
+        return lk.cllr_cal(parts)
+
+    assert calibration_loss(plda.scores(enroll, test)) < 0.02
+    assert calibration_loss(plda.scores(enroll, test.replace(covariances=None))) > 0.05
+    one = plda.scores(enroll.select([1]), test.select([1]))[0, 0]
+    sides = (x[2:3], np.zeros((1, dim, dim))), (noisy[1:2], covariances[1:2])
+    assert one == pytest.approx(joint_llr(plda, *sides), rel=1e-9)

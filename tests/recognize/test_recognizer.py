@@ -1,5 +1,7 @@
 """The whole chain on simulated frames: error rates by duration, every back-end, files, mistakes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +11,7 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.extractor import train_extractor
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.front_end import FrontEnd
-from llrkit.recognize.recognizer import BACKENDS, Recognizer
+from llrkit.recognize.recognizer import BACKENDS, Options, Recognizer
 from llrkit.recognize.recognizer_training import train_recognizer
 from llrkit.recognize.sides import Side
 from llrkit.simulate.frames import FrameModel
@@ -19,14 +21,10 @@ SESSIONS = 4
 
 
 def recorded(n_speakers, seconds, first_speaker=0):
-    made = WORLD.recordings(
+    made = WORLD.frames(
         n_speakers=n_speakers, n_sessions=SESSIONS, seconds=seconds, first_speaker=first_speaker
     )
-    return Frames.of(
-        [one.frames.astype(np.float32) for one in made],
-        ids=[one.name for one in made],
-        speakers=[one.speaker for one in made],
-    )
+    return Frames.of([part.astype(np.float32) for part in made], ids=made.ids, speakers=made.speakers)
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +189,12 @@ def test_mistakes(speech, recognizers, tmp_path):
     nobody = Frames.of(list(speech[0][:4]))
     small = {"n_gaussians": 2, "n_factors": 2, "iterations": 1}
     np.savez(tmp_path / "broken.npz", schema="llrkit.recognizer/1", options='{"backend": "plda", "x": 1}')
+    arrays = {"schema": "llrkit.recognizer/1", "options": '{"backend": "ubm-gmm"}'}
+    mixture = {"ubm.means": np.zeros((1, 1)), "ubm.variances": np.ones((1, 1)), "ubm.log_likelihoods": []}
+    np.savez(tmp_path / "half.npz", schema="llrkit.recognizer/1", options="{}")
+    np.savez(tmp_path / "json.npz", schema="llrkit.recognizer/1", options="plda")
+    np.savez(tmp_path / "less.npz", **arrays, **mixture)
+    np.savez(tmp_path / "odd.npz", **arrays, **mixture, **{"ubm.weights": [0.5]})
     np.savez(tmp_path / "empty.npz", schema="llrkit.enrolled/1", ids=["a"], recognizer="")
     for call, words in (
         (lambda: train_recognizer(speech[0], "i-vector"), "unknown back-end 'i-vector'; there are: plda"),
@@ -199,6 +203,7 @@ def test_mistakes(speech, recognizers, tmp_path):
         (lambda: train_recognizer(speech[0], "ubm-gmm", steps=["lda"]), "no steps"),
         (lambda: train_recognizer(vectors(), "ubm-gmm"), "on speech, not on embeddings"),
         (lambda: train_recognizer(vectors(speakers=np.arange(30) // 3), uncertainty=True), "no covariances"),
+        (lambda: replace(on_vectors, options=Options("cosine", True)).prepare(vectors()), "no covariances"),
         (lambda: plda.prepare(vectors()), "trained on speech"),
         (lambda: gmm.prepare(vectors()), "trained on speech"),
         (lambda: on_vectors.prepare(speech[1]), "trained on embeddings"),
@@ -206,7 +211,16 @@ def test_mistakes(speech, recognizers, tmp_path):
         (lambda: plda.enroll(nobody), "the speakers must be known"),
         (lambda: plda.scores(gmm.enroll(speech[1]), plda.prepare(speech[2])), "another recogniser"),
         (lambda: gmm.extractor.embed(speech[1]), "no i-vectors"),
-        (lambda: Recognizer.load(tmp_path / "broken.npz"), r"broken\.npz: the options are broken"),
+        (lambda: Recognizer.load(tmp_path / "broken.npz"), r"broken\.npz: .*unexpected keyword argument 'x'"),
+        (
+            lambda: Recognizer.load(tmp_path / "half.npz"),
+            r"half\.npz: a part of the plda recogniser is missing",
+        ),
+        (lambda: Recognizer.load(tmp_path / "odd.npz"), r"odd\.npz: .*weights of a mixture must sum to 1"),
+        (lambda: Recognizer.load(tmp_path / "less.npz"), r"less\.npz: no array 'ubm.weights'"),
+        (lambda: Recognizer.load(tmp_path / "json.npz"), r"json\.npz: Expecting"),
+        (lambda: train_recognizer(speech[0], "ubm-gmm", top_gaussians=0), "at least one Gaussian"),
+        (lambda: train_recognizer(speech[0], "ubm-gmm", relevance=0.0), "must be positive"),
         (lambda: Side.load(tmp_path / "empty.npz"), r"empty\.npz: there are no models"),
     ):
         with pytest.raises(lk.LlrkitError, match=words):

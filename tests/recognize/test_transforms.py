@@ -166,7 +166,7 @@ def test_broken_chain_files(tmp_path):
     file = tmp_path / "chain.npz"
     for arrays, message in (
         ({"schema": "llrkit.chain/1", "kinds": ["warp"]}, "step 0 is of the unknown kind 'warp'"),
-        ({"schema": "llrkit.chain/1", "kinds": ["affine"]}, "step 0 has no array 'mean'"),
+        ({"schema": "llrkit.chain/1", "kinds": ["affine"]}, "step 0: no array 'mean'"),
         ({"schema": "llrkit.chain/1"}, "no array 'kinds'"),
         ({"schema": "llrkit.plda/1"}, "holds llrkit.plda/1, expected llrkit.chain/1"),
     ):

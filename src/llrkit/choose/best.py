@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.compare import fit_quietly
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
@@ -107,7 +108,8 @@ def fit_best(
     scores: dict[str, MethodScore] = {}
     fitted: dict[str, Map] = {}
     failed: dict[str, str] = {}
-    for name in method_names(methods):
+    names = method_names(methods)
+    for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
             whole = fit_quietly(name, source, {})
             maps = [_maps(source, dealt, name, {}) for dealt in deals]
@@ -132,4 +134,7 @@ def fit_best(
 
 
 def _maps(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
-    return {pair: fit_quietly(method, training_part(source, folds, pair), options) for pair in folds.pairs}
+    return {
+        pair: fit_quietly(method, training_part(source, folds, pair), options)
+        for pair in tracked(folds.pairs, method, len(folds.pairs), "fits")
+    }

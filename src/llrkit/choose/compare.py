@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import CANDIDATES, fit_named, method_names
 from llrkit.errors import InputError, LlrkitWarning
@@ -124,7 +125,7 @@ def compare(
     names = method_names(methods)
     evaluations = {"raw": evaluate(test, points)}
     maps, failed = {}, {}
-    for name in names:
+    for name in tracked(names, "comparing", len(names), "methods"):
         try:
             fitted = fit_quietly(name, train, options.get(name, {}))
         except InputError as error:

@@ -27,7 +27,7 @@ from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
-from llrkit.errors import LlrkitError
+from llrkit.errors import ClusterError, LlrkitError
 
 
 class Program(click.Group):
@@ -84,7 +84,7 @@ def main() -> None:
         cli.main(prog_name="llrkit")
     except LlrkitError as error:
         click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, ClusterError) else 2)
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         sys.exit(1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores, part_runner
 from llrkit.cli.multiclass import (
     apply_classes,
     calibrate_classes,
@@ -68,6 +69,7 @@ def _spelled(value: Any) -> str:
 @classes_option
 @prior_option
 @reading_options
+@cluster_options
 @json_option
 def calibrate_command(
     train: str,
@@ -103,10 +105,9 @@ def calibrate_command(
     from llrkit.calibrate.conditional import fit_by
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
-    trials = open_trials(train, **read_options(**reading))
+    trials = open_scores(train, **read_options(**reading))
     options = parse_options(settings)
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
@@ -194,6 +195,7 @@ def sha256_of(path: str) -> str:
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
 @click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
 @reading_options
+@cluster_options
 def apply_command(
     calibration: str,
     scores: tuple[str, ...],
@@ -201,6 +203,8 @@ def apply_command(
     to: str | None,
     key_output: str | None,
     ids: str | None,
+    scheduler: str | None,
+    workers: int | None,
     **reading: Any,
 ) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
@@ -208,13 +212,15 @@ def apply_command(
     All columns are kept; the LLRs are in the column 'score', what was there before is in 'raw_score'. Tables
     are streamed, so their size does not matter. A fusion takes one file with a column per system, or one file
     per system in the order of training; if these do not have the same trials in the same order, they are
-    joined in memory. The output may have any format that 'llrkit convert' writes.
+    joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
+    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run goes on.
 
     \b
     Examples:
       llrkit apply cal.json eval.parquet -o llrs.parquet
       llrkit apply cal.json scores.txt --key trials.txt -o llrs.csv
       llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
+      llrkit apply cal.json scores/ -o llrs/ --workers 4
     """
     from llrkit.calibrate.files import load_map
     from llrkit.engine.apply import apply_map
@@ -228,7 +234,16 @@ def apply_command(
     if fitted.n_systems > 1 and len(scores) == 1 and options["score"]:
         options["score"] = options["score"].split(",")
     names = ids.split(",") if ids else ()
-    done = apply_map(fitted, scores, output, ids=names, to=to, key_output=key_output, **options)
+    if output.endswith("/") or Path(output).is_dir():
+        from llrkit.engine.apply_parts import apply_parts
+
+        if len(scores) > 1 or key_output or to not in (None, "parquet"):
+            raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
+        done = apply_parts(fitted, scores[0], output, run=part_runner(scheduler, workers), **options)
+    elif scheduler or workers:
+        raise InputError("a cluster writes a folder: let the output end in '/'")
+    else:
+        done = apply_map(fitted, scores, output, ids=names, to=to, key_output=key_output, **options)
     for note in done.notes:
         click.echo(note, err=True)
     click.echo(f"{done.rows:,} LLRs written to {output} (column 'score')")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
     compare_classes,
@@ -38,6 +39,7 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @reading_options
 @table_option
 @html_option
+@cluster_options
 @json_option
 def compare_command(
     train: str,
@@ -67,12 +69,11 @@ def compare_command(
         return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.engine.files import open_trials
 
     options = read_options(**reading)
     sets = [
-        open_trials(train, **options),
-        open_trials(evaluation, **options | {"key": evaluation_key or options["key"]}),
+        open_scores(train, **options),
+        open_scores(evaluation, **options | {"key": evaluation_key or options["key"]}),
     ]
     found = compare(
         sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
@@ -102,6 +103,7 @@ def compare_command(
 @click.command("diagnose")
 @click.argument("scores")
 @reading_options
+@cluster_options
 @json_option
 def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
     """Say what the scores look like and which calibrators suit them.
@@ -111,8 +113,7 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
       llrkit diagnose dev.csv
     """
     from llrkit.choose.diagnose import diagnose
-    from llrkit.engine.files import open_trials
 
-    found = diagnose(open_trials(scores, **read_options(**reading)))
+    found = diagnose(open_scores(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

@@ -22,7 +22,7 @@ def demo_command(out: str, seed: int) -> None:
     """
     from llrkit.experiments.durations import run_durations
     from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.report import write_report
+    from llrkit.experiments.report import write_experiments
     from llrkit.experiments.wording import paper_table, verdict
 
     click.echo(
@@ -34,7 +34,7 @@ def demo_command(out: str, seed: int) -> None:
         done(1)
         scan = run_prior_scan("small", seed=seed)
         done(1)
-        page = write_report(out, durations=found, scan=scan, brief=True)
+        page = write_experiments(out, durations=found, scan=scan, brief=True)
         done(1)
     header, rows = paper_table(found.table)
     print_table(header, rows, to_stderr=False)

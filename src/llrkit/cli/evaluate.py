@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
     evaluate_classes,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 @prior_option
 @posteriors_option
 @reading_options
+@cluster_options
 @unconfirmed_option
 @table_option
 @html_option
@@ -86,13 +88,12 @@ def evaluate_command(
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
         )  # fmt: skip
         return
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     options = read_options(**reading)
-    trials = open_trials(scores, **options)
+    trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
-    dev = open_trials(threshold_from, **of_dev) if threshold_from else None
+    dev = open_scores(threshold_from, **of_dev) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
-OTHERS = ("two-gaussians", "heat-map", "zoo", "fusion-weights")
+OTHERS = ("two-gaussians", "heat-map", "zoo")
+OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 
 
 @click.command("plot")
-@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS]), metavar="KIND")
+@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_RESULTS]), metavar="KIND")
 @click.argument("scores", nargs=-1)
 @click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
 @score_columns_option
@@ -70,6 +71,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       heat-map            a number for each pair of conditions (--by COL,COL)
       zoo                 speakers (--by COL)
       fusion-weights      SCORES is a fusion file made by llrkit fuse
+      cllr-scatter        SCORES is the JSON of llrkit reproduce durations
+      prior-scan          SCORES is the JSON of llrkit reproduce prior-scan
 
     \b
     Examples:
@@ -98,8 +101,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_SCORES:
         return _of_scores(kind, plot, scores, options)
-    if kind == "fusion-weights":
-        return [plot.draw(_weights(file), renderer="none") for file in scores]
+    if kind in OF_RESULTS:
+        return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
     if kind == "two-gaussians" and options["eer"]:
         from llrkit.theory import GaussianLLR
 
@@ -159,15 +162,12 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
     return zoo_curve(trials, by[0])
 
 
-def _weights(file: str) -> Any:
-    from llrkit.calibrate.files import load_map
-    from llrkit.calibrate.fusion import LinearMap
-    from llrkit.metrics.pictures import FusionWeights
+def _curves(kind: str, file: str) -> list[Any]:
+    from llrkit.cli.plot_files import fusion_weights_of, scans_of, scatter_of
 
-    fitted = load_map(file)
-    if not isinstance(fitted, LinearMap):
-        raise InputError(f"{file}: is a calibration of one system, not a fusion")
-    return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+    if kind == "prior-scan":
+        return list(scans_of(file))
+    return [fusion_weights_of(file) if kind == "fusion-weights" else scatter_of(file)]
 
 
 def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def score_command(
       llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
-    from llrkit.io.scored import all_pairs, listed_pairs, read_pairs
+    from llrkit.io.scored import all_pairs, listed_pairs, places_of, read_pairs
     from llrkit.io.write import write_found
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.sides import Side
@@ -199,12 +199,14 @@ def score_command(
     how = _front_end(recognizer, seconds)
     with watching() as watch, shown_warnings():
         given, _ = _read(speech, source, folder, how)
+        if pairs is not None:  # an unknown id is told before anything is computed
+            places_of(pairs, models.ids.tolist(), list(given.ids))
         segments = recognizer.prepare(given, watch=watch)
         others = None
         if cohort is not None:
             impostors, _ = _read(cohort, cohort_from or source, folder, how)
             others = recognizer.cohort(impostors, watch=watch)
-        scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top)
+        scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top, watch=watch)
     known = None
     if models.speakers is not None and segments.speakers is not None:
         known = (models.speakers.tolist(), segments.speakers.tolist())

@@ -55,9 +55,9 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
     _show(found.table, json_path)
     _say(f"{found.table.trials:,} trials in {found.seconds:.1f} s.", json_path)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, durations=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, durations=found)}", json_path)
     write_json({"experiment": "durations", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -82,9 +82,9 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     for case in found.cases:
         _say(f"{case.name}: {case.about}", json_path)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, scan=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, scan=found)}", json_path)
     write_json({"experiment": "prior-scan", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -130,9 +130,9 @@ def real_command(
     for name in found.regularised:
         click.echo(f"{name}: the training classes do not overlap; logistic regression regularised", err=True)
     if out:
-        from llrkit.experiments.report import write_report
+        from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_report(out, real=found)}", json_path)
+        _say(f"The report is in {write_experiments(out, real=found)}", json_path)
     content = {"experiment": "real", "file": embeddings or scores, **found.to_dict()}
     write_json(content, "reproduce", json_path)
 

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
 from llrkit.errors import UnknownNameError
 from llrkit.io import factor_of, files_of, read_trials, scan_found
 from llrkit.io.formats import in_batches
-from llrkit.io.found import Found, Scan
-from llrkit.io.roles import require_roles, target_mask_of, with_scores
+from llrkit.io.found import Scan
+from llrkit.io.roles import require_roles
 from llrkit.scores import Scores
+from llrkit.scores.derived import row_in_words
 from llrkit.scores.labels import warn_of_pooled
-from llrkit.scores.source import POSITION, S, reduce_chunks
-from llrkit.scores.trials import ROW, Trials
+from llrkit.scores.source import S, reduce_chunks
+from llrkit.scores.trials import Trials
 
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
 LARGE_BYTES = 64 << 20
 """Files that are larger than this together are read in batches by the command line."""
-
-_COUNTED = (ROW, POSITION)
 
 
 class Files:
@@ -50,9 +50,10 @@ class Files:
         require_roles(first)
         self.score, self.label = first.score, first.label or ""
         self.enroll, self.test = first.enroll, first.test
+        self.roles = Roles(self.score, self.label, positive, factor, self.carried)
         self._kept = kept if kept is not None else _Kept()
         for name in self.carried:
-            if name not in (*_COUNTED, *self.columns):
+            if name not in (*COUNTED, *self.columns):
                 raise UnknownNameError(
                     f"{first.file}: there is no column {name!r}; there are: {', '.join(self.columns)}"
                 )
@@ -78,51 +79,24 @@ class Files:
                 if row < before + batch.table.height:
                     return batch.place(row - before)
                 before += batch.table.height
-        return f"row {row} (counted from 0)"
+        return row_in_words(row)
 
     def _read(self) -> Iterator[Scores]:
-        before = {ROW: np.zeros(2, dtype=np.int64), POSITION: np.zeros(2, dtype=np.int64)}
-        physical = [name for name in self.carried if name in self.columns]
-        wanted = list(dict.fromkeys((*self.score, self.label, *physical)))
-        words: set[str] = set()
+        before, words = Before(), frozenset[str]()
         for scan in self.scans:
-            for batch in scan.read(wanted):
-                chunk, seen = self._chunk(batch, before)
+            for batch in scan.read(self.roles.stored(self.columns)):
+                chunk, seen = chunk_of(batch, self.roles, before)
                 words |= seen
                 yield chunk
-                before[ROW] += batch.table.height
-                before[POSITION] += (chunk.n_target, chunk.n_nontarget)
+                before += Before.of(chunk)
         if not self._kept.warned:
             self._kept.warned = True
             warn_of_pooled(words, f"{self.scans[0].like.file}, column {self.label!r}")
-
-    def _chunk(self, batch: Found, before: dict[str, Any]) -> tuple[Scores, frozenset[str]]:
-        batch = with_scores(batch)
-        mask, words = target_mask_of(batch, self.positive)
-        trials = Trials(batch.table, score=self.score, label=self.label)
-        columns: dict[str, tuple[Any, Any]] = {}
-        categories: dict[str, tuple[Any, ...]] = {}
-        for name in self.carried:
-            values, names = _counted(name, mask) if name not in self.columns else trials.coded(name)
-            columns[name] = (values[mask], values[~mask])
-            if name not in self.columns:
-                columns[name] = tuple(part + n for part, n in zip(columns[name], before[name], strict=True))
-            if names is not None:
-                categories[name] = tuple(names)
-        scores = trials.score_array if self.factor == 1.0 else trials.score_array * self.factor
-        return Scores.part(scores[mask], scores[~mask], columns, categories), words
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         return f"Files({len(names)} files: {shown}; {', '.join(self.score)}, {self.label})"
-
-
-def _counted(name: str, mask: Any) -> tuple[Any, None]:
-    """Row numbers, or positions within the class, from the start of a batch."""
-    if name == ROW:
-        return np.arange(len(mask)), None
-    return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1, None
 
 
 @dataclass

@@ -12,8 +12,17 @@ import numpy as np
 
 from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
-from llrkit.experiments.lists import ListTable, fit_both, measure_list, pool
+from llrkit.experiments.lists import (
+    ListResult,
+    ListTable,
+    calibrated,
+    closer_look,
+    fit_both,
+    measure_list,
+    pool,
+)
 from llrkit.experiments.paper import PAPER
+from llrkit.metrics.evaluation import Evaluation
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.plda_training import train_plda
 from llrkit.simulate.corpus import Corpus, Recordings
@@ -69,6 +78,8 @@ class DurationsResult:
     scale: str
     seed: int
     seconds: float
+    closer: Mapping[str, Evaluation]
+    """The list in the middle (20 s on both sides): raw scores, and both calibrations."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
@@ -146,9 +157,15 @@ def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     pooled = fit_both(pool(list(train.values())))
-    results = []
+    results: list[ListResult] = []
+    closer: Mapping[str, Evaluation] = {}
+    middle = pairs[len(pairs) // 2]
     for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
-        maps = fit_both(train[pair]) | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
+        maps = fit_both(train[pair])
+        every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         names = {"enroll": NAMES[pair[0]], "test": NAMES[pair[1]]}
-        results.append(measure_list(corpora.evaluation_list(*pair), maps, **names))
-    return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began)
+        trials = corpora.evaluation_list(*pair)
+        results.append(measure_list(trials, every, **names))
+        if pair == middle:
+            closer = closer_look(trials, calibrated(trials, maps))
+    return DurationsResult(ListTable(tuple(results)), scale, seed, time.perf_counter() - began, closer)

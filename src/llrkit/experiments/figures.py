@@ -45,7 +45,8 @@ def scan(case: ScanCase) -> Picture:
     costs = np.concatenate([*case.curve.costs.values(), [case.curve.minimum or np.nan]])
     low, high = min(np.nanmin(costs), PAPER_RANGE[0]), max(np.nanmax(costs), PAPER_RANGE[1])
     # at least the range of the paper's figure, so that a constant looks like one
-    return replace(picture, y=replace(picture.y, limits=(float(low) - 0.02, float(high) + 0.02)))
+    limits = float(low) - 0.02, float(high) + 0.02
+    return replace(picture, title=f"{picture.title}: {case.name}", y=replace(picture.y, limits=limits))
 
 
 def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, Picture]:
@@ -63,13 +64,10 @@ def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, P
     return made
 
 
-def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = True) -> dict[str, Path]:
-    """Every picture as SVG for the page and as PDF for papers; gives the SVG files by name."""
+def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = True) -> None:
+    """Every picture as SVG, and as PDF for papers."""
     from llrkit.plot.axes import save
 
-    files = {}
     for name, picture in tracked(pictures.items(), "drawing", len(pictures), "figures"):
         for ending in ("svg", "pdf") if pdf else ("svg",):
             save(picture, folder / f"{name}.{ending}", width=4.5)
-        files[name] = folder / f"{name}.svg"
-    return files

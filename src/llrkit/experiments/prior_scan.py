@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,14 @@ from llrkit.choose.compare import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.experiments.durations import SECONDS, make_corpora
+from llrkit.experiments.lists import calibrated, closer_look, fit_both
 from llrkit.experiments.population import (
     population_c_primary,
     population_cmlg,
     population_logistic,
     population_minimum,
 )
+from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.pictures import PriorScan
 from llrkit.metrics.primary import c_primary
 from llrkit.scores import ScoreSource
@@ -59,6 +62,8 @@ class PriorScanResult:
     scale: str
     seed: int
     seconds: float
+    closer: Mapping[str, Evaluation]
+    """The corpora: raw scores, and both calibrations with weight 1/2."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
@@ -110,14 +115,11 @@ def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult
     began = time.perf_counter()
     made = make_corpora(scale, seed=seed)
     full = SECONDS[-1]
+    train, evaluation = (make(full, full).scores() for make in (made.train_list, made.evaluation_list))
     cases = (
         scan_population("equal", "targets N(4.5, 1), non-targets N(0, 1), no sampling error", EQUAL),
         scan_population("unequal", "targets N(5, 1.6²), non-targets N(0, 1), no sampling error", UNEQUAL),
-        scan_trials_of(
-            "corpora",
-            "whole segments of the simulated corpora",
-            made.train_list(full, full).scores(),
-            made.evaluation_list(full, full).scores(),
-        ),
+        scan_trials_of("corpora", "whole segments of the simulated corpora", train, evaluation),
     )
-    return PriorScanResult(cases, scale, seed, time.perf_counter() - began)
+    closer = closer_look(evaluation, calibrated(evaluation, fit_both(train)))
+    return PriorScanResult(cases, scale, seed, time.perf_counter() - began, closer)

@@ -11,6 +11,7 @@ from llrkit.calibrate.cmlg import shape
 from llrkit.core.moments import Moments
 from llrkit.experiments.lists import ListTable
 from llrkit.experiments.paper import PAPER
+from llrkit.metrics.evaluation import Evaluation
 from llrkit.scores import ScoreSource
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
@@ -25,6 +26,8 @@ class RealResult:
     """For each list: skewness and excess kurtosis of both classes, spread of non-targets over targets."""
     about: Mapping[str, Any]
     seconds: float
+    closer: Mapping[str, Evaluation]
+    """One of the lists: raw scores, and both calibrations."""
     skipped: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Conditions that could not be used, with the reason."""
     regularised: tuple[str, ...] = ()

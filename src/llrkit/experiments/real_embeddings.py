@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.experiments.lists import ListTable, fit_both, is_regularised, measure_list, pool
+from llrkit.experiments.lists import (
+    ListTable,
+    calibrated,
+    closer_look,
+    fit_both,
+    is_regularised,
+    measure_list,
+    pool,
+)
 from llrkit.experiments.real import RealResult, shape_of
 from llrkit.recognize.backend import Backend
 from llrkit.recognize.embeddings import Embeddings
@@ -67,6 +75,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         tuple(shapes),
         MappingProxyType(about),
         time.perf_counter() - began,
+        closer_look(scores, calibrated(scores, maps)),
         regularised=tuple(regularised),
     )
 

@@ -13,14 +13,16 @@ from llrkit.errors import InputError, SeparationError, UnknownNameError
 from llrkit.experiments.lists import (
     METHODS,
     REGULARISATION,
-    ListResult,
     ListTable,
+    calibrated,
+    closer_look,
     fit_both,
     is_regularised,
     measure_list,
 )
 from llrkit.experiments.real import RealResult, shape_of
 from llrkit.metrics.llrs import cllr
+from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
 
 TRAINING = ("folds", "same")
@@ -63,20 +65,26 @@ def run_real_scores(
         raise InputError("name the column of the conditions (by)")
     began = time.perf_counter()
     results, shapes, regularised, skipped = [], [], [], {}
+    largest: tuple[Trials, dict[str, ScoreSource]] | None = None
     for values, part in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
-        names = {"enroll": values[0], "test": "/".join(values[1:])}
+        name = "/".join(values)
         try:
-            found, rescued = (
-                _same(part, names) if training == "same" else _folds(part, names, groups, folds, seed)
-            )
+            if training == "same":
+                maps = fit_both(part)
+                llrs, rescued = calibrated(part, maps), is_regularised(maps)
+            else:
+                llrs, rescued = _crossed(part, groups, folds, seed)
         except InputError as error:
-            skipped["/".join(values)] = str(error)
+            skipped[name] = str(error)
             continue
-        results.append(found)
+        found = measure_list(part, {}, enroll=values[0], test="/".join(values[1:]))
+        results.append(replace(found, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
         shapes.append(MappingProxyType(shape_of(part)))
         if rescued:
-            regularised.append("/".join(values))
-    if not results:
+            regularised.append(name)
+        if largest is None or len(part) > len(largest[0]):
+            largest = part, llrs
+    if largest is None:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
         raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")
     about = {"by": list(by), "training": training, "folds": folds if training == "folds" else 0}
@@ -85,6 +93,7 @@ def run_real_scores(
         tuple(shapes),
         MappingProxyType(about),
         time.perf_counter() - began,
+        closer_look(*largest),
         MappingProxyType(skipped),
         tuple(regularised),
     )
@@ -98,15 +107,11 @@ def _cells(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
             yield from (([str(value), *rest], cell) for rest, cell in _cells(part, by[1:]))
 
 
-def _same(part: Trials, names: dict[str, str]) -> tuple[ListResult, bool]:
-    maps = fit_both(part)
-    return measure_list(part, maps, **names), is_regularised(maps)
-
-
-def _folds(
-    part: Trials, names: dict[str, str], groups: Sequence[str] | None, folds: int, seed: int
-) -> tuple[ListResult, bool]:
-    costs, rescued = {}, False
+def _crossed(
+    part: Trials, groups: Sequence[str] | None, folds: int, seed: int
+) -> tuple[dict[str, ScoreSource], bool]:
+    """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularised."""
+    llrs, rescued = {}, False
     for method in METHODS:
         try:
             crossed = cross_calibrate(part, method, groups=groups, folds=folds, seed=seed)
@@ -115,6 +120,5 @@ def _folds(
             crossed = cross_calibrate(
                 part, method, groups=groups, folds=folds, seed=seed, regularisation=REGULARISATION
             )
-        costs[method] = cllr(crossed.source)
-    found = measure_list(part, {}, **names)
-    return replace(found, cmlg=costs["cmlg"], logistic=costs["logistic"]), rescued
+        llrs[method] = crossed.source
+    return llrs, rescued

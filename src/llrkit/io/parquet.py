@@ -63,7 +63,7 @@ def _chunks(footer: dict[int, Any], size: int) -> Iterator[dict[int, Any]]:
 
 
 def _start(chunk: dict[int, Any]) -> int:
-    return min(chunk[9], chunk.get(11, chunk[9]) or chunk[9])
+    return int(min(chunk[9], chunk.get(11, chunk[9]) or chunk[9]))
 
 
 def _refuse_large(size: int, packed: int) -> None:

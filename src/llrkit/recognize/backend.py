@@ -14,7 +14,7 @@ from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.cosine import cosine_scores
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
 from llrkit.recognize.normalise import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.plda_training import train_plda
@@ -93,10 +93,7 @@ class Backend(ReadOnlyArrays):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the back-end to one NPZ file."""
         arrays = self.chain.arrays()
-        if self.plda is not None:
-            for name in ("mean", "between", "within"):
-                arrays[f"plda.{name}"] = getattr(self.plda, name)
-        save_arrays(path, SCHEMA, arrays)
+        save_arrays(path, SCHEMA, arrays if self.plda is None else {**arrays, **self.plda.arrays("plda.")})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
@@ -111,9 +108,10 @@ class Backend(ReadOnlyArrays):
         Backend(chain=Chain(steps=()), plda=PLDA(1 dimensions, rank 1))
         """
         arrays = load_arrays(path, SCHEMA, ("kinds",))
-        names = [f"plda.{name}" for name in ("mean", "between", "within")]
-        plda = PLDA(*(arrays[name] for name in names)) if set(names) <= arrays.keys() else None
-        return cls(Chain.from_arrays(arrays, str(path)), plda)
+        chain = Chain.from_arrays(arrays, str(path))
+        has_plda = any(name.startswith("plda.") for name in arrays)
+        with blaming(str(path)):
+            return cls(chain, PLDA.from_arrays(arrays, "plda.") if has_plda else None)
 
 
 def train_backend(

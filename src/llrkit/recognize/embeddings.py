@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 
@@ -237,11 +238,18 @@ def _covariances(values: Any, shape: tuple[int, ...], ids: Array) -> Array:
         array = array.astype(np.float64)
     if array.shape != (*shape, shape[1]):
         raise InputError(f"covariances must have shape {(*shape, shape[1])}, got {array.shape}")
-    for row, matrix in enumerate(array):
-        if not np.isfinite(matrix).all():
-            raise InputError(f"embedding {str(ids[row])!r}: its covariance holds NaN or an infinite value")
-        if not np.allclose(matrix, matrix.T, rtol=1e-4, atol=1e-6 * float(np.abs(matrix).max())):
-            raise InputError(f"embedding {str(ids[row])!r}: its covariance is not symmetric")
+    for rows in blocks(len(array), max(1, BLOCK // max(array[0].size, 1))):
+        part = array[rows]
+        size = np.abs(part).max(axis=(1, 2))
+        lopsided = np.abs(part - part.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-4 * size
+        negative = (np.diagonal(part, axis1=1, axis2=2) < 0).any(axis=1)
+        for bad, what in (
+            (~np.isfinite(size), "holds NaN or an infinite value"),
+            (lopsided, "is not symmetric"),
+            (negative, "has a negative variance"),
+        ):
+            if bad.any():
+                raise InputError(f"embedding {str(ids[rows][np.argmax(bad)])!r}: its covariance {what}")
     return array
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import FileFormatError, InputError
+from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.front_end import FrontEnd
@@ -54,19 +54,16 @@ class Extractor:
         return made
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, where: str) -> Extractor | None:
+    def from_arrays(cls, arrays: Arrays) -> Extractor | None:
         """The extractor that :meth:`arrays` described; None where there is none."""
         if "ubm.means" not in arrays:
             return None
-        ubm = DiagonalGMM.from_arrays(arrays, "ubm.", where)
+        ubm = DiagonalGMM.from_arrays(arrays, "ubm.")
         model = front_end = None
         if "ivectors.matrix" in arrays:
-            model = TotalVariability.from_arrays(arrays, "ivectors.", where)
+            model = TotalVariability.from_arrays(arrays, "ivectors.")
         if "front_end" in arrays:
-            try:
-                front_end = FrontEnd(**json.loads(str(arrays["front_end"])))
-            except (TypeError, json.JSONDecodeError) as error:
-                raise FileFormatError(f"{where}: the front end is broken ({error})") from None
+            front_end = FrontEnd(**json.loads(str(arrays["front_end"])))
         return cls(ubm, model, front_end)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,12 @@ def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 
 
 
 def gmm_scores(
-    models: SpeakerGMMs, frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM, *, top: int | None = 5
+    models: SpeakerGMMs,
+    frames: Sequence[npt.ArrayLike],
+    gmm: DiagonalGMM,
+    *,
+    top: int | None = 5,
+    report: Callable[[int, int], None] | None = None,
 ) -> FloatArray:
     """Mean over the frames of ``log p(x | speaker) - log p(x | background)``, models by utterances.
 
@@ -76,6 +81,8 @@ def gmm_scores(
     top
         In each frame only this many Gaussians count, those which fit best in the background model; None for
         all of them.
+    report
+        Called after each utterance with how many are done and how many there are.
 
     Examples
     --------
@@ -104,6 +111,8 @@ def gmm_scores(
             joint, x = gmm.joint(wide), wide[:, : gmm.n_dimensions]
             log_ratio = _all_gaussians if few is None else _few_gaussians
             scores[:, u] += log_ratio(joint, x, slopes, offsets, few or 0) / len(utterance)
+        if report is not None:
+            report(u + 1, len(given))
     return scores
 
 

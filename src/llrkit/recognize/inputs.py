@@ -60,9 +60,10 @@ def read_speech(
         if source is not None:
             raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
         return _read_arrays(file), None
-    listed = read_list(file)
     if source is not None:
-        return _chosen(_read_arrays(Path(source)), listed, str(source)), None
+        there = _read_arrays(Path(source))
+        return _chosen(there, read_list(file, known=set(map(str, there.ids))), str(source)), None
+    listed = read_list(file)
     paths = listed.paths(folder)
     how = with_rate_of(paths[0], front_end or FrontEnd())
     return audio_frames(paths, how, ids=listed.files, speakers=listed.speakers), how

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -32,11 +33,12 @@ class SpeechList:
         return paths
 
 
-def read_list(path: str | PathLike[str]) -> SpeechList:
+def read_list(path: str | PathLike[str], *, known: Container[str] = ()) -> SpeechList:
     """Read a list of speech files: a column of speakers and one of files, or files alone.
 
     Columns are separated by tabs, commas, semicolons or blanks. A header with names such as ``speaker`` and
-    ``file`` says which is which, in any order and among others; without one the speaker comes first.
+    ``file`` says which is which, in any order and among others; without one the speaker comes first, unless
+    only the first column holds ``known`` ids (Kaldi's utt2spk).
 
     Examples
     --------
@@ -52,6 +54,9 @@ def read_list(path: str | PathLike[str]) -> SpeechList:
         raise FileFormatError(f"{file}: no such file")
     rows = [row for piece in open_text(file).pieces() for row in piece.rows()]
     who, what = _columns(rows[0][1], f"{file}, line {rows[0][0]}")
+    first = [field.strip() for field in rows[0][1]]
+    if (who, what) == (0, 1) and not _is_header(first) and first[0] in known and first[1] not in known:
+        who, what = 1, 0
     if _is_header(rows[0][1]):
         rows = rows[1:]
     if not rows:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,24 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     if missing:
         raise FileFormatError(f"{file}: no array {missing[0]!r}; there are: {', '.join(arrays) or 'none'}")
     return arrays
+
+
+@contextmanager
+def blaming(where: str) -> Iterator[None]:
+    """What cannot be made of the arrays of a file is the fault of the file, and the message names it.
+
+    Examples
+    --------
+    >>> with blaming("model.npz"):
+    ...     raise ValueError("the mean is missing")
+    Traceback (most recent call last):
+    llrkit.errors.FileFormatError: model.npz: the mean is missing
+    """
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except KeyError as error:
+        raise FileFormatError(f"{where}: no array {error}") from None
+    except (TypeError, ValueError) as error:  # errors of input are ValueErrors too
+        raise FileFormatError(f"{where}: {error}") from None

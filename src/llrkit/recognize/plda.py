@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
 from llrkit.core.special import FloatArray, blocks
-from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, vectors_of
 from llrkit.recognize.matrices import float_type, require_definite, rows_per_block, symmetric
-from llrkit.recognize.model_files import load_arrays, save_arrays
 from llrkit.recognize.plda_scoring import (
     Side,
     score_into,
@@ -25,16 +22,16 @@ from llrkit.recognize.plda_scoring import (
     side_by_covariances,
     side_by_variances,
 )
+from llrkit.recognize.saved import SavedModel
 from llrkit.theory.plda import PLDALLR
 
-SCHEMA = "llrkit.plda/1"
 SESSIONS = "sessions"
 """The column of an :class:`Embeddings` that says of how many sessions each row is the average."""
 UNCERTAINTY = ("exact", "diagonal")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PLDA(ReadOnlyArrays):
+class PLDA(SavedModel):
     """The model ``x = mean + y + e``, ``y ~ N(0, between)`` per speaker, ``e ~ N(0, within)`` per session.
 
     ``between`` may have low rank; only that many dimensions are then used in scoring.
@@ -57,12 +54,13 @@ class PLDA(ReadOnlyArrays):
     mean: FloatArray
     between: FloatArray
     within: FloatArray
+    schema: ClassVar[str] = "llrkit.plda/1"
 
     def __post_init__(self) -> None:
-        mean = np.asarray(self.mean, dtype=np.float64)
+        super().__post_init__()  # all of them arrays of floats
+        mean = self.mean
         if mean.ndim != 1 or len(mean) == 0 or not np.isfinite(mean).all():
             raise InputError(f"the mean must be a vector of finite numbers, got shape {mean.shape}")
-        object.__setattr__(self, "mean", mean)
         for name in ("between", "within"):
             matrix = symmetric(getattr(self, name), len(mean), f"the {name}-speaker covariance")
             object.__setattr__(self, name, matrix)
@@ -70,7 +68,7 @@ class PLDA(ReadOnlyArrays):
         lowest, largest = (float(f(self.eigen[0])) for f in (np.min, np.max))
         if lowest < -1e-8 * max(largest, 1e-300):
             raise InputError("the between-speaker covariance has negative eigenvalues")
-        super().__post_init__()
+        super().__post_init__()  # the matrices are new: they must not be written to either
 
     @cached_property
     def eigen(self) -> tuple[FloatArray, FloatArray]:
@@ -225,26 +223,6 @@ class PLDA(ReadOnlyArrays):
             variances = np.einsum("dr,nde,er->nr", basis, covariances, basis, optimize=True)
             return side_by_variances(y, self.ratios, sizes, variances)
         return side_by_covariances(y, self.ratios, sizes, covariances, basis)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to an NPZ file."""
-        arrays = {"mean": self.mean, "between": self.between, "within": self.within}
-        save_arrays(path, SCHEMA, arrays)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> PLDA:
-        """Read a model that was saved.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> file = tempfile.mkdtemp() + "/plda.npz"
-        >>> PLDA([0.0], [[1.0]], [[1.0]]).save(file)
-        >>> PLDA.load(file)
-        PLDA(1 dimensions, rank 1)
-        """
-        arrays = load_arrays(path, SCHEMA, ("mean", "between", "within"))
-        return cls(arrays["mean"], arrays["between"], arrays["within"])
 
     def __repr__(self) -> str:
         return f"PLDA({self.dim} dimensions, rank {self.rank})"

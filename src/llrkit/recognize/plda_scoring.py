@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cholesky, solve_triangular
 
 from llrkit.core.special import FloatArray, blocks
+from llrkit.errors import InputError
 
 IntArray = npt.NDArray[np.intp]
 _STACK = 1 << 22  # numbers in a stack of matrices worked on at a time
@@ -88,6 +90,8 @@ def side_by_counts(y: FloatArray, ratios: FloatArray, counts: FloatArray) -> Sid
 def side_by_variances(y: FloatArray, ratios: FloatArray, counts: FloatArray, variances: FloatArray) -> Side:
     """The same where each row has a variance of its own in each dimension, on top of that of its sessions."""
     noise = 1.0 / counts[:, None] + variances
+    if not (noise > 0.0).all():
+        raise InputError(f"row {int(np.argmin(noise.min(axis=1)))}: its covariance has negative eigenvalues")
     return Side(y * np.sqrt(ratios) / noise, np.arange(len(y)), ratios / noise)
 
 
@@ -110,8 +114,7 @@ def side_by_covariances(
             seen[key] = len(seen)
             noise = basis.T @ np.asarray(covariance, dtype=np.float64) @ basis
             noise[np.diag_indices_from(noise)] += 1.0 / count
-            inverse = np.linalg.inv(noise)
-            inverse = 0.5 * (inverse + inverse.T)
+            inverse = _inverse_of_noise(noise, i)
             gains.append(scale[:, None] * inverse[:r])
             precisions.append(scale[:, None] * inverse[:r, :r] * scale)
         group[i] = seen[key]
@@ -119,6 +122,15 @@ def side_by_covariances(
         rows = group == g
         natural[rows] = y[rows] @ gain.T
     return Side(natural, group, np.array(precisions).reshape(-1, r, r))
+
+
+def _inverse_of_noise(noise: FloatArray, row: int) -> FloatArray:
+    try:
+        factor = cholesky(noise, lower=True)
+    except np.linalg.LinAlgError:
+        raise InputError(f"row {row}: its covariance has negative eigenvalues") from None
+    half = solve_triangular(factor, np.eye(len(noise)), lower=True)
+    return np.asarray(half.T @ half)
 
 
 def score_into(out: npt.NDArray[Any], left: Side, right: Side) -> None:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import FileFormatError, InputError
+from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backend import Backend, normalised_scores
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.extractor import Extractor, Watch
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.gmm import adapt_means, gmm_scores
-from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
 from llrkit.recognize.plda import PLDA
 from llrkit.recognize.sessions import pool_sessions
 from llrkit.recognize.sides import Side, text_array
-from llrkit.recognize.svm import train_svm
+from llrkit.recognize.svm import LinearModels, train_svm
 from llrkit.recognize.transforms import Chain
 
 SCHEMA = "llrkit.recognizer/1"
@@ -40,6 +41,14 @@ class Options:
     top_gaussians: int | None = 5
     cost: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise UnknownNameError(f"unknown back-end {self.backend!r}; there are: {', '.join(BACKENDS)}")
+        if not (self.relevance > 0 and self.cost > 0):
+            raise InputError(f"relevance and cost must be positive, got {self.relevance} and {self.cost}")
+        if self.top_gaussians is not None and self.top_gaussians < 1:
+            raise InputError(f"at least one Gaussian must count in a frame, got {self.top_gaussians}")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recognizer:
@@ -53,10 +62,20 @@ class Recognizer:
     backend: Backend | None = None
     background: Embeddings | None = None
 
+    def __post_init__(self) -> None:
+        kind, chain = self.options.backend, self.backend
+        whole = {
+            "ubm-gmm": self.extractor is not None,
+            "plda": chain is not None and chain.plda is not None,
+            "svm": chain is not None and self.background is not None,
+        }
+        if not whole.get(kind, chain is not None):
+            raise InputError(f"a part of the {kind} recogniser is missing")
+
     def prepare(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Test segments, one row per utterance."""
         if self.options.backend == "ubm-gmm":
-            frames = self._frames(speech)
+            frames = self._frames(speech).kept()
             speakers = None if frames.speakers is None else text_array(frames.speakers)
             return Side(text_array(frames.ids), speakers, frames=frames)
         ready = self._ready(speech, watch)
@@ -71,8 +90,7 @@ class Recognizer:
         ready = self._ready(speech, watch)
         models = ready.ids if each else ready.known_speakers
         if self.options.backend == "svm":
-            assert self.background is not None
-            machines = train_svm(ready, self.background, models, cost=self.options.cost)
+            machines = self._machines(ready, models)
             speakers = ready.speakers if each else text_array(machines.ids)
             return Side(text_array(machines.ids), speakers, machines=machines, recognizer=self.fingerprint)
         assert self.backend is not None
@@ -81,13 +99,12 @@ class Recognizer:
 
     def cohort(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Impostors for score normalisation: each utterance both as a model and as a segment."""
-        if isinstance(speech, Frames):
-            speech = speech.kept()
-        models, segments = self.enroll(speech, each=True, watch=watch), self.prepare(speech, watch=watch)
-        return Side(
-            segments.ids, segments.speakers, segments.embeddings, segments.frames, models.mixtures,
-            models.machines,
-        )  # fmt: skip
+        side = self.prepare(speech, watch=watch)
+        if side.frames is not None:
+            return replace(side, mixtures=self._adapted(side.frames, each=True, watch=watch).mixtures)
+        if self.options.backend == "svm" and side.embeddings is not None:
+            return replace(side, machines=self._machines(side.embeddings, side.ids))
+        return side
 
     def scores(
         self,
@@ -97,6 +114,7 @@ class Recognizer:
         normalise: str = "none",
         cohort: Side | None = None,
         top: int | None = None,
+        watch: Watch | None = None,
     ) -> npt.NDArray[Any]:
         """Scores of all pairs, shape (models, segments), normalised by a cohort if asked for.
 
@@ -106,14 +124,15 @@ class Recognizer:
             raise InputError("these models were enrolled with another recogniser; enrol them again")
         # all it needs of either side are ids and speakers, which a Side has like embeddings
         sides: Any = (models, segments, cohort)
-        score: Any = self._score
+        score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
         return normalised_scores(score, *sides, normalise=normalise, top=top)
 
-    def _score(self, models: Side, segments: Side) -> npt.NDArray[Any]:
+    def _score(
+        self, models: Side, segments: Side, report: Callable[[int, int], None] | None
+    ) -> npt.NDArray[Any]:
         if models.mixtures is not None and segments.frames is not None and self.extractor is not None:
-            return gmm_scores(
-                models.mixtures, segments.frames, self.extractor.ubm, top=self.options.top_gaussians
-            )
+            top = self.options.top_gaussians
+            return gmm_scores(models.mixtures, segments.frames, self.extractor.ubm, top=top, report=report)
         if models.machines is not None and segments.embeddings is not None:
             return models.machines.scores(segments.embeddings)
         if models.embeddings is not None and segments.embeddings is not None and self.backend is not None:
@@ -134,7 +153,15 @@ class Recognizer:
                 self._frames(speech), covariances=self.options.uncertainty, watch=watch
             )
         assert isinstance(speech, Embeddings)
+        if not self.options.uncertainty:
+            speech = speech.replace(covariances=None)
+        elif speech.covariances is None:
+            raise InputError("these embeddings carry no covariances; their uncertainty is not known")
         return self.backend.prepare(speech)
+
+    def _machines(self, ready: Embeddings, models: npt.NDArray[Any]) -> LinearModels:
+        assert self.background is not None
+        return train_svm(ready, self.background, models, cost=self.options.cost)
 
     def _adapted(self, frames: Frames, each: bool, watch: Watch | None) -> Side:
         assert self.extractor is not None
@@ -156,7 +183,8 @@ class Recognizer:
                 made.update({f"plda.{name}": getattr(self.backend.plda, name) for name in _PLDA})
         if self.background is not None:
             made["background.vectors"], made["background.ids"] = self.background.vectors, self.background.ids
-            made["background.speakers"] = self.background.known_speakers
+            if self.background.speakers is not None:
+                made["background.speakers"] = self.background.speakers
         return made
 
     @cached_property
@@ -176,22 +204,17 @@ class Recognizer:
     def load(cls, path: str | PathLike[str]) -> Recognizer:
         """Read a recogniser that was saved."""
         arrays = load_arrays(path, SCHEMA, ("options",))
-        try:
+        with blaming(str(path)):
             options = Options(**json.loads(str(arrays["options"])))
-        except (TypeError, json.JSONDecodeError) as error:
-            raise FileFormatError(f"{path}: the options are broken ({error})") from None
-        background = backend = None
-        try:
+            background = backend = None
             if "background.vectors" in arrays:
                 background = Embeddings(
-                    arrays["background.vectors"], arrays["background.ids"], arrays["background.speakers"]
+                    arrays["background.vectors"], arrays["background.ids"], arrays.get("background.speakers")
                 )
             if "kinds" in arrays:
                 plda = PLDA(*(arrays[f"plda.{name}"] for name in _PLDA)) if "plda.mean" in arrays else None
                 backend = Backend(Chain.from_arrays(arrays, str(path)), plda)
-        except KeyError as error:
-            raise FileFormatError(f"{path}: no array {error}") from None
-        return cls(options, Extractor.from_arrays(arrays, str(path)), backend, background)
+            return cls(options, Extractor.from_arrays(arrays), backend, background)
 
     def __repr__(self) -> str:
         made = "embeddings" if self.extractor is None else f"{self.extractor.ubm.n_gaussians} Gaussians"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError
 from llrkit.recognize.backend import train_backend
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.extractor import Extractor, Watch, train_extractor
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.front_end import FrontEnd
-from llrkit.recognize.recognizer import BACKENDS, Options, Recognizer
+from llrkit.recognize.recognizer import Options, Recognizer
 
 STEPS = {
     "plda": ("centre", "whiten", "length"),
@@ -46,8 +46,8 @@ def train_recognizer(
     Parameters
     ----------
     speech
-        Frames, from which i-vectors are made, or embeddings of another kind. All back-ends but 'ubm-gmm' and
-        'cosine' need to know the speakers, with several utterances of each.
+        Frames, from which i-vectors are made, or embeddings of another kind. 'plda' and 'lda-cosine' need to
+        know the speakers, with several utterances of each.
     backend
         'plda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
     steps
@@ -87,11 +87,9 @@ def train_recognizer(
     >>> recognizer.scores(models, segments).shape
     (5, 40)
     """
-    if backend not in BACKENDS:
-        raise UnknownNameError(f"unknown back-end {backend!r}; there are: {', '.join(BACKENDS)}")
+    options = Options(backend, uncertainty, relevance, top_gaussians, cost)
     if steps is not None and backend == "ubm-gmm":
         raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
-    options = Options(backend, uncertainty, relevance, top_gaussians, cost)
     extractor: Extractor | None = None
     if isinstance(speech, Frames):
         extractor, statistics = train_extractor(

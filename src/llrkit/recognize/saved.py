@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.errors import FileFormatError
-from llrkit.recognize.model_files import Arrays, load_arrays, save_arrays
+from llrkit.recognize.model_files import Arrays, blaming, load_arrays, save_arrays
 
 
 class SavedModel(ReadOnlyArrays):
@@ -29,13 +28,9 @@ class SavedModel(ReadOnlyArrays):
         return {prefix + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str = "", where: str = "the model") -> Self:
+    def from_arrays(cls, arrays: Arrays, prefix: str = "") -> Self:
         """The model that :meth:`arrays` described."""
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        missing = [prefix + name for name in names if prefix + name not in arrays]
-        if missing:
-            raise FileFormatError(f"{where}: no array {missing[0]!r}")
-        return cls(**{name: arrays[prefix + name] for name in names})
+        return cls(**{field.name: arrays[prefix + field.name] for field in fields(cls)})  # type: ignore[arg-type]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to an NPZ file."""
@@ -44,4 +39,6 @@ class SavedModel(ReadOnlyArrays):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that was saved."""
-        return cls.from_arrays(load_arrays(path, cls.schema), where=str(path))
+        arrays = load_arrays(path, cls.schema)
+        with blaming(str(path)):
+            return cls.from_arrays(arrays)

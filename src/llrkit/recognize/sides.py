@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.errors import FileFormatError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.gmm import SpeakerGMMs
-from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
 from llrkit.recognize.svm import LinearModels
 
 SCHEMA = "llrkit.enrolled/1"
@@ -27,6 +27,15 @@ class Side:
 
     A side that enrols has one row per model: embeddings (averages over sessions), adapted mixtures or support
     vector machines. A side that is tested has embeddings or frames. A cohort has both.
+
+    Examples
+    --------
+    >>> from llrkit.recognize.recognizer_training import train_recognizer
+    >>> rng = np.random.default_rng(1)
+    >>> some = Embeddings(rng.normal(size=(8, 2)), list("abcdefgh"), list("xxxxyyzz"))
+    >>> models = train_recognizer(some, "cosine").enroll(some)
+    >>> models.ids.tolist(), models.embeddings.columns["sessions"].tolist()
+    (['x', 'y', 'z'], [4, 2, 2])
     """
 
     ids: Texts
@@ -39,13 +48,6 @@ class Side:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def known_speakers(self) -> Texts:
-        """The speakers, or an error where they are not known."""
-        if self.speakers is None:
-            raise UnknownNameError("the speakers are not known")
-        return self.speakers
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write enrolled models to an NPZ file."""
@@ -69,15 +71,16 @@ class Side:
         arrays = load_arrays(path, SCHEMA, ("ids", "recognizer"))
         ids, speakers = arrays["ids"], arrays.get("speakers")
         embeddings = mixtures = machines = None
-        if "vectors" in arrays:
-            columns = {"sessions": arrays["sessions"]} if "sessions" in arrays else {}
-            embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
-        if "means" in arrays:
-            mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
-        if "weights" in arrays and "offsets" in arrays:
-            machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
-        if embeddings is None and mixtures is None and machines is None:
-            raise FileFormatError(f"{path}: there are no models in it")
+        with blaming(str(path)):
+            if "vectors" in arrays:
+                columns = {"sessions": arrays["sessions"]}
+                embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
+            elif "means" in arrays:
+                mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
+            elif "weights" in arrays:
+                machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
+            else:
+                raise FileFormatError(f"{path}: there are no models in it")
         return cls(ids, speakers, embeddings, None, mixtures, machines, str(arrays["recognizer"]))
 
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from llrkit.core.special import FloatArray, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
-from llrkit.recognize.embeddings import Embeddings, vectors_of
+from llrkit.recognize.embeddings import Embeddings, finite_matrix, texts, vectors_of
 from llrkit.recognize.matrices import float_type, rows_per_block
-from llrkit.recognize.model_files import load_arrays, save_arrays
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
 from llrkit.recognize.sessions import model_rows
 
 SCHEMA = "llrkit.svm/1"
@@ -34,6 +34,17 @@ class LinearModels(ReadOnlyArrays):
     ids: npt.NDArray[Any]
     weights: FloatArray
     offsets: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", texts(self.ids, "ids"))
+        object.__setattr__(self, "weights", finite_matrix(self.weights, what="the weights"))
+        object.__setattr__(self, "offsets", np.asarray(self.offsets, dtype=np.float64))
+        if not len(self.ids) == len(self.weights) == len(self.offsets) or self.offsets.ndim != 1:
+            raise InputError(
+                f"{len(self.ids)} models, but weights of shape {self.weights.shape} and offsets of shape "
+                f"{self.offsets.shape}"
+            )
+        super().__post_init__()
 
     def scores(
         self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
@@ -54,7 +65,8 @@ class LinearModels(ReadOnlyArrays):
     def load(cls, path: str | PathLike[str]) -> LinearModels:
         """Read models that were saved."""
         arrays = load_arrays(path, SCHEMA, ("ids", "weights", "offsets"))
-        return cls(arrays["ids"], arrays["weights"], arrays["offsets"])
+        with blaming(str(path)):
+            return cls(arrays["ids"], arrays["weights"], arrays["offsets"])
 
     def __repr__(self) -> str:
         return f"LinearModels({len(self.ids)} models of {self.weights.shape[1]} dimensions)"

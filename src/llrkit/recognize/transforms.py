@@ -14,7 +14,7 @@ from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
-from llrkit.recognize.model_files import Arrays, load_arrays, save_arrays
+from llrkit.recognize.model_files import Arrays, blaming, load_arrays, save_arrays
 
 E = TypeVar("E", Embeddings, Any)
 SCHEMA = "llrkit.chain/1"
@@ -182,15 +182,13 @@ class Chain(Transform):
         steps: list[Transform] = []
         for i, kind in enumerate(np.atleast_1d(arrays["kinds"]).tolist() if "kinds" in arrays else ()):
             own = {n.split(".", 1)[1]: a for n, a in arrays.items() if n.startswith(f"step{i}.")}
-            try:
+            with blaming(f"{where}: step {i}"):
                 if kind == Affine.kind:
                     steps.append(Affine(own["mean"], own.get("matrix"), str(own["name"])))
                 elif kind == LengthNorm.kind:
                     steps.append(LengthNorm(str(own["length"])))
                 else:
                     raise FileFormatError(f"{where}: step {i} is of the unknown kind {kind!r}")
-            except KeyError as error:
-                raise FileFormatError(f"{where}: step {i} has no array {error}") from None
         return cls(tuple(steps))
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -32,12 +32,13 @@ LARGEST_DATA = 2_900_000
 
 
 def write_report(
-    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    results: Evaluation | Comparison | Mapping[str, Evaluation] | None,
     path: str | Path,
     *,
     title: str = "Evaluation of detection scores",
     by: str = "condition",
     comparison: Comparison | None = None,
+    first: Sequence[Section] = (),
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
     made_from: Provenance | None = None,
@@ -50,13 +51,14 @@ def write_report(
     Parameters
     ----------
     results
-        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
+        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system; None for a page of
+        sections only.
     by
         What the groups of the evaluations are, for headings.
     comparison
         Calibrators compared, as a section beside the systems.
-    sections
-        More sections with words, tables and pictures, shown after the curves.
+    first, sections
+        More sections with words, tables and pictures: before the systems, and after their curves.
     cautions
         Sentences that a reader must not miss, shown above the verdicts.
     made_from
@@ -76,6 +78,7 @@ def write_report(
         title=title,
         by=by,
         comparison=comparison,
+        first=first,
         sections=sections,
         cautions=cautions,
         made_from=made_from,
@@ -84,11 +87,12 @@ def write_report(
 
 
 def report_page(
-    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    results: Evaluation | Comparison | Mapping[str, Evaluation] | None,
     *,
     title: str,
     by: str,
     comparison: Comparison | None,
+    first: Sequence[Section],
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
@@ -96,39 +100,34 @@ def report_page(
     what: str = "",
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
-    if isinstance(results, Comparison):
-        comparison, systems = results, dict(results.evaluations)
-    else:
-        systems = _by_name(results)
-    same_points(systems)
-    what = what or ("method" if comparison is results else "system")
-    table = summary_table(systems, row_title=what)
-    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
-    if comparison is not None:
-        parts.append(contents.calibrators(comparison, alone=comparison is results))
-    parts = [*sections, *parts] if headline else [*parts, *sections]  # what the headline is about comes first
+    comparison = results if isinstance(results, Comparison) else comparison
+    systems = {} if results is None else _by_name(results)
+    parts = [] if results is None else _parts(results, systems, comparison, by)
+    parts = [*first, *parts, *sections]
+    if not parts:
+        raise InputError("a report needs results or sections")
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
-    data = _data(systems, table, title)
+    data: dict[str, Any] = {"title": title, "systems": list(systems), "points": [], "rates": []}
+    data["colours"] = {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS}
+    about: dict[str, Any] = {"systems": list(systems)}
+    if results is not None:
+        what = what or ("method" if isinstance(results, Comparison) else "system")
+        table = summary_table(systems, row_title=what)
+        data |= _data(systems, table)
+        about |= _about(results, systems, comparison, table, what)
+        about["headline"] = headline or about["headline"]
     room = LARGEST_DATA - len(script_json(data))
-    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
+    data["figures"], moved = page_figures(pictures, n_systems=max(1, len(systems)), room=room)
     return HTML.get_template("page.html.j2").render(
+        about,
         title=title,
         version=__version__,
-        headline=headline
-        or (comparison.sentence if comparison is results and comparison.maps else contents.headline(systems)),
         cautions=list(cautions),
-        verdicts=contents.verdicts(systems),
-        numbers=as_words(table),
-        conventions=next(iter(systems.values())).conventions,
-        systems=list(systems),
-        points=[asdict(result.point) for result in next(iter(systems.values())).points],
-        sections=shown,
+        first=shown[: len(first)],
+        sections=shown[len(first) :],
         moved=moved,
-        methods=methods_text(systems, list(comparison.maps) if comparison is not None else ()),
         made=made_from or provenance(),
-        counts=sorted({e.n_target + e.n_nontarget for e in systems.values()}),
-        what=what,
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
         program=trusted("report.js"),
@@ -136,7 +135,37 @@ def report_page(
     )
 
 
-def _by_name(results: Evaluation | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+def _parts(
+    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
+) -> list[Section]:
+    same_points(systems)
+    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
+    if comparison is not None:
+        parts.append(contents.calibrators(comparison, alone=comparison is results))
+    return parts
+
+
+def _about(
+    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table, what: str
+) -> dict[str, Any]:
+    """What the template says about the systems."""
+    first = next(iter(systems.values()))
+    alone = isinstance(results, Comparison) and results.maps
+    return {
+        "headline": results.sentence if alone else contents.headline(systems),
+        "verdicts": contents.verdicts(systems),
+        "numbers": as_words(table),
+        "conventions": first.conventions,
+        "points": [asdict(result.point) for result in first.points],
+        "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
+        "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+        "what": what,
+    }
+
+
+def _by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    if isinstance(results, Comparison):
+        return dict(results.evaluations)
     if isinstance(results, Evaluation):
         return {"scores": results}
     if not isinstance(results, Mapping) or not results:
@@ -149,9 +178,13 @@ def _by_name(results: Evaluation | Mapping[str, Evaluation]) -> dict[str, Evalua
 
 def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     """A section as the template takes it; its pictures join the others."""
+    if part.captions and len(part.captions) != len(part.pictures):
+        raise InputError(f"{part.title}: {len(part.captions)} captions for {len(part.pictures)} pictures")
     drawn = []
-    for picture in part.pictures:
-        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
+    for k, picture in enumerate(part.pictures):
+        said = part.captions[k] if part.captions else ""
+        name = f"figure{len(pictures)}"
+        drawn.append({"id": name, "title": picture.title, "told": picture.described, "said": said})
         pictures.append(picture)
     tables: list[Words] = [as_words(table) if isinstance(table, Table) else table for table in part.tables]
     return {
@@ -160,15 +193,12 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, Any]:
+def _data(systems: Mapping[str, Evaluation], table: Table) -> dict[str, Any]:
     first = next(iter(systems.values()))
     return {
-        "title": title,
-        "systems": list(systems),
         "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
         "points": [{**asdict(r.point), "log_odds": r.point.log_odds} for r in first.points],
         "rates": [exact_rates(result) for result in systems.values()],
-        "colours": {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS},
         "csv": format_table(table, "csv"),
         "json": {
             "schema": "llrkit.report/1",

@@ -34,6 +34,8 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     tables: Sequence[Table | Words] = ()
     pictures: Sequence[Picture] = ()
+    captions: Sequence[str] = ()
+    """What to say under the pictures, one text for each, or none at all."""
     small: bool = False
     """Whether the pictures are small multiples."""
     note: str = ""

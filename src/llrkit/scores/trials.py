@@ -57,7 +57,7 @@ class Trials:
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        self.table = table if isinstance(table, pl.DataFrame) else _as_table(table)
+        self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
         self.label, self.enroll, self.test = label, enroll, test
         self.carried = tuple(carried)
@@ -219,6 +219,8 @@ def target_rows(
         raise LabelError(f"{place(row)}: no label in column {column.name!r}")
     if column.dtype == pl.Boolean:
         return column.to_numpy(), frozenset()
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
     distinct = _distinct(column)
     words = [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -249,7 +251,8 @@ def _distinct(column: pl.Series) -> list[Any]:
     return [*first, *column.filter(others).unique(maintain_order=True)]
 
 
-def _as_table(table: Any) -> pl.DataFrame:
+def as_table(table: Any) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
     try:
         return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

@@ -66,7 +66,7 @@
 
   function shapesOf(figure) {
     const along = { ape: logOdds, bayes_error: logOdds, ece: logOdds / Math.LN10 };
-    if (!(figure.kind in along)) return [];
+    if (!(figure.kind in along) || used === null) return [];
     const x = along[figure.kind];
     const line = { color: theme === "dark" ? "#79bdf0" : "#0060a0", width: 1.2 };
     return [{ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line }];
@@ -239,7 +239,7 @@
     atGrid(inside, nearest === inside ? "" : ", the end of the stored range");
   }
 
-  slider.addEventListener("input", () => {
+  if (slider) slider.addEventListener("input", () => {
     preset.value = "";
     const prior = atGrid(Number(slider.value), "");
     if (prior !== undefined) {
@@ -247,9 +247,11 @@
       inputs.prior.setAttribute("aria-invalid", "false");
     }
   });
-  Object.values(inputs).forEach((input) => input.addEventListener("input", fromInputs));
-  preset.addEventListener("change", () => (preset.value === "" ? fromInputs() : atPoint(Number(preset.value))));
-  byId("panel-form").addEventListener("submit", (event) => event.preventDefault());
+  if (slider) {
+    Object.values(inputs).forEach((input) => input.addEventListener("input", fromInputs));
+    preset.addEventListener("change", () => (preset.value === "" ? fromInputs() : atPoint(Number(preset.value))));
+    byId("panel-form").addEventListener("submit", (event) => event.preventDefault());
+  }
 
   // --- switches, theme, print --------------------------------------------------------------------------------
   const switches = [...document.querySelectorAll("input[data-system]")];
@@ -325,7 +327,7 @@
     const options = { format: button.dataset.save, filename: stem(data.figures[i].title), scale: 2 };
     await Plotly.downloadImage(place, { ...options, width: place._fullLayout.width, height: place._fullLayout.height });
   }));
-  byId("copy-methods").addEventListener("click", async () => {
+  if (byId("copy-methods")) byId("copy-methods").addEventListener("click", async () => {
     const text = byId("methods-text").textContent;
     try {
       await navigator.clipboard.writeText(text);
@@ -337,10 +339,10 @@
   });
 
   setTheme(theme);
-  if (data.points.length) {
+  if (slider && data.points.length) {
     preset.value = "0";
     atPoint(0);
-  } else {
+  } else if (slider) {
     inputs.prior.value = "0.5";
     fromInputs();
   }

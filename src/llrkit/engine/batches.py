@@ -1,0 +1,98 @@
+"""From a batch of rows to a chunk of scores: the same for files and for a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from llrkit.io.found import Found
+from llrkit.io.roles import target_mask_of, with_scores
+from llrkit.scores import Scores
+from llrkit.scores.source import POSITION
+from llrkit.scores.trials import ROW, Trials
+
+COUNTED = (ROW, POSITION)
+"""Columns that need not be stored: they follow from where a trial stands."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns hold the scores and the label and how these are read, and what else chunks carry."""
+
+    score: tuple[str, ...] = ("score",)
+    label: str = "label"
+    positive: str | None = None
+    factor: float = 1.0
+    carried: tuple[str, ...] = ()
+
+    def stored(self, there: list[str]) -> list[str]:
+        """The columns that have to be read, each once; ``there`` are those of the table."""
+        carried = (name for name in self.carried if name in there or name not in COUNTED)
+        return list(dict.fromkeys((*self.score, self.label, *carried)))
+
+    def carrying(self, names: tuple[str, ...]) -> Self:
+        """The same roles with other columns carried."""
+        return replace(self, carried=names)
+
+    def chunk(self, batch: Found, before: Any) -> Any:
+        """What a batch is summarised as; other kinds of trials have roles of their own."""
+        return chunk_of(replace(batch, score=self.score, label=self.label), self, before)[0]
+
+    def counted(self, chunk: Any) -> Any:
+        """What a chunk adds to the trials before those that come after it."""
+        return Before.of(chunk)
+
+    def rows_of(self, chunk: Any) -> int:
+        """How many trials a chunk holds."""
+        return int(chunk.n_target + chunk.n_nontarget)
+
+    def nothing_before(self) -> Any:
+        """Where the first batch stands."""
+        return Before()
+
+
+@dataclass(frozen=True)
+class Before:
+    """How many targets and non-targets come before a batch."""
+
+    n_target: int = 0
+    n_nontarget: int = 0
+
+    @classmethod
+    def of(cls, chunk: Scores) -> Before:
+        """What a chunk adds for those that come after it."""
+        return cls(chunk.n_target, chunk.n_nontarget)
+
+    def __add__(self, other: Before) -> Before:
+        return Before(self.n_target + other.n_target, self.n_nontarget + other.n_nontarget)
+
+    def place(self, name: str, mask: Any) -> Any:
+        """Row numbers, or positions within the class, of the rows of a batch."""
+        if name == ROW:
+            return np.arange(len(mask)) + (self.n_target + self.n_nontarget)
+        of_target, of_nontarget = np.cumsum(mask) + self.n_target, np.cumsum(~mask) + self.n_nontarget
+        return np.where(mask, of_target, of_nontarget) - 1
+
+
+def chunk_of(batch: Found, roles: Roles, before: Before) -> tuple[Scores, frozenset[str]]:
+    """The scores of a batch with the columns its roles carry, and the words among its labels.
+
+    Either class may be empty.
+    """
+    batch = with_scores(batch)
+    mask, words = target_mask_of(batch, roles.positive)
+    trials = Trials(batch.table, score=roles.score, label=roles.label)
+    columns: dict[str, tuple[Any, Any]] = {}
+    categories: dict[str, tuple[Any, ...]] = {}
+    for name in roles.carried:
+        if name in trials.columns:
+            values, names = trials.coded(name)
+        else:
+            values, names = before.place(name, mask), None
+        columns[name] = (values[mask], values[~mask])
+        if names is not None:
+            categories[name] = tuple(names)
+    scores = trials.score_array if roles.factor == 1.0 else trials.score_array * roles.factor
+    return Scores.part(scores[mask], scores[~mask], columns, categories), words

@@ -1,0 +1,169 @@
+"""Pieces of a large trial set that a worker reads by itself: runs of Parquet row groups, or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from llrkit.engine.batches import Roles
+from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.io.found import Found
+from llrkit.scores.trials import as_table
+
+ROWS_A_BATCH = 1 << 20
+
+
+class Partition(Protocol):
+    """Some consecutive trials, read when they are needed."""
+
+    @property
+    def origin(self) -> str:
+        """Where the trials are, for messages."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        ...
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches with the columns asked for."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Consecutive row groups of one Parquet file, on any path that fsspec can open."""
+
+    origin: str
+    columns: tuple[str, ...]
+    groups: tuple[int, ...]
+    rows: tuple[int, ...]
+    first_row: int = 0
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches of whole row groups."""
+        first_row = self.first_row
+        with _open(self.origin) as file:
+            for groups in _runs(self.rows, ROWS_A_BATCH):
+                table = self._read(file, [self.groups[i] for i in groups], wanted)
+                yield Found(self.origin, "parquet", table, first_row=first_row)
+                first_row += table.height
+
+    def _read(self, file: Any, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
+        try:
+            table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
+        except (OSError, ValueError) as error:  # pyarrow's own errors are among these
+            raise _unreadable(self.origin, error) from None
+        made = pl.from_arrow(table)
+        assert isinstance(made, pl.DataFrame)
+        return made
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is there already: a partition of a Dask DataFrame, or what a delayed function gave."""
+
+    table: Any
+    origin: str
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        return as_table(self.table)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._frame.columns
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+        """The trials in batches."""
+        for name in wanted:
+            if name not in self.columns:
+                raise _no_column(self.origin, name, self.columns)
+        for i, batch in enumerate(self._frame.select(wanted).iter_slices(ROWS_A_BATCH)):
+            yield Found(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
+
+
+def chunks_of(partition: Partition, roles: Roles, before: Any) -> Iterator[Any]:
+    """The trials of a partition in chunks of scores; ``before`` are the trials of earlier partitions."""
+    for batch in partition.batches(roles.stored(list(partition.columns))):
+        chunk = roles.chunk(batch, before)
+        yield chunk
+        before += roles.counted(chunk)
+
+
+def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[RowGroups]:
+    """Cut a Parquet file into runs of row groups of at most ``most`` rows; the columns must be there."""
+    with _open(path) as file:
+        there = file.schema_arrow.names
+        for name in columns:
+            if name not in there:
+                raise _no_column(path, name, there)
+        rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    made, first_row = [], 0
+    for run in _runs(rows, most):
+        sizes = tuple(rows[i] for i in run)
+        made.append(RowGroups(path, tuple(there), tuple(run), sizes, first_row))
+        first_row += sum(sizes)
+    return made
+
+
+def expand(path: str) -> list[str]:
+    """The Parquet files of a path: itself, those of a directory, or those that match a pattern."""
+    import fsspec
+
+    files, root = fsspec.core.url_to_fs(path)
+    if files.isdir(root):
+        found = [name for name in files.ls(root, detail=False) if name.endswith((".parquet", ".pq"))]
+    else:
+        found = files.glob(root) if "*" in path or "?" in path else [root] if files.exists(root) else []
+    if not found:
+        raise FileFormatError(f"{path}: no Parquet file, and no directory or pattern with some")
+    return sorted(files.unstrip_protocol(name) if "://" in path else name for name in found)
+
+
+def _runs(rows: Sequence[int], most: int) -> Iterator[range]:
+    """Consecutive row groups, together at most ``most`` rows or one group."""
+    start = total = 0
+    for i, n in enumerate(rows):
+        if i > start and total + n > most:
+            yield range(start, i)
+            start, total = i, 0
+        total += n
+    if start < len(rows):
+        yield range(start, len(rows))
+
+
+class _open:  # noqa: N801 - reads as the function it stands for
+    """A Parquet file, closed again; what cannot be opened is named."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> Any:
+        import fsspec
+        from pyarrow.parquet import ParquetFile
+
+        try:
+            self._file = fsspec.open(self.path).open()
+            return ParquetFile(self._file)
+        except (OSError, ValueError) as error:
+            raise _unreadable(self.path, error) from None
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _unreadable(path: str, error: Exception) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: cannot be read ({str(error).splitlines()[0] if str(error) else error!r})"
+    )
+
+
+def _no_column(origin: str, name: str, there: Sequence[str]) -> UnknownNameError:
+    return UnknownNameError(f"{origin}: there is no column {name!r}; there are: {', '.join(there)}")

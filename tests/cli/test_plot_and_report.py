@@ -1,0 +1,183 @@
+"""llrkit plot and report, --html and --table, as a person uses them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.cli.plot import OF_RESULTS, OF_SCORES, OTHERS
+from llrkit.plot.table import PLOTS
+
+
+def run(*arguments, ok=True):
+    """Run a command in this process; exceptions of llrkit come through."""
+    done = CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False)
+    assert (done.exit_code == 0) == ok, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two systems on the same trials, with speakers and conditions."""
+    place = tmp_path_factory.mktemp("scores")
+    rng = np.random.default_rng(5)
+    lines = {"a": ["score,label,speaker,sex,long"], "b": ["score,label,speaker,sex,long"]}
+    for i in range(240):
+        target = i % 3 == 0
+        for name, scale in (("a", 1.0), ("b", 2.0)):
+            score = scale * rng.normal(2 if target else -2, 2)
+            row = (
+                f"{score!r}",
+                "target" if target else "nontarget",
+                f"s{i % 7}",
+                "fm"[i % 2],
+                "xy"[i % 5 > 2],
+            )
+            lines[name].append(",".join(row))
+    for name, text in lines.items():
+        (place / f"{name}.csv").write_text("\n".join(text) + "\n")
+    wide = [f"{x.split(',')[0]},{y}" for x, y in zip(lines["a"][1:], lines["b"][1:], strict=True)]
+    (place / "both.csv").write_text("\n".join(["plda,cosine,label,speaker,sex,long", *wide]) + "\n")
+    return place
+
+
+def test_every_plot_has_a_command_or_a_reason():
+    commands = {plot.command for plot in PLOTS.values()}
+    assert commands - {"idempotence"} == {*OF_SCORES, *OTHERS, *OF_RESULTS}
+
+
+@pytest.mark.parametrize("kind", OF_SCORES)
+def test_plots_of_scores(folder, tmp_path, kind):
+    run("plot", kind, folder / "a.csv", folder / "b.csv", "-o", tmp_path / "out.svg")
+    drawn = (tmp_path / "out.svg").read_text()
+    assert drawn.count("<path") > 20
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("det", "--curve", "hull", "--point", "0.1"),
+        ("roc", "--curve", "hull"),
+        ("tippett", "--style", "crossing", "--base-10"),
+        ("det", "--by", "sex"),
+        ("zoo", "--by", "speaker"),
+        ("heat-map", "--by", "sex,long", "--value", "cllr"),
+        ("two-gaussians",),
+        ("bayes-error", "--width", "page"),
+        ("bayes-error", "--width", "4.5", "--names", "mine"),
+    ],
+)
+def test_options_of_plots(folder, tmp_path, arguments):
+    kind, *options = arguments
+    run("plot", kind, folder / "a.csv", "-o", tmp_path / "out.png", *options)
+    assert (tmp_path / "out.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_two_gaussians_without_scores(tmp_path):
+    run("plot", "two-gaussians", "--eer", "5%", "-o", tmp_path / "out.pdf")
+    assert (tmp_path / "out.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_columns_are_systems_and_html_is_interactive(folder, tmp_path):
+    run("plot", "det", folder / "both.csv", "--score-columns", "plda,cosine", "-o", tmp_path / "out.html")
+    page = (tmp_path / "out.html").read_text()
+    assert "plda: EER" in page
+    assert "cosine: EER" in page
+    assert re.search(r'<script[^>]*src="', page) is None
+
+
+def test_plots_of_results(folder, tmp_path):
+    run("fuse", folder / "both.csv", "--score-columns", "plda,cosine", "-o", tmp_path / "f.json")
+    run("plot", "fusion-weights", tmp_path / "f.json", "-o", tmp_path / "f.svg")
+    lists = [{"enroll": "5", "test": "full", "cmlg": 0.4, "logistic": 0.41, "eer": 0.1}]
+    (tmp_path / "d.json").write_text(json.dumps({"lists": lists}))
+    run("plot", "cllr-scatter", tmp_path / "d.json", "-o", tmp_path / "d.svg")
+    case = {"log_odds": [-1, 1], "cmlg": [0.2, 0.3], "logistic": [0.2, 0.25], "minimum": 0.1}
+    (tmp_path / "p.json").write_text(json.dumps({"cases": [case, case]}))
+    run("plot", "prior-scan", tmp_path / "p.json", "-o", tmp_path / "p.svg")
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"f.svg", "d.svg", "p.svg"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("det",), "at least one file"),
+        (("zoo", "a.csv"), "--by COLUMN"),
+        (("heat-map", "a.csv", "--by", "sex"), "two columns"),
+        (("heat-map", "a.csv", "--by", "sex,long", "--value", "auc"), "known are eer, cllr"),
+        (("det", "a.csv", "--names", "x,y"), "2 names for 1 systems"),
+        (("det", "a.csv", "b.csv", "--names", "x,x"), "not all different"),
+        (("ece", "a.csv", "--by", "sex"), "--by is not possible"),
+        (("prior-scan", "a.csv"), "reproduce prior-scan --json"),
+        (("cllr-scatter", "a.csv"), "reproduce durations --json"),
+        (("det", "both.csv", "--score-columns", "plda", "--score-column", "plda"), "do not go together"),
+        (("det", "a.csv", "--width", "wide"), "is not a number"),
+    ],
+)
+def test_wrong_use_of_plot(folder, tmp_path, arguments, words):
+    kind, *rest = arguments
+    rest = [folder / part if part.endswith(".csv") else part for part in rest]
+    with pytest.raises(lk.LlrkitError, match=words):
+        run("plot", kind, *rest, "-o", tmp_path / "out.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
+def data_of(path):
+    return json.loads(re.search(r'id="report-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
+
+
+def test_report_of_several_files_equals_the_library(folder, tmp_path):
+    out = tmp_path / "report.html"
+    done = run("report", folder / "a.csv", folder / "b.csv", "-o", out, "--point", "0.2", "--by", "sex",
+               "--title", "Two", "--json", tmp_path / "r.json")  # fmt: skip
+    assert f"The report is in {out}" in done.output
+    found = data_of(out)
+    expected = lk.evaluate(lk.read_trials(folder / "b.csv"), [lk.OperatingPoint(0.2)], by="sex")
+    assert found["systems"] == ["a", "b"]
+    assert found["json"]["systems"]["b"] == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads((tmp_path / "r.json").read_text())["systems"]["a"]["n_target"] == 80
+    page = out.read_text()
+    assert "Conditions: sex, a" in page
+    assert page.count("a.csv") >= 2  # the file with its hash, and the command line
+
+
+def test_report_with_calibrators(folder, tmp_path):
+    out = tmp_path / "report.html"
+    run("report", folder / "b.csv", "--train", folder / "a.csv", "--methods", "cmlg,logistic", "-o", out)
+    assert "Calibrators compared" in out.read_text()
+    with pytest.raises(lk.InputError, match="--train goes with one system"):
+        run("report", folder / "a.csv", folder / "b.csv", "--train", folder / "a.csv", "-o", out)
+
+
+def test_evaluate_html_and_table(folder, tmp_path):
+    out = tmp_path / "report.html"
+    done = run("evaluate", folder / "a.csv", "--html", out, "--table", "markdown")
+    result = lk.evaluate(lk.read_trials(folder / "a.csv"))
+    assert done.stdout == lk.format_table({"a": result}, "markdown")
+    assert "The report is in" in done.stderr
+    assert "ece" in [figure["kind"] for figure in data_of(out)["figures"]]
+    by = run("evaluate", folder / "a.csv", "--by", "sex", "--table", "csv")
+    assert by.stdout.splitlines()[1].startswith("all,80,160,")
+    plain = run("evaluate", folder / "a.csv", "--html", out)
+    assert result.sentence in plain.stdout
+
+
+def test_compare_html_and_table(folder, tmp_path):
+    out = tmp_path / "report.html"
+    done = run(
+        "compare", folder / "a.csv", folder / "b.csv", "--methods", "cmlg", "--html", out, "--table", "latex"
+    )
+    assert done.stdout.startswith(r"% \usepackage{booktabs}")
+    assert "cmlg &" in done.stdout
+    assert data_of(out)["systems"] == ["raw", "cmlg"]
+    run("compare", folder / "a.csv", folder / "a.csv", "--methods", "cmlg", "--html", out)
+    assert "Trained and evaluated on the same trials" in out.read_text()
+
+
+def test_json_on_standard_output_stands_alone(folder, tmp_path):
+    done = run("report", folder / "a.csv", "-o", tmp_path / "r.html", "--json", "-")
+    assert json.loads(done.stdout)["schema"] == "llrkit.report/1"

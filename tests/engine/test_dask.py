@@ -1,0 +1,208 @@
+"""A cluster as a source: the answers of memory and files."""
+
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.core.counts import count_trials
+from llrkit.engine import dask
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning"),
+    pytest.mark.xdist_group("cluster"),  # one cluster for all of these
+]
+
+METRICS = {
+    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
+    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
+    "min_dcf": ("sre08",), "prbep": (), "rule_cost": ("brier", 0.2),
+}  # fmt: skip
+FITS = sorted(name for name in lk.__all__ if name.startswith("fit_"))
+NEEDS = {
+    "fit_by": {"column": "room", "method": lk.fit_cmlg},
+    "fit_quality": {"columns": ["seconds"]},
+    "fit_lineup": {"by": "test"},
+    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
+}
+
+
+@pytest.fixture(scope="module")
+def client(need):
+    need("distributed")
+    with lk.cluster(workers=2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    label = rng.random(5_000) < 0.2
+    return pl.DataFrame(
+        {
+            "score": np.round(rng.normal(np.where(label, 2.0, -2.0), 1.8), 2),  # with ties
+            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
+            "label": np.where(label, "target", "nontarget"),
+            "room": rng.choice(["quiet", "noisy", "street"], 5_000),
+            "seconds": rng.uniform(3, 60, 5_000),
+            "test": [f"t{i % 400}" for i in range(5_000)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(table, tmp_path_factory):
+    """Three files of several row groups each."""
+    folder = tmp_path_factory.mktemp("trials")
+    for i, part in enumerate(table.iter_slices(1_900)):
+        part.write_parquet(folder / f"part{i}.parquet", row_group_size=450)
+    return folder
+
+
+@pytest.fixture
+def small_partitions(monkeypatch):
+    """Many partitions, although the files are small."""
+    monkeypatch.setattr(dask, "ROWS_A_PARTITION", 900)
+
+
+def scattered(stored, client, **options):
+    return lk.DaskSource.from_parquet(stored, client, **options)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_equal_those_of_memory_and_files(name, table, stored, client):
+    metric, arguments = getattr(lk, name), METRICS[name]
+    expected = metric(lk.Trials(table), *arguments)
+    assert_allclose(metric(scattered(stored, client), *arguments), expected, rtol=1e-12)
+    assert_allclose(metric(lk.scan_trials(stored), *arguments), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_calibrators_equal_those_of_memory_and_files(name, table, stored, client):
+    score = ["score", "other"] if name == "fit_fusion" else "score"
+    fit, options = getattr(lk, name), NEEDS.get(name, {})
+    trials = lk.Trials(table, score=score)
+    expected = lk.cllr(fit(trials, **options).on(trials))
+    for source in (lk.scan_trials(stored, score=score), scattered(stored, client, score=score)):
+        assert_allclose(lk.cllr(fit(source, **options).on(source)), expected, rtol=1e-7)
+
+
+def test_every_metric_of_a_source_is_here():
+    takes_two_sets = {"hter"}
+    found = {
+        name for name in lk.__all__
+        if name in ("auc", "cllr", "cllr_cal", "hter", "min_cllr", "prbep", "rule_cost", "cross_entropy")
+        or name.startswith(("eer", "min_dcf", "act_dcf", "c_primary"))
+    }  # fmt: skip
+    assert found - takes_two_sets == set(METRICS)
+
+
+def assert_same_counts(a, b):
+    for name in ("grid", "at", "cells", "low", "high"):
+        assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_counts_are_identical_to_the_last_bit_for_any_number_of_workers(
+    table, stored, client, small_partitions
+):
+    expected = count_trials(lk.Trials(table))
+    made = []
+    for workers in (1, 4):
+        with lk.cluster(workers=workers) as other:
+            source = scattered(stored, other)
+            made.append((count_trials(source), lk.evaluate(source).to_dict()))
+    source = scattered(stored, client)
+    assert len(source.partitions) > 6
+    made.append((count_trials(source), lk.evaluate(source).to_dict()))
+    for counts, evaluation in made:
+        assert_same_counts(counts, expected)
+        assert evaluation == made[0][1]  # the sums too: the tree of merges is the same
+
+
+def test_conditions_and_places_of_trials(table, stored, client, small_partitions):
+    source = scattered(stored, client)
+    in_memory = lk.evaluate(lk.Trials(table), by="room").groups
+    for room, found in lk.evaluate(source, by="room").groups.items():
+        assert_allclose(found.cllr, in_memory[room].cllr, rtol=1e-12)
+    rows = table.with_columns(
+        score=pl.when(pl.int_range(5_000) == 3_210).then(np.inf).otherwise(pl.col("score"))
+    )
+    infinite = lk.DaskSource.from_delayed([rows[:2000], rows[2000:]], client)
+    with pytest.raises(lk.InfiniteScoreError, match="row 3210"):
+        lk.fit_cmlg(infinite)
+
+
+def test_arrays_frames_and_delayed_tables(table, client):
+    import dask.array as da
+    import dask.dataframe as dd
+
+    expected = lk.cllr(lk.Trials(table))
+    frame = dd.from_pandas(table.to_pandas(), npartitions=3)
+    assert_allclose(lk.cllr(lk.DaskSource.from_dataframe(frame, client)), expected, rtol=1e-12)
+    scores, labels = table["score"].to_numpy(), (table["label"] == "target").to_numpy()
+    arrays = lk.DaskSource.from_arrays(da.from_array(scores, chunks=800), da.from_array(labels), client)
+    assert_allclose(lk.cllr(arrays), expected, rtol=1e-12)
+    parts = [{"score": scores[:2500], "label": labels[:2500]}, table[2500:]]
+    assert_allclose(lk.cllr(lk.DaskSource.from_delayed(parts, client)), expected, rtol=1e-12)
+
+
+def test_a_slow_partition_is_waited_for(table, client):
+    from dask import delayed
+
+    def slow(part):
+        time.sleep(1.5)
+        return part
+
+    parts = [table[:2500], delayed(slow, pure=False)(table[2500:])]
+    assert_allclose(lk.cllr(lk.DaskSource.from_delayed(parts, client)), lk.cllr(lk.Trials(table)), rtol=1e-12)
+
+
+def test_a_truncated_file_is_named_or_skipped(table, stored, client, tmp_path):
+    for path in stored.glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    broken = tmp_path / "part1.parquet"
+    broken.write_bytes(broken.read_bytes()[:-200])
+    with pytest.raises(lk.FileFormatError, match=r"part1\.parquet: cannot be read"):
+        lk.DaskSource.from_parquet(tmp_path, client)
+    with pytest.warns(lk.UnreadableWarning, match=r"part1\.parquet"):
+        source = lk.DaskSource.from_parquet(tmp_path, client, unreadable="skip")
+    good = pl.concat([table[:1900], table[3800:]])
+    assert_allclose(lk.cllr(source), lk.cllr(lk.Trials(good)), rtol=1e-12)
+
+
+def test_a_file_broken_inside_is_named_or_skipped(table, stored, client, tmp_path):
+    for path in stored.glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    broken = tmp_path / "part2.parquet"
+    content = bytearray(broken.read_bytes())
+    content[100:2000] = bytes(1900)  # the footer still says that all is well
+    broken.write_bytes(content)
+    with pytest.raises(lk.FileFormatError, match=r"part2\.parquet: cannot be read"):
+        lk.cllr(lk.DaskSource.from_parquet(tmp_path, client))
+    source = lk.DaskSource.from_parquet(tmp_path, client, unreadable="skip")
+    with pytest.warns(lk.UnreadableWarning, match=r"part2\.parquet"):
+        found = lk.cllr(source)
+    assert_allclose(found, lk.cllr(lk.Trials(table[:3800])), rtol=1e-12)
+
+
+def test_faults_of_the_data_reach_the_user_as_they_are(table, client, tmp_path):
+    with pytest.raises(lk.FileFormatError, match="no Parquet file"):
+        lk.DaskSource.from_parquet(tmp_path / "*.parquet", client)
+    table.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(lk.UnknownNameError, match="there is no column 'llr'"):
+        lk.DaskSource.from_parquet(tmp_path, client, score="llr")
+    table.with_columns(label=pl.lit("perhaps")).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(lk.LabelError, match=r"a\.parquet, row 0 \(counted from 0\): labels"):
+        lk.cllr(lk.DaskSource.from_parquet(tmp_path, client))
+
+
+def test_wrong_use():
+    with pytest.raises(lk.InputError, match="address of a scheduler or a number of workers"), lk.cluster():
+        pass
+    with pytest.raises(lk.InputError, match="at least 1"), lk.cluster(workers=0):
+        pass
+    with pytest.raises(lk.ClusterError, match="no scheduler answers"), lk.cluster("tcp://127.0.0.1:9"):
+        pass
