@@ -253,6 +253,20 @@ def compare_classes(
     write_json(found.to_dict(), "compare", json_path)
 
 
+def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
+    """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
+    from llrkit.multiclass import evaluate, idempotence, pair_histograms
+
+    scores = _read(path, options["classes"], options)
+    if kind == "pair-histogram":
+        return list(pair_histograms(scores))
+    if kind == "class-idempotence":
+        return [idempotence(scores)]
+    refine_by = "scale-offset" if kind == "class-calibration" else None
+    prior = parse_prior(options["prior"])
+    return [evaluate(scores, prior=prior, refine_by=refine_by, detection=kind == "class-det")]
+
+
 def _options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
     refuse_for_classes(**{name: reading.get(name) for name in ("log10", "distance", "duplicates", "format")})
     return {

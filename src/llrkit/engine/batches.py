@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,9 +33,25 @@ class Roles:
         carried = (name for name in self.carried if name in there or name not in COUNTED)
         return list(dict.fromkeys((*self.score, self.label, *carried)))
 
-    def carrying(self, names: tuple[str, ...]) -> Roles:
+    def carrying(self, names: tuple[str, ...]) -> Self:
         """The same roles with other columns carried."""
         return replace(self, carried=names)
+
+    def chunk(self, batch: Found, before: Any) -> Any:
+        """What a batch is summarised as; other kinds of trials have roles of their own."""
+        return chunk_of(replace(batch, score=self.score, label=self.label), self, before)[0]
+
+    def counted(self, chunk: Any) -> Any:
+        """What a chunk adds to the trials before those that come after it."""
+        return Before.of(chunk)
+
+    def rows_of(self, chunk: Any) -> int:
+        """How many trials a chunk holds."""
+        return int(chunk.n_target + chunk.n_nontarget)
+
+    def nothing_before(self) -> Any:
+        """Where the first batch stands."""
+        return Before()
 
 
 @dataclass(frozen=True)

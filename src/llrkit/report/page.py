@@ -105,8 +105,7 @@ def report_page(
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
     own = _parts(results, systems, comparison, by)
-    # what the headline is about comes first
-    parts = [*first, *sections, *own] if headline else [*first, *own, *sections]
+    parts = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
