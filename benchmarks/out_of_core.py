@@ -1,7 +1,7 @@
 """Peak memory and time of evaluating Parquet files that do not fit into memory.
 
-``python benchmarks/out_of_core.py`` makes 10 and 100 million trials in a folder (about 1 GB), evaluates each in
-a process of its own, and checks the numbers of the small one against trials in memory.
+``python benchmarks/out_of_core.py`` makes 10 and 100 million trials in a folder (about 1 GB), evaluates each
+in a process of its own, and checks the numbers of the small one against trials in memory.
 """
 
 from __future__ import annotations
