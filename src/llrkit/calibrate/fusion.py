@@ -22,6 +22,7 @@ from llrkit.core.summary import both
 from llrkit.errors import InputError, NaNScoreError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
 METHODS = ("logistic", "gaussian", "precalibrated")
@@ -234,7 +235,7 @@ def fit_quality(
 
 
 def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
     found = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
@@ -244,7 +245,7 @@ def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dic
 
 
 def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     losses = source.reduce(both(*(_losses_of(i) for i in range(len(moments.target.mean))))).parts
     cllrs = [

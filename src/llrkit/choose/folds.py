@@ -20,7 +20,7 @@ from llrkit.core.values import ValueCounts, plain_value
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.source import POSITION
+from llrkit.scores.source import POSITION, as_source
 
 IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -75,6 +75,7 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     Without groups, a table with enrolment and test ids is divided by those; other trials are dealt out
     one by one. Groups are shuffled and dealt out.
     """
+    source = as_source(source)
     if not isinstance(n, int) or n < 2:
         raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
     seed = whole_number(seed, 0, "seed")

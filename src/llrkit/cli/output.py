@@ -40,6 +40,8 @@ _READING: tuple[Callable[[Any], Any], ...] = (
     click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
     click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
     click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+    click.option("--quality-file", metavar="FILE",
+                 help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
     click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
                  help="With a key: trials that only one of the files has."),
     click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
@@ -93,7 +95,12 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def read_options(
-    *, columns: str | None, score_column: str | None, label_column: str | None, **others: Any
+    *,
+    columns: str | None,
+    score_column: str | None,
+    label_column: str | None,
+    quality_file: str | None = None,
+    **others: Any,
 ) -> dict[str, Any]:
     """The keywords of ``read_trials`` from the options of a command.
 
@@ -103,7 +110,8 @@ def read_options(
     {'columns': ['test', 'score'], 'score': 'score', 'label': None, 'log10': True}
     """
     names = columns.split(",") if columns else None
-    return {"columns": names, "score": score_column, "label": label_column, **others}
+    quality = {} if quality_file is None else {"quality": quality_file}
+    return {"columns": names, "score": score_column, "label": label_column, **others, **quality}
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def scan_columns(
         if first_row == 0:
             yield replace(like, table=like.table.select(wanted))
 
-    return Scan(like, read)
+    return Scan(like, read, rows=rows)
 
 
 def _is_small(file: Path) -> bool:

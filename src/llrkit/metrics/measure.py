@@ -28,6 +28,7 @@ from llrkit.metrics.evaluation import (
 )
 from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.theory.points import OperatingPoint, operating_point, preset
 
 
@@ -68,7 +69,7 @@ def evaluate(
     0.75
     """
     asked = resolve_points(points, allow_unconfirmed)
-    moments, grid = source.reduce(both(Moments.of, Grid.of))
+    moments, grid = as_source(source).reduce(both(Moments.of, Grid.of))
     grid = collect_again(source, grid)
     result = finish(moments, source.reduce(second_pass(moments, grid, asked)), asked)
     result = replace(

@@ -20,6 +20,7 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.detection import min_dcf_from_blocks
 from llrkit.metrics.equalised import nist_weights
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.theory.points import Preset, preset
 
 
@@ -75,7 +76,7 @@ def c_primary(
     if partition is not None:
         return _weighted_cost(source, found, actual, partition, nist_weights)
     if actual:
-        losses = source.reduce(LossSums.at(thresholds=[point.threshold for point in found.points]))
+        losses = as_source(source).reduce(LossSums.at(thresholds=[point.threshold for point in found.points]))
         return _actual(found, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)])
     return _minimum(found, source.reduce(count_on(_grid(source))))
 
@@ -104,14 +105,14 @@ GroupWeights = Callable[[dict[object, tuple[float, float]]], dict[object, tuple[
 
 
 def _grid(source: ScoreSource) -> Grid:
-    return collect_again(source, source.reduce(Grid.of))
+    return collect_again(source, as_source(source).reduce(Grid.of))
 
 
 def _weighted_cost(
     source: ScoreSource, found: Preset, actual: bool, column: str | Sequence[str], weights_of: GroupWeights
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
-    wide = source.with_columns(*([column] if isinstance(column, str) else column))
+    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
     if actual:
         thresholds = [point.threshold for point in found.points]
         parts = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import S, ScoreSource
+from llrkit.scores.source import S, ScoreSource, as_source
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class DerivedSource:
     def test(self) -> str | None:
         """The column with the ids of the other side, where the source below has one."""
         return getattr(self.source, "test", None)
+
+    def __post_init__(self) -> None:
+        as_source(self.source)
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Change every chunk, then summarise it; a chunk may have nothing left."""
