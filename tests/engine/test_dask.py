@@ -206,3 +206,20 @@ def test_wrong_use():
         pass
     with pytest.raises(lk.ClusterError, match="no scheduler answers"), lk.cluster("tcp://127.0.0.1:9"):
         pass
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ci": "trial"},
+        {"ci": "speaker", "speakers": ("room", "test")},
+        {"ci": "bootstrap", "speakers": "test", "replicates": 100},
+    ],
+    ids=str,
+)
+def test_intervals_equal_those_of_memory(options, table, stored, client):
+    wanted = lk.evaluate(lk.Trials(table), [0.3], **options).uncertainty
+    found = lk.evaluate(scattered(stored, client), [0.3], **options).uncertainty
+    assert set(found.intervals) == set(wanted.intervals)
+    for name, ends in wanted.intervals.items():
+        assert_allclose(found.intervals[name], ends, rtol=1e-6)
