@@ -84,12 +84,11 @@ class _Builder:
         self.note("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
         self.note("min_cllr", result.min_cllr, "cost", {table.add_pav_loss(): (half, half)}, no_overlap)
         self.note("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
-        for name, rate, path in (
-            ("eer", result.eer, table.hull), ("eer_roc", result.eer_roc, table.roc)
-        ):  # fmt: skip
+        crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
+        for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
             share = table.false_alarm_share(rate) if 0.0 < rate < 1.0 else 0.5
             reason = no_overlap or self.few(rate, rate)
-            self.note(name, rate, "rate", {table.add_crossing(path): (share, 1.0 - share)}, reason)
+            self.note(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
         for i in range(len(result.points)):
             self.add_point(i)
         if result.fixed is not None:
