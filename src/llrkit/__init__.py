@@ -75,9 +75,10 @@ if TYPE_CHECKING:
     from llrkit.report.page import write_report
     from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
-    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+    from llrkit.scores.classes import ClassScores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.scores.vectors import ClassSource, ClassVectors
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.bands import CurveBands, curve_bands
@@ -166,9 +167,10 @@ _HOME = {
     "llrkit.report.page": ("write_report",),
     "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
-    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
+    "llrkit.scores.classes": ("ClassScores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.scores.vectors": ("ClassSource", "ClassVectors"),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.bands": ("CurveBands", "curve_bands"),
