@@ -195,7 +195,9 @@ def test_faults_of_the_data_reach_the_user_as_they_are(table, client, tmp_path):
     with pytest.raises(lk.UnknownNameError, match="there is no column 'llr'"):
         lk.DaskSource.from_parquet(tmp_path, client, score="llr")
     table.with_columns(label=pl.lit("perhaps")).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(lk.LabelError, match=r"a\.parquet, row 0 \(counted from 0\): labels"):
+    with pytest.raises(
+        lk.LabelError, match=r"a\.parquet, row 0 \(counted from 0\), column 'label': 'perhaps'"
+    ):
         lk.cllr(lk.DaskSource.from_parquet(tmp_path, client))
 
 

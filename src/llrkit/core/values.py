@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
         names = chunk.categories.get(column)
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+    return DerivedSource(source, part, (column,))
 
 
 def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
@@ -81,7 +81,7 @@ def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
         names = chunk.categories.get(column)
 
         def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-            there = _distinct(values)
+            there, _ = _distinct(values)
             keys = _keys(there, names)
             return np.isin(values, [v for v, key in zip(there, keys, strict=True) if str(key) == text])
 
@@ -111,9 +111,8 @@ class ValueCounts(SummaryBase):
         for column in columns:
             names = chunk.categories.get(column)
             for side in (0, 1):
-                found = np.unique(chunk.columns[column][side], return_counts=True)
-                for value, n in zip(*(part.tolist() for part in found), strict=True):
-                    key = plain_value(value if names is None else names[value])
+                values, counts = _distinct(chunk.columns[column][side])
+                for key, n in zip(_keys(values, names), counts.tolist(), strict=True):
                     total.setdefault(key, [0, 0])[side] += n
         return cls({key: (t, n) for key, (t, n) in total.items()})
 
@@ -128,40 +127,6 @@ class ValueCounts(SummaryBase):
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
 
 
-@dataclass(frozen=True, eq=False)
-class DistinctValues(SummaryBase):
-    """The distinct values of some columns, whichever class or column they are in."""
-
-    values: frozenset[Any]
-
-    @classmethod
-    def of(cls, columns: Sequence[str]) -> Callable[[Scores], DistinctValues]:
-        """A summariser for some columns.
-
-        Examples
-        --------
-        >>> scores = Scores([1.0], [0.0], {"left": ([7], [8]), "right": ([7], [9])})
-        >>> sorted(DistinctValues.of(["left", "right"])(scores).values)
-        [7, 8, 9]
-        """
-
-        def make(chunk: Scores) -> DistinctValues:
-            found: set[Any] = set()
-            for name in columns:
-                names = chunk.categories.get(name)
-                for side in chunk.columns[name]:
-                    found.update(_keys(_distinct(side), names))
-            return cls(frozenset(found))
-
-        return make
-
-    def __add__(self, other: DistinctValues) -> DistinctValues:
-        return DistinctValues(self.values | other.values)
-
-    def __mul__(self, weight: float) -> DistinctValues:
-        return self
-
-
 def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) -> npt.NDArray[np.int64]:
     """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
 
@@ -172,35 +137,38 @@ def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) 
     array([1, 0])
     """
     column, names = chunk.columns[name][side], chunk.categories.get(name)
-    values = _distinct(column)
+    values, _ = _distinct(column)
     numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
-    if _few_whole_numbers(column):
-        low = int(values[0])
-        table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
-        table[np.asarray(values).astype(np.int64) - low] = numbers
-        return table[column if low == 0 else column.astype(np.int64) - low]
-    return numbers[np.searchsorted(values, column)] if len(column) else np.zeros(0, dtype=np.int64)
+    if len(column) == 0:
+        return numbers
+    if not _few_whole_numbers(column):
+        return numbers[np.searchsorted(values, column)]
+    low = int(values[0])
+    table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
+    table[values - low] = numbers
+    return table[column if low == 0 else column.astype(np.int64) - low]
 
 
 def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
-    """Distinct values as plain ones."""
-    if names is None and values.dtype.kind in "biuU":
-        return list(values.tolist())
-    return [plain_value(names[value] if names is not None else value) for value in values]
+    """Distinct values, or codes for names, as plain values."""
+    if names is not None:
+        return [plain_value(names[value]) for value in values.tolist()]
+    whole = values.dtype.kind in "biu"  # these are plain already
+    return list(values.tolist()) if whole else [plain_value(value) for value in values.tolist()]
 
 
-def _distinct(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The distinct values in ascending order."""
+def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The distinct values in ascending order, and how often each occurs."""
     if not _few_whole_numbers(column):
-        return np.unique(column)
-    low, high = int(column.min()), int(column.max())
-    seen = np.zeros(high - low + 1, dtype=bool)
-    seen[column if low == 0 else column.astype(np.int64) - low] = True
-    return np.flatnonzero(seen) + low
+        return np.unique(column, return_counts=True)
+    low = int(column.min())
+    counts = np.bincount(column if low == 0 else column.astype(np.int64) - low)
+    there = np.flatnonzero(counts)
+    return there + low, counts[there]
 
 
 def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:
-    """Whether a table of all whole numbers in the range of a column is quicker than sorting it."""
+    """Whether counting all whole numbers in the range of a column is quicker than sorting it."""
     if column.dtype.kind not in "iu" or len(column) == 0:
         return False
     return int(column.max()) - int(column.min()) <= 4 * len(column) + 1024

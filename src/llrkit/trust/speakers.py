@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.summary import SummaryBase
-from llrkit.core.values import DistinctValues, numbered
+from llrkit.core.values import ValueCounts, numbered
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 
@@ -76,7 +76,7 @@ class _Seen(SummaryBase):
     @classmethod
     def of(cls, columns: tuple[str, ...]) -> Any:
         def make(chunk: Scores) -> _Seen:
-            values = DistinctValues.of(columns)(chunk).values
+            values = frozenset(ValueCounts.of(chunk, *columns).counts)
             here = {value: i for i, value in enumerate(values)}
             sides = [numbered(chunk, name, 0, here) for name in columns]
             return cls(values, bool((sides[0] != sides[-1]).any()))

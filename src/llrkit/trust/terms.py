@@ -18,17 +18,17 @@ from llrkit.trust.speakers import Speakers
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMeans(SummaryBase):
+class TermMeans(SummaryBase):
     """Sums of contributions, by class and number of the sum, and the numbers of trials."""
 
     sums: FloatArray
     n: FloatArray
 
     @classmethod
-    def of(cls, contributions: Contributions) -> Callable[[Scores], ClassMeans]:
+    def of(cls, contributions: Contributions) -> Callable[[Scores], TermMeans]:
         """A summariser."""
 
-        def make(chunk: Scores) -> ClassMeans:
+        def make(chunk: Scores) -> TermMeans:
             sums = np.zeros((2, contributions.size))
             for side, values in enumerate((chunk.target, chunk.nontarget)):
                 for block in blocks(len(values)):
@@ -40,11 +40,11 @@ class ClassMeans(SummaryBase):
 
         return make
 
-    def __add__(self, other: ClassMeans) -> ClassMeans:
-        return ClassMeans(self.sums + other.sums, self.n + other.n)
+    def __add__(self, other: TermMeans) -> TermMeans:
+        return TermMeans(self.sums + other.sums, self.n + other.n)
 
-    def __mul__(self, weight: float) -> ClassMeans:
-        return ClassMeans(self.sums * weight, self.n * weight)
+    def __mul__(self, weight: float) -> TermMeans:
+        return TermMeans(self.sums * weight, self.n * weight)
 
     @property
     def means(self) -> FloatArray:
@@ -108,7 +108,7 @@ def estimate(
     diagonal: bool = False,
 ) -> Estimated:
     """Class means of what trials contribute, and the covariance of their sums; two passes."""
-    found = source.reduce(ClassMeans.of(contributions))
+    found = source.reduce(TermMeans.of(contributions))
     require_both_classes(float(found.n[0]), float(found.n[1]))
     centred = _Centred(contributions, found.means, found.n)
     return Estimated(found.means, covariance(source, centred, speakers, diagonal=diagonal))
