@@ -15,6 +15,7 @@ from llrkit.core.special import LN2, FloatArray, logit, probability, probit, sig
 from llrkit.metrics.curves import ECE_LOG10_ODDS, Curve
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.trust.functionals import FEWEST_ERRORS
 from llrkit.trust.interval import quantile
 from llrkit.trust.rate_errors import RateErrors, rate_errors
@@ -109,6 +110,7 @@ def curve_bands(
     >>> bool(bands.tippett.target_lower[middle] < at < bands.tippett.target_upper[middle])
     True
     """
+    source = as_source(source)
     probability(level, "level")
     who = find_speakers(source, speakers) if speakers else None
     width = quantile(level, who.n - 1) if who is not None else quantile(level)

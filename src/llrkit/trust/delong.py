@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import evaluate
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.trust.dyadic import covariance
 from llrkit.trust.influence import StepTable
 from llrkit.trust.paired import OneSystem, PairedInfluences
@@ -59,6 +60,7 @@ def delong_test(source: ScoreSource) -> DeLong:
     >>> [round(area, 4) for area in found.auc], round(found.p_value, 4)
     ([0.8889, 0.6667], 0.4795)
     """
+    source = as_source(source)
     tables, areas = [], []
     for k in (0, 1):
         result = evaluate(OneSystem(source, k), [])

@@ -20,6 +20,7 @@ from llrkit.core.special import FloatArray, probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownNameError
 from llrkit.metrics.curves import Curve
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.trust.bootstrap import tails
 from llrkit.trust.interval import quantile
 from llrkit.trust.recalibration import LineGradients, line_hessian, positive_block
@@ -181,6 +182,7 @@ def llr_band(
     >>> bool(band.lower[0] < band.llr[0] < band.upper[0])
     True
     """
+    source = as_source(source)
     probability(level, "level")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < _FEWEST:
         raise InputError(f"replicates must be a whole number of at least {_FEWEST}, got {replicates!r}")

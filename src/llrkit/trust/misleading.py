@@ -12,7 +12,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.core.values import decoded, plain_value
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import POSITION
+from llrkit.scores.source import POSITION, as_source
 from llrkit.trust.verbal import verbal_scale
 
 ROW = "row"
@@ -50,6 +50,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     >>> [(trial.llr, trial.trial["test"]) for trial in lk.misleading_trials(trials)]
     [(-1.5, 'b'), (0.5, 'c')]
     """
+    source = as_source(source)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, got {n!r}")
     ids = [

@@ -18,7 +18,7 @@ from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
 from llrkit.metrics.wording import number as shown
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.source import S, as_source
 from llrkit.theory.points import OperatingPoint
 from llrkit.trust.bootstrap import bootstrap_numbers, checked_replicates, tails
 from llrkit.trust.dyadic import Contributions, covariance
@@ -177,6 +177,7 @@ def compare_systems(
     >>> found["eer"].difference < 0, found["eer"].p_value < 0.001
     (True, True)
     """
+    source = as_source(source)
     if ci not in KINDS:
         raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(KINDS)}")
     if ci != "trial" and not speakers:

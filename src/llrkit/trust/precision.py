@@ -13,6 +13,7 @@ from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.trust.interval import quantile
 from llrkit.trust.speakers import Speakers, find_speakers
 
@@ -55,6 +56,7 @@ def llr_precision(source: ScoreSource, speakers: str | Sequence[str]) -> LlrPrec
     >>> found.sd, found.df
     (1.0, 2)
     """
+    source = as_source(source)
     who = find_speakers(source, speakers)
     if len(who.columns) != 2:
         raise InputError("precision needs the speakers of both sides: two columns")

@@ -12,6 +12,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.io import read_trials
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.trust.calibration import CalibrationCheck, check_calibration
 from llrkit.trust.criteria import Criteria, Criterion, criteria_from_dict, read_criteria
 from llrkit.trust.evaluate import evaluate
@@ -124,6 +125,7 @@ def validate(
     >>> [row.passed for row in found.rows], found.passed
     ([True, False, True], False)
     """
+    source = as_source(source)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
