@@ -9,6 +9,11 @@ from collections import Counter
 import numpy as np
 
 import llrkit as lk
+from llrkit.core.density import DensityGrid
+from llrkit.core.moments import Moments
+from llrkit.trust.null import CalibratedCells
+from llrkit.trust.recalibration import recalibrate
+from llrkit.trust.verdict import LEVEL, Verdict, verdict
 
 CASES = {
     "x": (lambda x: x, ()),
@@ -16,6 +21,18 @@ CASES = {
     "x / 2": (lambda x: 0.5 * x, ("under-confident",)),
     "x + 1": (lambda x: x + 1.0, ("same-source",)),
 }
+
+
+def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
+    """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
+    grid = scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes))
+    cells = CalibratedCells.relabelled(grid)
+    line = recalibrate(scores, cells)
+    if line.p_value < LEVEL:
+        return verdict(line)
+    sizes = scores.n_target, scores.n_nontarget
+    null = lk.calibration_null(cells, *sizes, replicates=replicates, seed=seed, cross_validate=False)
+    return verdict(line, null.p_value("cllr_cal", lk.cllr_cal(scores)))
 
 
 def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> dict[str, Counter[str]]:
@@ -27,10 +44,7 @@ def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> 
         target, nontarget = model.rvs(300, 3000, rng)
         for name, (change, _) in CASES.items():
             scores = lk.Scores(change(target), change(nontarget))
-            check = lk.check_calibration(scores, replicates=0, curves=False)
-            if check.verdict.calibrated:  # only then does the null distribution matter
-                check = lk.check_calibration(scores, replicates=replicates, seed=run, curves=False)
-            found[name]["+".join(check.verdict.parts)] += 1
+            found[name]["+".join(decided(scores, run, replicates).parts)] += 1
     return found
 
 

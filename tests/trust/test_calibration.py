@@ -67,6 +67,9 @@ def test_null_of_the_cross_validated_loss_is_slightly_negative():
     assert abs(null.cv_loss.mean() + 0.005) < 4 * 0.0066 * math.sqrt(2 / 400)
     assert 0.5 < null.cv_loss.std() / 0.0066 < 2
     assert null.p_value("cv_loss", 1.0) == 1 / 401
+    without = lk.calibration_null(MODEL, 100, 1000, replicates=5, seed=3, cross_validate=False)
+    np.testing.assert_array_equal(without.cllr_cal, null.cllr_cal[:5])
+    assert np.isnan(without.cv_loss).all()
     assert null.p_value("cv_loss", -9.0) == 1.0
 
 
