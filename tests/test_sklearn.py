@@ -63,16 +63,48 @@ def test_shapes_posteriors_and_decisions(estimators, data, name):
     assert list(made.get_feature_names_out()) == ["llr"]
 
 
-@pytest.mark.parametrize(
-    ("name", "fit"),
-    [("CMLGCalibrator", "fit_cmlg"), ("LogisticCalibrator", "fit_logistic"), ("PAVCalibrator", None)],
-)
-def test_agrees_with_the_library(estimators, data, name, fit):
+# The function behind each estimator, and a value other than the default for each of its options.
+BEHIND = {
+    "BayesCalibrator": ("fit_bayes", {"shared_variance": False}),
+    "BiGaussianCalibrator": ("fit_bigaussian", {"sigma_from": "eer"}),
+    "CMLGCalibrator": ("fit_cmlg", {"alpha": 0.1}),
+    "ExpectationCalibrator": ("fit_expectation", {"regularisation": 0.01}),
+    "GammaCalibrator": ("fit_gamma", {"mirror": True}),
+    "GaussianCalibrator": ("fit_gaussian", {}),
+    "KDECalibrator": ("fit_kde", {"bandwidth": 1.0}),
+    "LogisticCalibrator": ("fit_logistic", {"robust": 0.05, "regularisation": 3.0}),
+    "MixtureCalibrator": ("fit_mixture", {"alpha": 0.1}),
+    "NIGCalibrator": ("fit_nig", {"monotone": False}),
+    "PAVCalibrator": ("fit_pav", {"laplace": "pairs"}),
+    "RuleCalibrator": ("fit_rule", {"rule": "boosting"}),
+    "SaturatingCalibrator": ("fit_saturating", {}),
+    "StudentTCalibrator": ("fit_student_t", {"monotone": False}),
+    "TiedNIGCalibrator": ("fit_tied_nig", {"alpha": 0.1}),
+    "UnsupervisedCalibrator": ("fit_unsupervised", {}),
+}
+FITTED_AT_THE_PRIOR = {"LogisticCalibrator", "RuleCalibrator", "SaturatingCalibrator"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_reaches_the_library(estimators, data, name):
     X, y = data
-    made = getattr(estimators, name)().fit(X, y)
+    X = np.sinh(np.where(y == "same", 0.4, 0.8)[:, None] * X)  # tails and spreads the options are about
+    probe = np.append(X[:, 0], [-40.0, 40.0])
+    fit, others = BEHIND[name]
+    assert set(getattr(estimators, name)().get_params()) == {"prior", *others}
     scores = lk.Scores(X[y == "same", 0], X[y == "different", 0])
-    fitted = lk.fit_pav(scores, laplace=made.laplace) if fit is None else getattr(lk, fit)(scores)
-    assert_allclose(made.decision_function(X), fitted(X[:, 0]), rtol=1e-12)
+    given = [{}, *({key: value} for key, value in others.items())]
+    if name in FITTED_AT_THE_PRIOR:
+        given.append({"prior": 0.1})
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.LlrkitWarning)
+        for options in given:
+            made = getattr(estimators, name)(**options).fit(X, y)
+            found.append(made.decision_function(probe[:, None]))
+            assert_allclose(found[-1], getattr(lk, fit)(scores, **options)(probe), rtol=1e-12)
+    for llrs in found[1:]:
+        assert np.abs(llrs - found[0]).max() > 1e-3
 
 
 FUSE_THEMSELVES = {"CMLGCalibrator", "LogisticCalibrator", "RuleCalibrator"}

@@ -33,6 +33,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp made it private
         temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if str(target) in str(error):
+            raise
+        words = f"{target}: cannot be written ({error.strerror or error})"
+        raise (OSError(words) if error.errno is None else OSError(error.errno, words)) from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

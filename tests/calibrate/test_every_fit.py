@@ -225,6 +225,27 @@ def test_infinite_scores_are_refused_by_row(name):
     assert f"target score at index {where} is infinite" in str(caught.value)
 
 
+def options_of(name):
+    parameters = list(inspect.signature(getattr(lk, name)).parameters.values())[1:]
+    return [option for option in parameters if option.kind is not option.VAR_KEYWORD]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_options_that_make_no_sense_are_refused_by_name_or_have_a_meaning(name):
+    few = scores(2 if name == "fit_fusion" else 1, n_target=60, n_nontarget=120)
+    for option in options_of(name):
+        for value in ("no", -1, float("nan"), [], object()):
+            given = {**NEEDS.get(name, {}), option.name: value}
+            try:
+                getattr(lk, name)(few, **given)
+            except lk.LlrkitError as error:
+                assert str(error)  # noqa: PT017
+                continue
+            assert not isinstance(option.default, bool), f"{option.name}={value!r}"
+            # a number, a list of names and a rule have many values; none of these is one of them
+            assert (option.name, value) in [("point_mass", -1), ("quality_columns", []), ("systems", [])]
+
+
 # line-ups go by ranks, and a quality measure may vary where the score does not
 @pytest.mark.parametrize("name", [n for n in FITS if n not in ("fit_lineup", "fit_best", "fit_quality")])
 def test_constant_scores_are_refused(name):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
+from llrkit._progress import watched_by
 from llrkit.choose.folds import make_folds, training_part
 from llrkit.choose.methods import METHODS, method_names
 from llrkit.core.summary import split_by
@@ -90,6 +91,29 @@ def test_one_column_of_groups():
     wide = trials.with_columns("one").scores()
     for part in split_by(wide, "one").values():
         assert len(set(np.concatenate(folds.of(part)))) == 1
+
+
+def test_progress_is_told_to_whoever_watches():
+    class Watcher:
+        def __init__(self):
+            self.work = []
+
+        def begin(self, what, total, unit):
+            self.work.append([what, total, 0])
+            return len(self.work) - 1
+
+        def advance(self, work, amount):
+            self.work[work][2] += amount
+
+        def end(self, work):
+            self.work[work].append("ended")
+
+    watcher = Watcher()
+    with watched_by(watcher):
+        lk.fit_best(speaker_trials(), methods="cmlg,gaussian", folds=3, repeats=2)
+    told = [work for work in watcher.work if work[0] != "summarising"]
+    assert told[0] == ["cross-validating", 2, 2, "ended"]
+    assert told[1:] == [[name, 3, 3, "ended"] for name in ("cmlg", "cmlg", "gaussian", "gaussian")]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +217,20 @@ def test_diagnose_finds_nothing_wrong_with_gaussian_scores():
     assert found.advised("cmlg")
     assert_allclose(found.cllr_from_eer, model.cllr, atol=0.01)
     assert_allclose(found.evaluation.det_slope.slope, -1.0, atol=0.05)
+
+
+@pytest.mark.parametrize(("sd_target", "sd_nontarget"), [(1.0, 1.8), (1.5, 1.0)])
+def test_diagnose_of_unequal_spreads_against_theory(sd_target, sd_nontarget):
+    rng = np.random.default_rng(6)
+    scores = lk.Scores(rng.normal(3.0, sd_target, 20_000), rng.normal(0.0, sd_nontarget, 40_000))
+    found = lk.diagnose(scores)
+    # the DET of two Gaussians is a straight line of slope -sd_nontarget / sd_target
+    slope, ratio = -sd_nontarget / sd_target, sd_nontarget / sd_target
+    assert_allclose(found.evaluation.det_slope.slope, slope, rtol=0.05)
+    assert any(f"the DET slope is {found.evaluation.det_slope.slope:.2f}" in line for line in found.problems)
+    assert_allclose(found.shape["sd_ratio"], ratio, rtol=0.02)
+    assert any("spread" in line for line in found.problems)
+    assert [found.advised(name) for name in ("cmlg", "gaussian", "nig")] == [False, True, False]
 
 
 def test_diagnose_of_separable_and_of_few_scores():

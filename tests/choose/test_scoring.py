@@ -18,7 +18,8 @@ PRIOR = 0.2
 def scored(trials, folds, name, prior=PRIOR):
     crossed = lk.cross_calibrate(trials, name, groups=folds.groups or None, folds=folds.n)
     whole = getattr(lk, f"fit_{name}")(trials)
-    return MethodScore.of(trials, [folds], [crossed.maps], whole, prior), crossed
+    wide = trials.with_columns(*folds.columns)
+    return MethodScore.of(wide, [folds], [crossed.maps], whole, prior), crossed
 
 
 def losses(llrs, is_target, prior):
@@ -103,6 +104,7 @@ def test_an_infinite_loss_stays_infinite():
     scores = lk.Scores([1.0, 2.0, 3.0, 0.5], [0.0, 1.5, -1.0, 0.7])
     folds = make_folds(scores, None, 2)
     crossed = lk.cross_calibrate(scores, "pav", folds=2, laplace="none")
-    found = MethodScore.of(scores, [folds], [crossed.maps], lk.fit_pav(scores), 0.5)
+    wide = scores.with_columns("position")
+    found = MethodScore.of(wide, [folds], [crossed.maps], lk.fit_pav(scores), 0.5)
     assert found.cllr == found.crossed == np.inf
     assert found.standard_error(found) == np.inf

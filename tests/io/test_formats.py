@@ -147,7 +147,7 @@ def test_every_sample_file_is_read_or_says_what_it_needs(shared, need):
 
 
 LAYOUT_FILES = {
-    # written by hand after NIST SRE08 and SRE16 to SRE21; not yet compared with their evaluation plans
+    # SRE08 from memory of its nine columns; SRE16 to SRE21 as Kaldi's recipes write their submissions
     "sre08.txt": ("short2 n short3 f 10017 fbnep a t 3.5\nshort2 n short3 f 10017 fdsgq b f -1.25\n", "nist"),
     "sre16.tsv": (
         "modelid\tsegmentid\tside\tLLR\n1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n",
@@ -156,7 +156,7 @@ LAYOUT_FILES = {
     "sre16_no_header.tsv": ("1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n", "nist"),
     # BOSARIS save_txt: model segment score
     "bosaris.txt": ("mod1 seg1 3.5\nmod1 seg2 -1.25\n", "kaldi"),
-    # ASVspoof 2021 score file: utterance and score; written by hand, no original was at hand
+    # ASVspoof 2021: trial and score, as its evaluation package (config.py, s_names) reads them
     "cm2021.txt": ("LA_E_1 3.5\nLA_E_2 -1.25\n", "asvspoof"),
     "matrix.csv": (",seg1,seg2\nmod1,3.5,-1.25\n", "matrix"),
     "values.txt": ("3.5\n-1.25\n", "values"),
@@ -186,6 +186,18 @@ def test_layouts_are_recognised(tmp_path, name):
         ),
         ("modelid,segment,channel,targettype\nm1,s1,a,target\nm1,s2,a,nontarget\n", "table"),
         ("m1 s1 bonafide target\nm1 s2 spoof spoof\n", "asvspoof"),
+        # as Kaldi's egs/sre16 reads sre16_eval_trial_key.tsv: model, segment, side, type, ...
+        (
+            "modelid\tsegment\tside\ttargettype\tpartition\nm1\ts1\ta\ttarget\t1\nm1\ts2\ta\tnontarget\t1\n",
+            "table",
+        ),
+        # as bob.db.nist_sre12 reads NIST_SRE12_core_trial_key: model, segment, side, type, ..., conditions
+        ("W,X,Y,Z,V,U,T,S,R,Q\nm1,s1,a,target,M,N,Y,N,N,N\nm1,s2,a,nontarget,M,N,Y,N,N,N\n", "nist"),
+        # ASVspoof 2021, LA/ASV/trial_metadata.txt: the columns of config.py, p_names_asv
+        (
+            "m1 s1 alaw ita_tx bonafide target notrim eval\nm1 s2 alaw ita_tx A07 spoof notrim eval\n",
+            "asvspoof",
+        ),
     ],
 )
 def test_scores_are_joined_with_keys_of_every_layout(tmp_path, key, kind):
@@ -197,10 +209,72 @@ def test_scores_are_joined_with_keys_of_every_layout(tmp_path, key, kind):
     assert_array_equal(trials.is_target, [True, False])
 
 
-def test_the_asvspoof_2019_countermeasure_protocol_is_a_key(tmp_path):
-    (tmp_path / "s").write_text("LA_T_2 -1\nLA_T_1 2\n")
-    (tmp_path / "k").write_text("LA_0079 LA_T_1 - - bonafide\nLA_0079 LA_T_2 - A01 spoof\n")
+COUNTERMEASURES = {
+    "2019": "LA_0079 T_1 - - bonafide\nLA_0079 T_2 - A01 spoof\n",
+    # the columns of p_names in config.py of the ASVspoof 2021 evaluation package
+    "2021 LA": "LA_0023 T_1 alaw ita_tx - bonafide notrim eval\n"
+               "LA_0023 T_2 alaw ita_tx A07 spoof notrim eval\n",
+    "2021 PA": "PA_0010 T_1 R3 M3 D4 - - - - bonafide notrim eval\n"
+               "PA_0010 T_2 R3 M3 d4 r1 m1 s4 c4 spoof notrim eval\n",
+    "2021 DF": "LA_0023 T_1 nocodec asvspoof - bonafide notrim eval - - - - -\n"
+               "LA_0023 T_2 nocodec asvspoof A14 spoof notrim eval traditional_vocoder - - - -\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("year", COUNTERMEASURES)
+def test_the_keys_of_countermeasures(tmp_path, year):
+    (tmp_path / "s").write_text("T_2 -1\nT_1 2\n")
+    (tmp_path / "k").write_text(COUNTERMEASURES[year])
+    assert read_found(tmp_path / "k").format == "asvspoof"
     assert_array_equal(lk.read_trials(tmp_path / "s", key=tmp_path / "k").is_target, [False, True])
+
+
+def test_the_known_non_targets_of_sre12_are_labels_and_channels_may_be_capitals(tmp_path):
+    key = "m,s,c,t,x,1,2,3,4,5\n" + "".join(
+        f"m{i},s1,A,{word},M,Y,N,N,N,N\n"
+        for i, word in enumerate(("known_target", "known_nontarget", "unknown_nontarget", "target"))
+    )
+    (tmp_path / "k.csv").write_text(key)
+    (tmp_path / "s.tsv").write_text(
+        "modelid\tsegmentid\tside\tLLR\n" + "".join(f"m{i}\ts1\ta\t{i}\n" for i in range(4))
+    )
+    with pytest.warns(lk.PooledClassesWarning, match="'known_nontarget' and 'unknown_nontarget' both"):
+        trials = lk.read_trials(tmp_path / "s.tsv", key=tmp_path / "k.csv")
+    assert_array_equal(trials.is_target, [True, False, False, True])
+    assert trials.table["c1"].to_list() == ["Y"] * 4
+
+
+@pytest.mark.parametrize("form", ["bosaris", "table"])
+def test_quality_measures_of_segments_become_columns(tmp_path, need, form):
+    h5py = need("h5py")
+    (tmp_path / "s").write_text("m1 s1 2.5\nm2 s2 -1\nm1 s2 0.5\n")
+    (tmp_path / "k").write_text("m1 s1 target\nm2 s2 target\nm1 s2 imp\n")
+    quality, column = tmp_path / "q", "seconds"
+    if form == "bosaris":  # Seg_Quality: one row of /values for each measure
+        column = "quality_1"
+        with h5py.File(quality, "w") as archive:
+            archive["values"] = np.array([[3.0, 30.0], [7.0, 8.0]])
+            archive["ids"] = np.array([b"s2", b"s1"], dtype=h5py.string_dtype())
+    else:
+        quality.write_text("segment,seconds\ns2,3\ns1,30\n")
+    trials = lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
+    assert_array_equal(trials.table[f"test_{column}"], [30.0, 3.0, 3.0])
+    assert not any(name.startswith("enroll_") for name in trials.columns)  # no model is in the file
+    if form == "bosaris":
+        assert_array_equal(trials.table["test_quality_2"], [8.0, 7.0, 7.0])
+        with pytest.raises(lk.FileFormatError, match=r"quality measures of segments.*--quality-file"):
+            lk.read_trials(quality)
+    else:
+        quality.write_text("segment,seconds\ns1,30\n")
+        with pytest.raises(lk.FileFormatError, match=r"s, line 2: no quality measures.*2 trials"):
+            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
+        assert len(lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality, missing="drop")) == 1
+        quality.write_text("segment,seconds\nzz,30\n")
+        with pytest.raises(lk.InputError, match="none of its ids"):
+            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
+        quality.write_text("segment,seconds\ns1,long\n")
+        with pytest.raises(lk.FileFormatError, match=r"q, line 2, column 'seconds': 'long' is not a number"):
+            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
 
 
 def example(n=40):

@@ -8,7 +8,8 @@ from drawn import lines, some_evaluation
 
 import llrkit as lk
 from llrkit.metrics.pictures import FusionWeights
-from llrkit.plot.axes import STYLE, save
+from llrkit.plot.axes import save
+from llrkit.plot.style import STYLE
 
 RESULT = some_evaluation()
 NASTY = ["<img src=x onerror=alert(1)>", "_hidden", "$x$ 100 % & more", "%{x}", "a\nb", "</script>"]
@@ -55,11 +56,9 @@ def test_hover_shows_threshold_rates_and_prior_to_four_digits():
     curve = RESULT.det
     assert len(trace.customdata) == len(curve.threshold)
     for i in (0, 5, len(curve.threshold) - 1):
-        threshold, p_miss, p_fa, prior = trace.customdata[i]
-        assert threshold == f"{curve.threshold[i]:.4g}"
-        assert p_miss == f"{100 * curve.p_miss[i]:.4g}"
-        assert p_fa == f"{100 * curve.p_fa[i]:.4g}"
-        assert prior == f"{1 / (1 + np.exp(curve.threshold[i])):.4g}"
+        prior = 1 / (1 + np.exp(curve.threshold[i]))
+        exact = (curve.threshold[i], 100 * curve.p_miss[i], 100 * curve.p_fa[i], prior)
+        assert [float(shown) for shown in trace.customdata[i]] == [float(f"{x:.4g}") for x in exact]
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])

@@ -6,12 +6,13 @@ import gzip
 import io
 import re
 import warnings
+import zlib
 
 import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io import read_found
+from llrkit.io import read_found, scan_found, text
 from llrkit.io.roles import as_trials_checked
 
 NUMBERS = [
@@ -31,8 +32,7 @@ def seeds() -> list[bytes]:
     """One good file of each format."""
     rows = [("m1", "s1", 2.5, "target"), ("m1", "s2", -1.0, "nontarget"), ("m2", "s1", 0.25, "nontarget")] * 3
     table = pl.DataFrame(rows, schema=["enroll", "test", "score", "label"], orient="row")
-    parquet, npz, npy = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    table.write_parquet(parquet)
+    npz, npy = io.BytesIO(), io.BytesIO()
     np.savez(npz, score=np.arange(6.0), label=np.arange(6) % 2)
     np.save(npy, np.arange(6.0))
     text = [
@@ -50,7 +50,21 @@ def seeds() -> list[bytes]:
         ",s1,s2\nm1,1.5,2\nm2,-1,0\n", '"score" "label"\n1.5 TRUE\n-2 FALSE\n',
     ]  # fmt: skip
     packed = [gzip.compress(text[0].encode()), gzip.compress(text[4].encode())]
-    return [*(part.encode() for part in text), *packed, parquet.getvalue(), npz.getvalue(), npy.getvalue()]
+    return [*(part.encode() for part in text), *packed, npz.getvalue(), npy.getvalue(), *column_files(table)]
+
+
+def column_files(table) -> list[bytes]:
+    """The same table as Parquet and Arrow, in several packings."""
+    made = []
+    for packing in ("uncompressed", "zstd", "snappy", "gzip"):
+        made.append(io.BytesIO())
+        table.write_parquet(made[-1], compression=packing)
+    for packing in ("uncompressed", "zstd", "lz4"):
+        made.append(io.BytesIO())
+        table.write_ipc(made[-1], compression=packing)
+    made.append(io.BytesIO())
+    table.write_ipc_stream(made[-1])
+    return [file.getvalue() for file in made]
 
 
 def broken(rng, good) -> bytes:
@@ -60,7 +74,7 @@ def broken(rng, good) -> bytes:
     data = bytearray(rng.choice(good))
     for _ in range(rng.choice((1, 1, 2, 4))):
         at = rng.randrange(len(data) + 1)
-        what = rng.randrange(8)
+        what = rng.randrange(10)
         if what == 0:
             del data[at:]
         elif what == 1 and data:
@@ -75,6 +89,10 @@ def broken(rng, good) -> bytes:
             data[at:at] = data[at : at + 40]
         elif what == 6:
             data = bytearray(bytes(data).replace(b"\n", rng.choice(ENDS)))
+        elif what == 7 and data:
+            data[at % len(data)] ^= 1 << rng.randrange(8)
+        elif what == 8:  # the largest and the smallest numbers
+            data[at : at + 4] = rng.choice((b"\xff" * 4, b"\xff\xff\xff\x7f", b"\0" * 4, b"\0\0\0\x80"))
         else:
             data[:0] = rng.choice((b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"PK\x03\x04", b"\x1f\x8b", b"#"))
     return bytes(data)
@@ -101,26 +119,53 @@ def outcome(path, content) -> str:
     """Read a file with this content: 'read' or 'refused'; anything else is an AssertionError."""
     path.write_bytes(content)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lk.PooledClassesWarning)
-            found = read_found(path)
-            trials = as_trials_checked(found)  # as read_trials does
+        found, scores = _read(path)
     except lk.LlrkitError as error:
         if path.name not in str(error):
             raise AssertionError(f"{content[:300]!r}: the file is not named: {error}") from error
         return "refused"
-    except Exception as error:
+    except BaseException as error:  # panics of polars are no Exceptions
         raise AssertionError(f"{content[:300]!r}: {type(error).__name__}: {error}") from error
-    rows = _rows(content)
-    if rows is not None and found.format not in ("matrix", "npz", "npy", "parquet", "arrow", "bosaris"):
-        expected = rows - (found.format == "table")
-        if len(trials) != expected:
-            raise AssertionError(f"{content[:300]!r}: {expected} rows became {len(trials)}")
-    if not np.isfinite(trials.score_array).all() and not re.search(
-        rb"(?i)inf|e\+?\d\d\d|\d{309}", _plain(content)
-    ):
-        raise AssertionError(f"{content[:300]!r}: an infinity that was not there")
+    if found.format not in ("npz", "npy", "parquet", "arrow", "bosaris"):
+        _assert_nothing_lost_or_made(content, found, scores)
+    if zlib.crc32(content) % 8 == 0:
+        _assert_same_in_batches(path, content, found)
     return "read"
+
+
+def _read(path):
+    """A table and its scores, checked as ``read_trials`` does; a key has none, and labels may be missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.PooledClassesWarning)
+        found = read_found(path)
+        if not found.score:
+            return found, np.empty(0)
+        return found, as_trials_checked(found, labelled=found.label is not None).score_array
+
+
+def _assert_nothing_lost_or_made(content, found, scores) -> None:
+    rows = _rows(content)
+    expected = None if rows is None else rows - (found.format == "table")
+    if found.format != "matrix" and expected not in (None, found.table.height):
+        raise AssertionError(f"{content[:300]!r}: {expected} rows became {found.table.height}")
+    large = re.search(rb"(?i)inf|e\+?\d\d\d|\d{309}", _plain(content))
+    if not np.isfinite(scores).all() and not large:
+        raise AssertionError(f"{content[:300]!r}: an infinity that was not there")
+
+
+def _assert_same_in_batches(path, content, found) -> None:
+    """The same rows when the file is read a few lines at a time, and when only some columns are asked for."""
+    whole, some = text.BLOCK_BYTES, found.table.columns[-2:][::-1]
+    text.BLOCK_BYTES = 16
+    try:
+        assert _read(path)[0].table.equals(found.table), f"{content[:300]!r}: other rows in batches"
+        parts = [part.table for scan in scan_found(path) for part in scan.read(some)]
+        assert pl.concat(parts).equals(found.table.select(some)), f"{content[:300]!r}: other columns"
+    except lk.LlrkitError as error:
+        if b'"' not in content:  # a quote inside a field may hide where lines end
+            raise AssertionError(f"{content[:300]!r}: refused in batches only: {error}") from error
+    finally:
+        text.BLOCK_BYTES = whole
 
 
 def _plain(content) -> bytes:

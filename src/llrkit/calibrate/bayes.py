@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from llrkit.calibrate.nodes import Nodes, Training
+from llrkit.calibrate.options import yes_or_no
 from llrkit.calibrate.ratio import held_between, interval_details, monotone_interval
 from llrkit.calibrate.student import StudentRatioMap
 from llrkit.calibrate.training import provenance, training_moments
@@ -81,6 +82,8 @@ def fit_bayes(
     >>> calibrate([0.5, 2.0, 1e9]).round(3)
     array([0.   , 2.472, 0.   ])
     """
+    shared_variance = yes_or_no(shared_variance, "shared_variance")
+    monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=1 if shared_variance or prior else 2)
     beliefs = _beliefs(prior, shared_variance)
     parts = (moments.target, moments.nontarget)
@@ -125,7 +128,11 @@ def _beliefs(prior: tuple[NormalGamma, NormalGamma] | None, shared: bool) -> tup
         # p(means, precision) ~ 1/precision: each mean takes half a degree away from the shape
         reference = (0.0, 0.0, -1.0 if shared else -0.5, 0.0)
         return reference, reference
-    if not (len(prior) == 2 and all(isinstance(belief, NormalGamma) for belief in prior)):
+    if not (
+        isinstance(prior, (tuple, list))
+        and len(prior) == 2
+        and all(isinstance(belief, NormalGamma) for belief in prior)
+    ):
         raise InputError("prior must be two NormalGamma, of the targets and of the non-targets")
     e, d = prior
     if shared and (e.shape, e.rate) != (d.shape, d.rate):

@@ -23,6 +23,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.summary import both
 from llrkit.errors import SystemCountError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
 
@@ -66,7 +67,7 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
     first = [Moments.of, distinct_up_to(MAX_KNOTS)]
-    moments, distinct, *found = source.reduce(both(*first, Grid.of) if ranks else both(*first))
+    moments, distinct, *found = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     check_moments(source, moments, at_least=2)

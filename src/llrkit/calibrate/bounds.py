@@ -15,6 +15,7 @@ from llrkit.core.losses import LossSums
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 LN10 = math.log(10.0)
 
@@ -79,7 +80,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
         raise InputError(f"misleading must be a whole number of at least 1, got {misleading!r}")
     step = _positive(step, "step")
     llrs = fitted.on(source)
-    moments = llrs.reduce(Moments.of)
+    moments = as_source(llrs).reduce(Moments.of)
     n_t, n_n = moments.target.count, moments.nontarget.count
     require_both_classes(n_t, n_n)
     lowest = max(min(_lowest(moments.target), _lowest(moments.nontarget)) / LN10, -math.log10(n_t + 1))
@@ -133,7 +134,7 @@ def bound_invariance(
     """
     step, limit = _positive(step, "step"), _positive(limit, "limit")
     llrs = fitted.on(source)
-    moments = llrs.reduce(Moments.of)
+    moments = as_source(llrs).reduce(Moments.of)
     n_t, n_n = moments.target.count, moments.nontarget.count
     require_both_classes(n_t, n_n)
     if thresholds is None:

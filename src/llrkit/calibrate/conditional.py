@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.options import yes_or_no
 from llrkit.core.values import ValueCounts, only_value, places
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -121,7 +123,8 @@ def fit_by(
     """
     if not callable(method):
         raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
-    values = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
+    fallback = yes_or_no(fallback, "fallback")
+    values = as_source(source).with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
     name = getattr(method, "__name__", str(method))
     maps = {}
     for value in sorted(values.counts, key=lambda value: (value is None, value)):

@@ -12,15 +12,17 @@ import numpy as np
 
 from llrkit.calibrate.linear import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Columns, FloatArray, Map
-from llrkit.calibrate.options import class_weight, one_of
+from llrkit.calibrate.options import class_weight, names_of, one_of
 from llrkit.calibrate.quality import Quality, quality
 from llrkit.calibrate.training import check_moments, provenance
 from llrkit.core.losses import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.special import probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, NaNScoreError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
 METHODS = ("logistic", "gaussian", "precalibrated")
@@ -142,7 +144,8 @@ def fit_fusion(
     """
     one_of(method, METHODS, "fusion method")
     one_of(missing, MISSING, "policy for missing scores")
-    names = list(systems) if systems is not None else list(getattr(source, "score", ()))
+    prior, alpha = probability(prior, "prior"), class_weight(alpha)
+    names = list(names_of(systems, "systems") if systems is not None else getattr(source, "score", ()))
     if missing != "error":
         if not hasattr(source, "complete"):
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
@@ -217,10 +220,13 @@ def fit_quality(
     >>> lk.fit_quality(scores, columns="snr", regularisation=1).needs
     ('snr',)
     """
+    wanted = names_of(columns, "columns")
+    if not wanted:
+        raise InputError("columns must name at least one column")
     made = fit_fusion(
         source,
         prior=prior,
-        quality_columns=(columns,) if isinstance(columns, str) else columns,
+        quality_columns=wanted,
         features=features,
         scaled=scaled,
         regularisation=regularisation,
@@ -229,8 +235,7 @@ def fit_quality(
 
 
 def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    alpha = class_weight(alpha)
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
     found = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
@@ -240,7 +245,7 @@ def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dic
 
 
 def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     losses = source.reduce(both(*(_losses_of(i) for i in range(len(moments.target.mean))))).parts
     cllrs = [

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import require_spread, spread_of
+from llrkit.calibrate.options import yes_or_no
 from llrkit.calibrate.ratio import RatioMap
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.scores import ScoreSource
@@ -89,6 +90,7 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     >>> calibrate.vertex, calibrate([-9.0, -1.0, 3.0]).round(3)
     (-1.0, array([-2.193, -2.193,  3.807]))
     """
+    monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=2)
     require_spread(moments)
     (m_e, s_e), (m_d, s_d) = spread_of(moments.target), spread_of(moments.nontarget)

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, require_spread, spread_of
+from llrkit.calibrate.options import yes_or_no
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.density import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
@@ -63,6 +64,7 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
             raise InputError(f"bandwidth must be 'silverman' or a number above 0, got {bandwidth!r}")
     elif not (isinstance(bandwidth, (int, float)) and 0.0 < bandwidth < np.inf):
         raise InputError(f"bandwidth must be 'silverman' or a number above 0, got {bandwidth!r}")
+    monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=2)
     require_spread(moments)
     low, high = moments.extremes

@@ -22,6 +22,7 @@ from llrkit.core.special import FloatArray, logit, probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 _MAX_PASSES = 40
 
@@ -60,7 +61,7 @@ class Shrinkage:
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
                 raise InputError(f"{name} must be a number from 0 up, got {value!r}")
-        if self.df is not None and not self.df > 0:
+        if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
             raise InputError(f"df must be positive, got {self.df!r}")
 
     @property
@@ -87,7 +88,7 @@ def fit_linear(
     shrinkage = shrinkage or Shrinkage()
     if shrinkage.present and rule != LOGARITHMIC:
         raise InputError("robust and regularised fits are for the logarithmic rule only")
-    moments, sample = source.reduce(both(Moments.of, Sample.of))
+    moments, sample = as_source(source).reduce(both(Moments.of, Sample.of))
     check_moments(source, moments)
     if len(moments.target.mean) == 1 and not shrinkage.present:
         _refuse_separation(moments)

@@ -11,6 +11,7 @@ from llrkit.calibrate.densities import log_nig, nig_slope, standard_nig
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, Training, require_spread, spread_of, training_nodes
 from llrkit.calibrate.optimum import maximise
+from llrkit.calibrate.options import yes_or_no
 from llrkit.calibrate.ratio import RatioMap, fit_ratio
 from llrkit.calibrate.training import training_moments
 from llrkit.core.moments import ClassMoments
@@ -87,6 +88,7 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     >>> fit_nig(scores)([-1.0, 0.0, 1.0]).round(1)
     array([-1.,  0.,  1.])
     """
+    monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=4)
     require_spread(moments)
     return nig_from_training(training_nodes(source, moments), monotone)

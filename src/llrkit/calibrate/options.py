@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from llrkit.errors import InputError, UnknownNameError
 
@@ -31,3 +34,46 @@ def class_weight(alpha: Any) -> float:
     if not (isinstance(alpha, (int, float)) and 0.0 <= alpha <= 1.0):
         raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
     return float(alpha)
+
+
+def yes_or_no(value: Any, name: str) -> bool:
+    """True or false and nothing that merely counts as such: "no" would count as true.
+
+    Examples
+    --------
+    >>> yes_or_no("no", "monotone")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: monotone must be true or false, got 'no'
+    """
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise InputError(f"{name} must be true or false, got {value!r}")
+    return bool(value)
+
+
+def names_of(value: Any, what: str) -> tuple[str, ...]:
+    """One name or several, as a tuple.
+
+    Examples
+    --------
+    >>> names_of("snr", "columns"), names_of(["one", "two"], "groups")
+    (('snr',), ('one', 'two'))
+    """
+    if isinstance(value, str):
+        return (value,)
+    if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
+        raise InputError(f"{what} must be a name or several names, got {value!r}")
+    return tuple(value)
+
+
+def whole_number(value: Any, at_least: int, name: str) -> int:
+    """A whole number that is not too small.
+
+    Examples
+    --------
+    >>> whole_number(2.5, 1, "repeats")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: repeats must be a whole number of at least 1, got 2.5
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    return int(value)

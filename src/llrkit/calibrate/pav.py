@@ -18,6 +18,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.summary import both
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 
 LAPLACE = ("none", "pairs", "misleading")
 ENDS = ("infinite", "nearest")
@@ -156,7 +157,7 @@ def fit_pav(
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     if not (isinstance(max_knots, int) and max_knots >= 4):
         raise InputError(f"max_knots must be a whole number of at least 4, got {max_knots!r}")
-    moments, grid = source.reduce(both(_moments_of_one_system, Grid.of))
+    moments, grid = as_source(source).reduce(both(_moments_of_one_system, Grid.of))
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)

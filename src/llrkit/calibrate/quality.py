@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Columns, FloatArray
-from llrkit.calibrate.options import one_of
+from llrkit.calibrate.options import names_of, one_of, yes_or_no
 from llrkit.core.values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -109,7 +109,7 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     >>> quality("snr").columns
     ('snr',)
     """
-    return Quality((columns,) if isinstance(columns, str) else tuple(columns), features, scaled)
+    return Quality(names_of(columns, "quality measures"), features, yes_or_no(scaled, "scaled"))
 
 
 def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:

@@ -11,6 +11,7 @@ from llrkit.calibrate.densities import log_student, student_gradient, student_sl
 from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.nodes import Nodes, Training, require_spread, spread_of, training_nodes
 from llrkit.calibrate.optimum import maximise
+from llrkit.calibrate.options import yes_or_no
 from llrkit.calibrate.ratio import RatioMap, fit_ratio
 from llrkit.calibrate.training import training_moments
 from llrkit.core.moments import ClassMoments
@@ -83,6 +84,7 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     >>> calibrate([0.0, 3.0]).round(1)
     array([-2.9,  3. ])
     """
+    monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=3)
     require_spread(moments)
     return student_from_training(training_nodes(source, moments), monotone)

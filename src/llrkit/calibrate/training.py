@@ -25,13 +25,14 @@ from llrkit.errors import (
 )
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import place_of
+from llrkit.scores.source import as_source
 
 ROW = "row"
 
 
 def training_moments(source: ScoreSource, *, at_least: int = 1) -> Moments:
     """Moments of the training scores of one system, after the checks of :func:`check_moments`."""
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments, at_least=at_least)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")

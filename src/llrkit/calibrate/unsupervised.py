@@ -26,6 +26,7 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR
 
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
@@ -68,7 +69,7 @@ def fit_unsupervised(
     (1.0, 0.1)
     """
     known = None if prior is None else probability(prior, "prior")
-    moments = source.reduce(Moments.of)
+    moments = as_source(source).reduce(Moments.of)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     with warnings.catch_warnings():  # labels that may be anything can also be reversed

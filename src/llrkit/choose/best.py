@@ -10,10 +10,12 @@ from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.options import whole_number
 from llrkit.choose.compare import fit_quietly
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, method_name, method_names
 from llrkit.choose.scoring import MethodScore
+from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 
@@ -54,7 +56,7 @@ def cross_calibrate(
     5
     """
     dealt = make_folds(source, groups, folds, seed)
-    maps = _maps(source, dealt, method_name(method), options)
+    maps = _maps(source.with_columns(*dealt.columns), dealt, method_name(method), options)
     return CrossCalibration(cross_source(source, dealt, maps), MappingProxyType(maps), dealt)
 
 
@@ -102,21 +104,21 @@ def fit_best(
     >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
     ('logistic', ['logistic', 'cmlg', 'pav'])
     """
-    if not isinstance(repeats, int) or repeats < 1:
-        raise InputError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+    repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
+    prior, names = probability(prior, "prior"), method_names(methods)
     deals = [make_folds(source, groups, folds, seed + i) for i in range(repeats)]
+    wide = source.with_columns(*deals[0].columns)  # once: what it has read and coded is kept
     scores: dict[str, MethodScore] = {}
     fitted: dict[str, Map] = {}
     failed: dict[str, str] = {}
-    names = method_names(methods)
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
             whole = fit_quietly(name, source, {})
-            maps = [_maps(source, dealt, name, {}) for dealt in deals]
+            maps = [_maps(wide, dealt, name, {}) for dealt in deals]
         except InputError as error:
             failed[name] = str(error)
             continue
-        found = MethodScore.of(source, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
+        found = MethodScore.of(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
         if math.isfinite(found.crossed):
             scores[name], fitted[name] = found, whole
         else:

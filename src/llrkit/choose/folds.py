@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.options import names_of, whole_number
 from llrkit.core.values import ValueCounts, plain_value
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.source import POSITION
+from llrkit.scores.source import POSITION, as_source
 
 IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -74,14 +75,16 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     Without groups, a table with enrolment and test ids is divided by those; other trials are dealt out
     one by one. Groups are shuffled and dealt out.
     """
+    source = as_source(source)
     if not isinstance(n, int) or n < 2:
         raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
+    seed = whole_number(seed, 0, "seed")
     if groups is None:
         sides = [getattr(source, role, None) for role in ("enroll", "test")]
         groups = [side for side in sides if isinstance(side, str)] or None
     if groups is None:
         return Folds(n, seed=seed)
-    columns = (groups,) if isinstance(groups, str) else tuple(groups)
+    columns = names_of(groups, "groups")
     if len(columns) not in (1, 2):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     if len(columns) == 2 and n < 3:

@@ -16,12 +16,13 @@ from llrkit.calibrate.logistic import fit_logistic, fit_rule
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.mixture import fit_mixture
 from llrkit.calibrate.nig import fit_nig
+from llrkit.calibrate.options import names_of
 from llrkit.calibrate.pav import fit_pav
 from llrkit.calibrate.saturating import fit_saturating
 from llrkit.calibrate.student import fit_student_t
 from llrkit.calibrate.tied import fit_tied_nig
 from llrkit.calibrate.unsupervised import fit_unsupervised
-from llrkit.errors import UnknownNameError
+from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import ScoreSource
 
 Fit = Callable[..., Map]
@@ -79,5 +80,8 @@ def method_name(name: str) -> str:
 
 def method_names(names: str | Sequence[str]) -> list[str]:
     """Names of known methods, given as a list or separated by commas."""
-    parts = names.split(",") if isinstance(names, str) else names
-    return [method_name(name) for name in parts if name.strip()]
+    parts = names.split(",") if isinstance(names, str) else names_of(names, "methods")
+    found = [method_name(name) for name in parts if name.strip()]
+    if not found:
+        raise InputError(f"no method is named; known are {', '.join(METHODS)}")
+    return list(dict.fromkeys(found))

@@ -96,11 +96,14 @@ class MethodScore:
         *,
         corrected: bool = True,
     ) -> MethodScore:
-        """From the maps of each deal of the folds and the map fitted on everything; one pass."""
+        """From the maps of each deal of the folds and the map fitted on everything; one pass.
+
+        The source carries the columns of the folds.
+        """
         make = both(
             *(CrossLosses.of(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
         )
-        return cls(source.with_columns(*deals[0].columns).reduce(make).parts, prior, corrected)
+        return cls(source.reduce(make).parts, prior, corrected)
 
     @property
     def crossed(self) -> float:

@@ -110,6 +110,8 @@ def calibrate_command(
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]
+    if groups and method != "best":
+        raise InputError("--groups is for --method best")
     refuse_unknown(fit, options, method)
     if method == "best":
         fitted = fit_best(trials, groups=groups.split(",") if groups else None, **options)
@@ -146,7 +148,7 @@ def calibrate_command(
 
 def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
     """Refuse options that a method does not have."""
-    known = list(signature(fit).parameters)[1:]
+    known = [name for name in list(signature(fit).parameters)[1:] if name != "groups"]
     for name in options:
         if name not in known:
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")

@@ -35,7 +35,8 @@ def has_classes(path: str, classes: str | None, prior: str | None, reading: dict
     """Whether a file is to be read as one of several classes."""
     from llrkit.io.multiclass import class_file
 
-    insisted = [name for name in ("score_column", "columns", "nontargets", "positive") if reading.get(name)]
+    two_classes = ("score_column", "columns", "nontargets", "positive", "scheduler", "workers")
+    insisted = [name for name in two_classes if reading.get(name)]
     if classes and insisted:
         raise InputError(f"--classes and --{insisted[0].replace('_', '-')} do not go together")
     found = bool(classes) or (

@@ -40,6 +40,8 @@ _READING: tuple[Callable[[Any], Any], ...] = (
     click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
     click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
     click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+    click.option("--quality-file", metavar="FILE",
+                 help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
     click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
                  help="With a key: trials that only one of the files has."),
     click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
@@ -61,8 +63,44 @@ def reading_options(command: Any) -> Any:
     return command
 
 
+def interval_options(command: Any) -> Any:
+    """The options that ask for intervals."""
+    for option in (
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                     help="Of the bootstrap."),
+        click.option("--replicates", type=int, default=1000, show_default=True, help="Of the bootstrap."),
+        click.option("--level", default="95%", show_default=True, help="Confidence level."),
+        click.option("--recordings", metavar="COL,COL",
+                     help="For the bootstrap: columns with the recordings, drawn within speakers."),
+        click.option("--speakers", metavar="COL[,COL]",
+                     help="The columns with the speakers of the two sides of a trial."),
+        click.option("--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
+                     show_default=True,
+                     help="Intervals: as if trials were independent; for trials that share speakers; "
+                     "or by drawing speakers with replacement."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names of columns separated by commas.
+
+    Examples
+    --------
+    >>> split_names("enroll_speaker, test_speaker")
+    ['enroll_speaker', 'test_speaker']
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def read_options(
-    *, columns: str | None, score_column: str | None, label_column: str | None, **others: Any
+    *,
+    columns: str | None,
+    score_column: str | None,
+    label_column: str | None,
+    quality_file: str | None = None,
+    **others: Any,
 ) -> dict[str, Any]:
     """The keywords of ``read_trials`` from the options of a command.
 
@@ -72,7 +110,8 @@ def read_options(
     {'columns': ['test', 'score'], 'score': 'score', 'label': None, 'log10': True}
     """
     names = columns.split(",") if columns else None
-    return {"columns": names, "score": score_column, "label": label_column, **others}
+    quality = {} if quality_file is None else {"quality": quality_file}
+    return {"columns": names, "score": score_column, "label": label_column, **others, **quality}
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import cluster_options
 from llrkit.cli.multiclass import class_curves, classes_option, prior_option
 from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
 from llrkit.cli.systems import names_option, read_systems, score_columns_option
@@ -60,7 +61,8 @@ STYLES = ("above", "crossing")
 )
 @classes_option
 @prior_option
-@reading_options  # fmt: skip
+@reading_options
+@cluster_options  # fmt: skip
 def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
     """Draw a figure from score files; several files or columns are drawn together.
 

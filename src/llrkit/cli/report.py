@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._progress import stage, tracked
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
     evaluate_classes,
@@ -55,6 +56,7 @@ table_option: Callable[[Any], Any] = click.option(
 @classes_option
 @prior_option
 @reading_options
+@cluster_options
 @unconfirmed_option
 @json_option
 def report_command(
@@ -97,7 +99,6 @@ def report_command(
         return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.engine.files import open_trials
     from llrkit.metrics.measure import evaluate
 
     asked = parse_points(points) or ("sre08", "sre10")
@@ -113,7 +114,7 @@ def report_command(
         options = read_options(**reading)
         options |= {"key": train_key or options["key"], "score": options["score"] or score_columns}
         options["nontargets"] = None
-        trained = open_trials(train, **options)
+        trained = open_scores(train, **options)
         with stage("calibrators"):
             comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
     write_page(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.engines import open_scores
 from llrkit.cli.output import read_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.engine.files import Files
-    from llrkit.scores.trials import Trials
+    from llrkit.scores.source import ScoreSource
 
 score_columns_option = click.option(
     "--score-columns", metavar="COL,COL", help="Columns of a file that are systems of their own."
@@ -27,10 +27,8 @@ def read_systems(
     score_columns: str | None,
     names: str | None,
     reading: dict[str, Any],
-) -> dict[str, Trials | Files]:
-    """Trials by the name of their system, in the order given; large files are read in batches."""
-    from llrkit.engine.files import open_trials
-
+) -> dict[str, ScoreSource]:
+    """Trials by the name of their system, in the order given, on a cluster if one was asked for."""
     options = read_options(**reading)
     columns = score_columns.split(",") if score_columns else [None]
     if score_columns and options["score"]:
@@ -38,7 +36,7 @@ def read_systems(
     titles = system_names(files, columns, names)
     wanted = [(file, column) for file in files for column in columns]
     return {
-        title: open_trials(file, **{**options, "score": column or options["score"]})
+        title: open_scores(file, **{**options, "score": column or options["score"]})
         for title, (file, column) in zip(titles, wanted, strict=True)
     }
 

@@ -13,6 +13,7 @@ from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classe
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 
 Counts = npt.NDArray[Any]  # int64, or float64 once weighted
 
@@ -139,7 +140,7 @@ def count_trials(source: ScoreSource) -> TrialCounts:
     >>> counts.grid, counts.at, counts.cells
     (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
     """
-    grid = collect_again(source, source.reduce(Grid.of))
+    grid = collect_again(source, as_source(source).reduce(Grid.of))
     counts = source.reduce(count_on(grid))
     require_both_classes(counts.n_target, counts.n_nontarget)
     return counts

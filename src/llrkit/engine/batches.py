@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from llrkit.io.found import Found
-from llrkit.io.roles import target_mask_of, with_scores
+from llrkit.io.roles import score_values, target_mask_of
 from llrkit.scores import Scores
 from llrkit.scores.source import POSITION
 from llrkit.scores.trials import ROW, Trials
@@ -76,13 +77,15 @@ class Before:
         return np.where(mask, of_target, of_nontarget) - 1
 
 
-def chunk_of(batch: Found, roles: Roles, before: Before) -> tuple[Scores, frozenset[str]]:
+def chunk_of(
+    batch: Found, roles: Roles, before: Before, expected: Iterable[str] = ()
+) -> tuple[Scores, frozenset[str]]:
     """The scores of a batch with the columns its roles carry, and the words among its labels.
 
-    Either class may be empty.
+    Either class may be empty. ``expected`` are the words of earlier batches, which are looked for first.
     """
-    batch = with_scores(batch)
-    mask, words = target_mask_of(batch, roles.positive)
+    scores = score_values(batch) if roles.factor == 1.0 else score_values(batch) * roles.factor
+    mask, words = target_mask_of(batch, roles.positive, expected)
     trials = Trials(batch.table, score=roles.score, label=roles.label)
     columns: dict[str, tuple[Any, Any]] = {}
     categories: dict[str, tuple[Any, ...]] = {}
@@ -94,5 +97,4 @@ def chunk_of(batch: Found, roles: Roles, before: Before) -> tuple[Scores, frozen
         columns[name] = (values[mask], values[~mask])
         if names is not None:
             categories[name] = tuple(names)
-    scores = trials.score_array if roles.factor == 1.0 else trials.score_array * roles.factor
     return Scores.part(scores[mask], scores[~mask], columns, categories), words

@@ -199,8 +199,8 @@ class DaskSource:
 
     @contextmanager
     def _told_of_progress(self) -> Iterator[None]:
-        rows = [getattr(part, "rows", None) for part in self.partitions]
-        total = None if None in rows else sum(map(sum, rows))  # type: ignore[arg-type]
+        sized = [part for part in self.partitions if isinstance(part, RowGroups)]
+        total = sum(sum(part.rows) for part in sized) if len(sized) == len(self.partitions) else None
         with stage("trials on the cluster", total) as done:
             self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
             try:

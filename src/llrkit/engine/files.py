@@ -12,7 +12,7 @@ import numpy as np
 
 from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
 from llrkit.errors import UnknownNameError
-from llrkit.io import factor_of, files_of, read_trials, scan_found
+from llrkit.io import factor_of, files_of, needs_memory, read_trials, scan_found
 from llrkit.io.formats import in_batches
 from llrkit.io.found import Scan
 from llrkit.io.roles import require_roles
@@ -69,7 +69,9 @@ class Files:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
-        return reduce_chunks(self._kept.or_else(self.carried, self._read), summarise)
+        width = 8 * (len(self.score) + len(self.carried))
+        known = sum(scan.rows or 0 for scan in self.scans)
+        return reduce_chunks(self._kept.or_else(self.carried, self._read, known * width), summarise)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; the files are read again for it."""
@@ -85,7 +87,7 @@ class Files:
         before, words = Before(), frozenset[str]()
         for scan in self.scans:
             for batch in scan.read(self.roles.stored(self.columns)):
-                chunk, seen = chunk_of(batch, self.roles, before)
+                chunk, seen = chunk_of(batch, self.roles, before, words)
                 words |= seen
                 yield chunk
                 before += Before.of(chunk)
@@ -107,8 +109,13 @@ class _Kept:
     size: int = 0
     warned: bool = False
 
-    def or_else(self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]]) -> Iterator[Scores]:
-        """The chunks with these columns, as they were kept or as they are read, and kept if they are few."""
+    def or_else(
+        self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]], announced: int
+    ) -> Iterator[Scores]:
+        """The chunks with these columns, as they were kept or as they are read, and kept if they are few.
+
+        ``announced`` is their size as far as it is known before: what is too large is not even begun.
+        """
         if names in self.sets:
             yield from map(_fresh, self.sets[names])
             return
@@ -117,11 +124,11 @@ class _Kept:
         for chunk in read():
             yield chunk
             size += _bytes_of(chunk)
-            if self.size + size > KEEP_BYTES:
+            if self.size + max(size, announced) > KEEP_BYTES:
                 held.clear()
             else:
                 held.append(_fresh(chunk))
-        if self.size + size <= KEEP_BYTES:
+        if self.size + max(size, announced) <= KEEP_BYTES:
             self.sets[names], self.size = held, self.size + size
 
 
@@ -173,10 +180,10 @@ def open_trials(
 ) -> Trials | Files:
     """Trials in memory if the files are small or must be seen as a whole, otherwise a source that scans them.
 
-    The options are those of :func:`read_trials`. A key, a second file of non-targets, and looking for
-    repeated trials need all ids in memory.
+    The options are those of :func:`read_trials`. A key, a second file of non-targets, quality measures, and
+    looking for repeated trials need all ids in memory.
     """
-    whole = key is not None or options.get("nontargets") or options.get("duplicates") not in (None, "keep")
+    whole = needs_memory(key, **options) or options.get("quality") is not None
     files = [] if whole else files_of(path)
     large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
     if whole or not large or not all(map(in_batches, files)):

@@ -54,7 +54,7 @@ def write_experiments(
     for _, pictures in parts:
         figures.save_pictures(pictures, place, pdf=not brief)
     page = place / PAGE
-    write_report(closer, page, title=TITLE, sections=[section for section, _ in parts])
+    write_report(closer, page, title=TITLE, first=[section for section, _ in parts])
     return page
 
 
@@ -62,8 +62,8 @@ def _about(result: DurationsResult) -> tuple[str, ...]:
     return (
         f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
         f"{result.scale}, seed {result.seed}): a PLDA recogniser trained on whole recordings scores segments "
-        "of all durations, calibration is trained on the first corpus and evaluated on the second. What is "
-        "above on this page is the list in the middle, 20 s on both sides.",
+        "of all durations, calibration is trained on the first corpus and evaluated on the second. The "
+        "second half of this page is about the list in the middle, 20 s on both sides.",
     )
 
 

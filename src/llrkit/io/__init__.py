@@ -34,6 +34,7 @@ def read_trials(
     distance: bool = False,
     missing: str = "error",
     duplicates: str | None = None,
+    quality: str | PathLike[str] | None = None,
 ) -> Trials:
     """Read trials from a file of any of the usual formats.
 
@@ -62,6 +63,9 @@ def read_trials(
     duplicates
         A trial that occurs more than once: 'keep', 'error' or 'drop' (all but the first). By default kept,
         and an error when joining with a key.
+    quality
+        A file with quality measures of segments (BOSARIS Seg_Quality, or a table with an id): they become
+        columns ``enroll_<name>`` and ``test_<name>``.
 
     Examples
     --------
@@ -97,9 +101,20 @@ def read_trials(
     else:
         found = read_found(path, format=format, columns=columns, score=names, label=label)
         found = repeated(found, duplicates or "keep")
+    if quality is not None:
+        from llrkit.io.quality import with_quality
+
+        found = with_quality(found, quality, missing=missing)
     trials = as_trials_checked(found, positive=positive)
     factor = factor_of(log10=log10, distance=distance)
     return trials if factor == 1.0 else trials.rescaled(factor)
+
+
+def needs_memory(
+    key: object = None, *, nontargets: object = None, duplicates: str | None = None, **_: object
+) -> bool:
+    """Whether files must be seen as a whole: to be joined, put together, or searched for repeated trials."""
+    return key is not None or nontargets is not None or duplicates not in (None, "keep")
 
 
 def factor_of(*, log10: bool, distance: bool) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def _read(archive: Any, file: str) -> Found:
         if archive["trial_mask"].dtype.kind == "u":  # an Ndx says which trials there are, not what they are
             return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
         return Found(file, "bosaris", table, (), "label", "enroll", "test")
+    if "ids" in archive and "values" in archive:
+        raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
     arrays = [name for name in archive if hasattr(archive[name], "shape")]
     if len(arrays) == 1:
         return one_class(np.asarray(archive[arrays[0]]), file, "bosaris")
@@ -59,13 +62,40 @@ def _read(archive: Any, file: str) -> Found:
     )
 
 
+def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
+    """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
+    h5py = _h5py()
+    try:
+        with h5py.File(file, "r") as archive:
+            if "ids" not in archive or "values" not in archive:
+                raise FileFormatError(
+                    f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
+                )
+            ids, values = _texts(archive["ids"]), np.atleast_2d(np.asarray(archive["values"]))
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+    if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
+        raise FileFormatError(
+            f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
+        )
+    if not np.isfinite(values).all():
+        raise FileFormatError(f"{file}: /values holds something that is not a finite number")
+    return ids, values.astype(np.float64)
+
+
+def _texts(values: Any) -> list[str]:
+    found = np.asarray(values).ravel()
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in found]
+
+
 def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
     found = []
     for name in ("ID/row_ids", "ID/column_ids"):
         if name not in archive:
             raise FileFormatError(f"{file}: no /{name}")
-        values = np.asarray(archive[name]).ravel()
-        found.append([v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values])
+        found.append(_texts(archive[name]))
     return found[0], found[1]
 
 
@@ -96,7 +126,8 @@ def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
 
         is_target = Trials(found.table.with_columns(score=0.0), label=column, score="score").is_target
         mask[rows, columns] = np.where(is_target, 1, -1)
-    with replacing(path) as temporary, h5py.File(temporary, "w") as archive:
+    made = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
+    with h5py.File(made, "w") as archive:
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -108,6 +139,8 @@ def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
             scores[rows, columns] = found.table[column].to_numpy()
             archive["scores"], archive["score_mask"] = scores, mask
         archive["file_format"] = VERSION
+    with replacing(path) as temporary:
+        temporary.write_bytes(made.getbuffer())
 
 
 def _codes(found: Found, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:

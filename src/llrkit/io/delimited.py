@@ -10,7 +10,15 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.columns import roles_of
 from llrkit.io.found import Found, Scan
-from llrkit.io.layouts import KNOWN_NAMES, LAYOUTS, distinct_names, has_header, kinds_of, unique_names
+from llrkit.io.layouts import (
+    KNOWN_NAMES,
+    LAYOUTS,
+    SRE12_KEY,
+    distinct_names,
+    has_header,
+    kinds_of,
+    unique_names,
+)
 from llrkit.io.parse import parse
 from llrkit.io.text import Text, open_text
 
@@ -65,6 +73,8 @@ def _names(
         return "table", distinct_names(columns, "--columns"), header
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
+    if format in (None, "nist") and SRE12_KEY.fits(kinds_of(rows[1:]), text.delimiter):
+        return "nist", SRE12_KEY.names.split(), not SRE12_KEY.fits(kinds_of(rows), text.delimiter)
     if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True

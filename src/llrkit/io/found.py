@@ -53,6 +53,8 @@ class Scan:
 
     in_memory: bool = False
     """Whether there is but one batch, which is read already."""
+    rows: int | None = None
+    """How many rows there are, where the file says so."""
 
     @classmethod
     def of(cls, found: Found) -> Scan:

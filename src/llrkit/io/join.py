@@ -85,7 +85,13 @@ def _shared_ids(scores: Found, key: Found) -> tuple[Found, list[str]]:
 
 
 def _same_types(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    other = [pl.col(name).cast(pl.String) for name in ids if left.schema[name] != right.schema[name]]
+    other = [
+        pl.col(name).cast(pl.String)
+        for name in ids
+        if left.schema[name] != right.schema[name] and name not in _CHANNELS
+    ]
+    # channels are a and b in one file and A and B in another
+    other += [pl.col(name).cast(pl.String).str.to_lowercase() for name in ids if name in _CHANNELS]
     return left.with_columns(other), right.with_columns(other)
 
 

@@ -32,7 +32,7 @@ class Layout:
     """A layout without header: what each column must hold, and its name.
 
     Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
-    (a or b), * anything.
+    (a or b), Y yes or no (y or n), * anything.
     """
 
     format: str
@@ -66,10 +66,25 @@ LAYOUTS = (
     Layout("asvspoof", "****W", "speaker test environment attack label"),
     Layout("bob", "****N", "claimed_id model_label real_id probe score", " \t"),
     Layout("asvspoof", "***WN*", "test speaker attack label score gender"),
-    Layout("asvspoof", "*****W**", "speaker test codec transmission attack label trim subset"),
+    # ASVspoof 2021, as its evaluation package reads them: LA, PA and DF
+    Layout("asvspoof", "*****W**", "enroll test codec transmission attack label trim subset"),
+    Layout(
+        "asvspoof",
+        "*********W**",
+        "enroll test asv_room asv_mic distance attack_room attack_mic "
+        "attack_distance attack_to_speaker label trim subset",
+    ),
+    Layout(
+        "asvspoof",
+        "*****W*******",
+        "speaker test compression source attack label trim subset vocoder task team gender_pair language",
+    ),
     Layout("nist", "******SWN", "training adaptation segment_type gender enroll test side decision score"),
 )
 """In this order: the first that fits is taken."""
+
+SRE12_KEY = Layout("nist", "**SW*YYYYY", "enroll test side label column_5 c1 c2 c3 c4 c5", ",")
+"""Model, segment, channel, kind of trial, and whether it counts in each of five conditions; with a header."""
 
 
 def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -91,6 +106,8 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
             kind += "LB" if binary else "LW"
         if values <= {"a", "b"}:
             kind += "S"
+        if values <= {"y", "n"}:
+            kind += "Y"
         kinds.append(kind)
     return kinds
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError
+from llrkit.io.quiet import no_panic_messages
 from llrkit.io.text import NUMBER, Piece, Text, count_byte, not_a_number
 
 NULLS = ("", "NA")
@@ -60,15 +61,17 @@ def _fast(
 def _read(
     piece: Piece, names: Sequence[str], numbers: Sequence[str], columns: Sequence[str]
 ) -> pl.DataFrame | None:
+    types = {name: pl.Float64 if name in numbers else pl.String for name in names}
     try:
-        return pl.read_csv(
-            piece.data,
-            has_header=False,
-            separator=piece.delimiter,
-            schema={name: pl.Float64 if name in numbers else pl.String for name in names},
-            columns=[i for i, name in enumerate(names) if name in columns],
-            null_values=list(NULLS),
-        )
+        with no_panic_messages(b'"' in piece.data):  # a quote may be all there is in a field
+            return pl.read_csv(
+                piece.data,
+                has_header=False,
+                separator=piece.delimiter,
+                schema=types,
+                columns=[i for i, name in enumerate(names) if name in columns],
+                null_values=list(NULLS),
+            )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None
 
@@ -104,6 +107,8 @@ def _regular(piece: Piece, table: pl.DataFrame) -> bool:
     # between blanks, two of them would be an empty field and a tab would be part of one
     if piece.delimiter == " " and (b"\t" in data or any(column.has_nulls() for column in table)):
         return False
+    if table.width == 1 and table.schema.dtypes() == [pl.String]:  # a line of blanks is no row
+        return bool((table[:, 0].str.strip_chars() != "").fill_null(False).all()) and b'"' not in data
     if b'"' not in data and not table[:, -1].has_nulls():
         return True
     lines = count_byte(data, b"\n") + (not data.endswith(b"\n"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,12 +39,14 @@ def as_trials_checked(found: Found, *, positive: str | None = None, labelled: bo
     return trials
 
 
-def target_mask_of(found: Found, positive: str | None = None) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+def target_mask_of(
+    found: Found, positive: str | None = None, expected: Iterable[str] = ()
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
     """Which rows are targets, and the words that occur among the labels; for one batch of a larger table."""
     if positive is not None:
         found = with_positive(found, positive)
     with _naming_labels(found):
-        return target_rows(found.table[found.label or "label"], found.place)
+        return target_rows(found.table[found.label or "label"], found.place, expected)
 
 
 def require_roles(found: Found, *, labelled: bool = True) -> None:
@@ -87,13 +90,26 @@ def with_scores(found: Found, *, missing: bool = False) -> Found:
             raise FileFormatError(
                 f"{found.place(row)}, column {name!r}: the score is missing; every trial needs a score"
             )
-        if column.dtype.is_float() and column.is_nan().any():
+        if column.dtype.is_float() and np.isnan(column.to_numpy().min()):
             row = int(column.is_nan().arg_max() or 0)
             raise FileFormatError(
                 f"{found.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
                 "(+-inf is allowed)"
             )
     return found
+
+
+def score_values(found: Found) -> npt.NDArray[Any]:
+    """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
+    if not all(found.table[name].dtype.is_float() for name in found.score):
+        found = with_scores(found)
+    columns = [found.table[name] for name in found.score]
+    arrays = [column.cast(pl.Float64).to_numpy() if not column.dtype.is_float() else column.to_numpy()
+              for column in columns]  # fmt: skip
+    # min() hands a NaN through, which is also what stands for a null
+    if any(len(array) and np.isnan(array.min()) for array in arrays):
+        with_scores(found)
+    return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 
 def with_positive(found: Found, positive: str) -> Found:

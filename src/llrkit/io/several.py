@@ -10,6 +10,7 @@ from llrkit.errors import InputError
 from llrkit.io import factor_of, read_found
 from llrkit.io.found import Found
 from llrkit.io.join import join_found
+from llrkit.io.quality import with_quality
 from llrkit.io.roles import repeated, require_roles, target_mask_of, with_positive, with_scores
 from llrkit.io.systems import join_systems, named_alike, system_names, trial_columns
 from llrkit.scores.trials import Trials
@@ -25,6 +26,7 @@ def read_systems(
     positive: str | None = None,
     log10: bool = False,
     distance: bool = False,
+    quality: str | None = None,
     **reading: Any,
 ) -> Trials:
     """Trials scored by several systems; a score that is missing stays so unless ``missing`` is 'error'.
@@ -43,6 +45,8 @@ def read_systems(
     if of_key is not None:
         policy = "error" if missing == "error" else "drop"
         found = join_found(found, of_key, missing=policy, duplicates=duplicates or "error")
+    if quality is not None:
+        found = with_quality(found, quality, missing="error" if missing == "error" else "drop")
     require_roles(found)
     found = with_scores(found, missing=missing != "error")
     if positive is not None:

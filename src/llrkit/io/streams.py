@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from llrkit.errors import InputError, LabelError
-from llrkit.io import factor_of, read_trials, scan_found
+from llrkit.io import factor_of, needs_memory, read_trials, scan_found
 from llrkit.io.found import Found, Scan
+from llrkit.io.quality import with_quality
 from llrkit.io.roles import require_roles, with_positive
 from llrkit.io.write import found_of
 
@@ -32,11 +33,7 @@ def open_scan(
     What must be seen as a whole (a key, a second file of non-targets, repeated trials) is read at once.
     Labels may be missing unless an option is about them.
     """
-    if (
-        key is not None
-        or options.get("nontargets") is not None
-        or options.get("duplicates") not in (None, "keep")
-    ):
+    if needs_memory(key, **options):
         trials = read_trials(path, key, positive=positive, log10=log10, distance=distance, **options)
         return Scan.of(found_of(trials))
     plain = {name: options.get(name) for name in _READ}
@@ -46,6 +43,10 @@ def open_scan(
     require_roles(scan.like, labelled=False)
     if positive is not None:
         scan = _with_positive(scan, positive)
+    if options.get("quality") is not None:
+        scan = Scan.of(
+            with_quality(scan.whole(), options["quality"], missing=options.get("missing", "error"))
+        )
     factor = factor_of(log10=log10, distance=distance)
     return scan if factor == 1.0 else _rescaled(scan, factor)
 

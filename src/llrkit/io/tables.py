@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -64,11 +65,14 @@ def scan_columns(
         first_row = 0
         with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
             for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-                yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
+                if batch.height:
+                    yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
                 done(batch.height)
+        if first_row == 0:
+            yield replace(like, table=like.table.select(wanted))
 
-    return Scan(like, read)
+    return Scan(like, read, rows=rows)
 
 
 def _is_small(file: Path) -> bool:

@@ -187,6 +187,10 @@ def end_of_last_line(data: bytes) -> int:
         return data.rfind(b"\n") + 1
     raw = np.frombuffer(data, dtype=np.uint8)
     ends, quotes = np.flatnonzero(raw == ord("\n")), np.flatnonzero(raw == ord('"'))
+    around = np.isin(raw, np.frombuffer(b'"\t\r\n ,;', dtype=np.uint8))
+    before, after = around[np.maximum(quotes - 1, 0)], around[np.minimum(quotes + 1, len(raw) - 1)]
+    if not (before | after | (quotes == 0)).all():  # quotes inside of fields: who knows which ones count
+        return 0
     outside = np.flatnonzero(np.searchsorted(quotes, ends) % 2 == 0)
     return int(ends[outside[-1]]) + 1 if len(outside) else 0
 

@@ -31,8 +31,6 @@ class Reader:
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """The fields of a structure by their numbers."""
-        if depth > _DEEPEST:
-            raise ValueError("structures inside structures without end")
         fields: dict[int, Any] = {}
         number = 0
         while (head := self._byte()) != 0:
@@ -46,6 +44,8 @@ class Reader:
         return self.data[self.at - 1]
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("values inside values without end")
         if kind in (_I16, _I32, _I64):
             return _unzigzag(self.varint())
         if kind in (_TRUE, _FALSE, _BYTE):  # booleans inside lists take a byte

@@ -194,10 +194,6 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except pl.exceptions.PolarsError as error:
         raise OSError(f"{path}: cannot be written ({str(error).strip().splitlines()[0]})") from None
-    except OSError as error:
-        if str(path) in str(error):
-            raise
-        raise OSError(error.errno, f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _trial_table(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame:

@@ -17,12 +17,13 @@ from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probabil
 from llrkit.core.summary import SummaryBase
 from llrkit.metrics.detection import min_cllr
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
 from llrkit.theory.points import OperatingPoint, operating_point
 
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
     """Losses of a source at given priors and thresholds; both classes must be there."""
-    losses = source.reduce(LossSums.at(log_odds, thresholds))
+    losses = as_source(source).reduce(LossSums.at(log_odds, thresholds))
     require_both_classes(losses.n_target, losses.n_nontarget)
     return losses
 
@@ -110,7 +111,7 @@ def rule_cost(
     0.75
     """
     rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sums = source.reduce(RuleSums.at(rule, float(logit(prior))))
+    sums = as_source(source).reduce(RuleSums.at(rule, float(logit(prior))))
     require_both_classes(sums.n_target, sums.n_nontarget)
     return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
 

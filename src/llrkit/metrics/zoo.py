@@ -12,6 +12,7 @@ from llrkit.core.summary import grouped
 from llrkit.errors import InputError
 from llrkit.metrics.curves import Curve
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     >>> zoo_curve(scores, "who").target_mean, zoo_curve(scores, "who").nontarget_mean
     (array([4. , 2.5]), array([-1., -2.]))
     """
-    parts = source.with_columns(by).reduce(grouped(Moments.of, by)).parts
+    parts = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).parts
     usable = {key: m for key, m in parts.items() if key is not None and m.target.n > 0 and m.nontarget.n > 0}
     if not usable:
         raise InputError(f"no value of {by!r} has both target and non-target trials")

@@ -2,7 +2,8 @@
 
 Each function takes a curve object, an :class:`~llrkit.metrics.evaluation.Evaluation`, or a dict of those
 by system, and returns the Axes it drew into (``ax``, or new ones in one column's width). With
-``renderer="plotly"`` it returns a plotly Figure instead. Nothing is computed here.
+``renderer="plotly"`` it returns a plotly Figure instead. Nothing is computed here. ``STYLE`` is the style
+sheet, for figures of several plots: ``with plt.style.context(lk.plot.STYLE): ...``.
 """
 
 from llrkit.plot.bayes import ape, bayes_error, ece
@@ -11,8 +12,10 @@ from llrkit.plot.detection import det, roc
 from llrkit.plot.llrs import histogram, idempotence, pav, tippett
 from llrkit.plot.paper import cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.people import fusion_weights, zoo
+from llrkit.plot.style import STYLE
 
 __all__ = [
+    "STYLE",
     "ape",
     "bayes_error",
     "class_calibration",

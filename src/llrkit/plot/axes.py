@@ -16,8 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from llrkit._atomic import replacing
 from llrkit.errors import InputError
 from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Words
-
-STYLE = Path(__file__).with_name("llrkit.mplstyle")
+from llrkit.plot.style import STYLE
 
 DASHES: dict[str, Any] = {
     "solid": "-", "dash": (0, (4, 1.8)), "dashdot": (0, (5, 1.5, 1.2, 1.5)), "longdash": (0, (9, 2)),

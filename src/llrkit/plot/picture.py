@@ -62,6 +62,7 @@ class Shown:
 
         Examples
         --------
+        >>> import numpy as np
         >>> Shown("Pmiss", np.array([0.0285, 1.0]), percent=True).texts()
         ['2.85', '100']
         """

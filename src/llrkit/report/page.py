@@ -27,12 +27,12 @@ from llrkit.report.section import Section, Words, as_words
 from llrkit.report.tables import Table, format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 
-LARGEST_DATA = 2_900_000
+LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
 
 def write_report(
-    results: Evaluation | Comparison | Mapping[str, Evaluation] | None,
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
     path: str | Path,
     *,
     title: str = "Evaluation of detection scores",
@@ -51,8 +51,7 @@ def write_report(
     Parameters
     ----------
     results
-        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system; None for a page of
-        sections only.
+        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
     by
         What the groups of the evaluations are, for headings.
     comparison
@@ -87,7 +86,7 @@ def write_report(
 
 
 def report_page(
-    results: Evaluation | Comparison | Mapping[str, Evaluation] | None,
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
     *,
     title: str,
     by: str,
@@ -101,28 +100,23 @@ def report_page(
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
-    systems = {} if results is None else _by_name(results)
-    parts = [] if results is None else _parts(results, systems, comparison, by)
-    parts = [*first, *parts, *sections]
-    if not parts:
-        raise InputError("a report needs results or sections")
+    systems = _by_name(results)
+    same_points(systems)
+    what = what or ("method" if isinstance(results, Comparison) else "system")
+    table = summary_table(systems, row_title=what)
+    own = _parts(results, systems, comparison, by)
+    parts = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
-    data: dict[str, Any] = {"title": title, "systems": list(systems), "points": [], "rates": []}
-    data["colours"] = {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS}
-    about: dict[str, Any] = {"systems": list(systems)}
-    if results is not None:
-        what = what or ("method" if isinstance(results, Comparison) else "system")
-        table = summary_table(systems, row_title=what)
-        data |= _data(systems, table)
-        about |= _about(results, systems, comparison, table, what)
-        about["headline"] = headline or about["headline"]
+    data = _data(systems, table, title)
+    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
     room = LARGEST_DATA - len(script_json(data))
-    data["figures"], moved = page_figures(pictures, n_systems=max(1, len(systems)), room=room)
+    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
         about,
         title=title,
         version=__version__,
+        what=what,
         cautions=list(cautions),
         first=shown[: len(first)],
         sections=shown[len(first) :],
@@ -138,7 +132,6 @@ def report_page(
 def _parts(
     results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
 ) -> list[Section]:
-    same_points(systems)
     parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
@@ -146,12 +139,13 @@ def _parts(
 
 
 def _about(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table, what: str
+    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
     alone = isinstance(results, Comparison) and results.maps
     return {
+        "systems": list(systems),
         "headline": results.sentence if alone else contents.headline(systems),
         "verdicts": contents.verdicts(systems),
         "numbers": as_words(table),
@@ -159,7 +153,6 @@ def _about(
         "points": [asdict(result.point) for result in first.points],
         "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
-        "what": what,
     }
 
 
@@ -178,24 +171,25 @@ def _by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dic
 
 def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     """A section as the template takes it; its pictures join the others."""
-    if part.captions and len(part.captions) != len(part.pictures):
-        raise InputError(f"{part.title}: {len(part.captions)} captions for {len(part.pictures)} pictures")
     drawn = []
-    for k, picture in enumerate(part.pictures):
-        said = part.captions[k] if part.captions else ""
-        name = f"figure{len(pictures)}"
-        drawn.append({"id": name, "title": picture.title, "told": picture.described, "said": said})
+    for picture in part.pictures:
+        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
         pictures.append(picture)
-    tables: list[Words] = [as_words(table) if isinstance(table, Table) else table for table in part.tables]
+    tables: list[Words] = []
+    for table in part.tables:
+        tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
         "figures": drawn, "small": part.small, "note": part.note,
     }  # fmt: skip
 
 
-def _data(systems: Mapping[str, Evaluation], table: Table) -> dict[str, Any]:
+def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, Any]:
     first = next(iter(systems.values()))
     return {
+        "title": title,
+        "systems": list(systems),
+        "colours": {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS},
         "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
         "points": [{**asdict(r.point), "log_odds": r.point.log_odds} for r in first.points],
         "rates": [exact_rates(result) for result in systems.values()],

@@ -159,7 +159,7 @@ class Scores:
         if POSITION in names and POSITION not in own:
             own[POSITION] = (np.arange(self.n_target), np.arange(self.n_nontarget))
         for name in names:
-            if name not in own:
+            if not isinstance(name, str) or name not in own:
                 there = ", ".join(self.columns) or "none"
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
         return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)

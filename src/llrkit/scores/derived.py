@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import S, ScoreSource
+from llrkit.scores.source import S, ScoreSource, as_source
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,33 @@ class DerivedSource:
     change: Callable[[Scores], Scores]
     needs: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    """Names of the systems, where the change leaves them as they are."""
+
+    @property
+    def enroll(self) -> str | None:
+        """The column with the ids of the one side, where the source below has one."""
+        return getattr(self.source, "enroll", None)
+
+    @property
+    def test(self) -> str | None:
+        """The column with the ids of the other side, where the source below has one."""
+        return getattr(self.source, "test", None)
+
+    def __post_init__(self) -> None:
+        as_source(self.source)
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Change every chunk, then summarise it; a chunk may have nothing left."""
-        names = dict.fromkeys((*self.carried, *self.needs))
-        wide = self.source.with_columns(*names) if names else self.source
-        return wide.reduce(lambda chunk: summarise(self.change(chunk)))
+        return self._wide.reduce(lambda chunk: summarise(self.change(chunk)))
+
+    @cached_property
+    def _wide(self) -> ScoreSource:
+        """The source below with the columns it takes; kept, because it may keep what it has read."""
+        names = tuple(dict.fromkeys((*self.carried, *self.needs)))
+        if not names or getattr(self.source, "carried", None) == names:
+            return self.source
+        return self.source.with_columns(*names)
 
     def with_columns(self, *names: str) -> DerivedSource:
         """The same trials carrying these columns."""

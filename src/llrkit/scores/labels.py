@@ -13,11 +13,12 @@ from llrkit.errors import InputError, LabelError, PooledClassesWarning
 
 TARGET_WORDS = frozenset(
     {"target", "tgt", "tar", "true", "t", "1", "1.0", "genuine", "client", "bonafide", "bona-fide", "same",
-     "same-source", "mated", "positive"}
+     "same-source", "mated", "positive", "known_target"}
 )  # fmt: skip
 NONTARGET_WORDS = frozenset(
     {"nontarget", "non-target", "non", "imp", "impostor", "imposter", "false", "f", "0", "0.0", "-1", "-1.0",
-     "spoof", "different", "diff", "different-source", "non-mated", "nonmated", "negative"}
+     "spoof", "different", "diff", "different-source", "non-mated", "nonmated", "negative", "known_nontarget",
+     "unknown_nontarget", "known_non_target", "unknown_non_target"}
 )  # fmt: skip
 ACCEPTED = "bool, 0/1, -1/1, or words like target/nontarget, genuine/impostor, bonafide/spoof, same/different"
 

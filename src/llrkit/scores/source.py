@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
 from llrkit.errors import InputError
 
@@ -47,6 +47,24 @@ class ScoreSource(Protocol):
     def with_columns(self, *names: str) -> ScoreSource:
         """The same trials, each chunk carrying these columns beside the scores."""
         ...
+
+
+def as_source(given: object) -> ScoreSource:
+    """What was given, if it is a score source; anything else is an error that says what is.
+
+    Examples
+    --------
+    >>> as_source([1.5, -0.5])
+    Traceback (most recent call last):
+    llrkit.errors.InputError: expected trials, got list: make lk.Scores(target, nontarget) of two arrays, ...
+    """
+    if not (callable(getattr(given, "reduce", None)) and callable(getattr(given, "with_columns", None))):
+        raise InputError(
+            f"expected trials, got {type(given).__name__}: make lk.Scores(target, nontarget) of two arrays, "
+            "lk.Scores.from_labels(scores, labels), lk.Trials(table), lk.read_trials(path) or "
+            "lk.scan_trials(path)"
+        )
+    return cast(ScoreSource, given)
 
 
 def thread_count(threads: int | None = None) -> int:

@@ -11,6 +11,7 @@ from llrkit.calibrate.options import one_of
 from llrkit.calibrate.training import provenance, training_moments
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 SMOOTHING = ("add-one", "gaussian", "empirical")
 TIES = ("spread", "pessimistic")
@@ -69,7 +70,7 @@ def fit_lineup(
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
     moments = training_moments(source)
-    wide = source.with_columns(by)
+    wide = as_source(source).with_columns(by)
     targets = wide.reduce(lambda chunk: Foils.of(chunk, by, targets=True))
     above, tied, sizes = wide.reduce(targets.counter(by)).arrays
     if not sizes.any():

@@ -66,7 +66,7 @@
 
   function shapesOf(figure) {
     const along = { ape: logOdds, bayes_error: logOdds, ece: logOdds / Math.LN10 };
-    if (!(figure.kind in along) || used === null) return [];
+    if (!(figure.kind in along)) return [];
     const x = along[figure.kind];
     const line = { color: theme === "dark" ? "#79bdf0" : "#0060a0", width: 1.2 };
     return [{ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line }];
@@ -239,7 +239,7 @@
     atGrid(inside, nearest === inside ? "" : ", the end of the stored range");
   }
 
-  if (slider) slider.addEventListener("input", () => {
+  slider.addEventListener("input", () => {
     preset.value = "";
     const prior = atGrid(Number(slider.value), "");
     if (prior !== undefined) {
@@ -247,11 +247,9 @@
       inputs.prior.setAttribute("aria-invalid", "false");
     }
   });
-  if (slider) {
-    Object.values(inputs).forEach((input) => input.addEventListener("input", fromInputs));
-    preset.addEventListener("change", () => (preset.value === "" ? fromInputs() : atPoint(Number(preset.value))));
-    byId("panel-form").addEventListener("submit", (event) => event.preventDefault());
-  }
+  Object.values(inputs).forEach((input) => input.addEventListener("input", fromInputs));
+  preset.addEventListener("change", () => (preset.value === "" ? fromInputs() : atPoint(Number(preset.value))));
+  byId("panel-form").addEventListener("submit", (event) => event.preventDefault());
 
   // --- switches, theme, print --------------------------------------------------------------------------------
   const switches = [...document.querySelectorAll("input[data-system]")];
@@ -327,7 +325,7 @@
     const options = { format: button.dataset.save, filename: stem(data.figures[i].title), scale: 2 };
     await Plotly.downloadImage(place, { ...options, width: place._fullLayout.width, height: place._fullLayout.height });
   }));
-  if (byId("copy-methods")) byId("copy-methods").addEventListener("click", async () => {
+  byId("copy-methods").addEventListener("click", async () => {
     const text = byId("methods-text").textContent;
     try {
       await navigator.clipboard.writeText(text);
@@ -339,10 +337,10 @@
   });
 
   setTheme(theme);
-  if (slider && data.points.length) {
+  if (data.points.length) {
     preset.value = "0";
     atPoint(0);
-  } else if (slider) {
+  } else {
     inputs.prior.value = "0.5";
     fromInputs();
   }

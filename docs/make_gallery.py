@@ -1,0 +1,170 @@
+"""Draws the pictures of gallery.md from simulated trials, and a screenshot of a report.
+
+    python docs/make_gallery.py [--screenshot]
+
+The screenshot needs Playwright and Chromium; without ``--screenshot`` it is left as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import llrkit as lk
+from llrkit.metrics.pictures import CurveBand, FusionWeights, HeatMap, IdempotenceCurve, PriorScan
+from llrkit.metrics.zoo import zoo_curve
+
+FOLDER = Path(__file__).parent / "pictures" / "gallery"
+EERS = np.array([
+    [26.0, 21.5, 18.1, 15.8, 13.5], [21.5, 16.6, 13.1, 10.9, 8.8], [18.1, 13.1, 9.7, 7.7, 5.8],
+    [15.8, 10.9, 7.7, 5.9, 4.3], [13.5, 8.8, 5.8, 4.3, 2.9],
+])  # fmt: skip
+DURATIONS = ("5 s", "10 s", "20 s", "40 s", "full")
+
+
+def scores(eer: float, rng: np.random.Generator, scale: float = 1.0, offset: float = 0.0) -> lk.Scores:
+    """Gaussian LLRs, calibrated if neither scaled nor shifted."""
+    target, nontarget = lk.theory.GaussianLLR.from_eer(eer).rvs(1500, 40_000, rng)
+    return lk.Scores(scale * target + offset, scale * nontarget + offset)
+
+
+def systems(rng: np.random.Generator) -> dict[str, lk.Evaluation]:
+    """Three systems, one of them calibrated."""
+    made = {
+        "calibrated": scores(0.03, rng),
+        "twice too large": scores(0.06, rng, 2.0, 1.0),
+        "too small, shifted": scores(0.12, rng, 0.4, -1.0),
+    }
+    return {name: lk.evaluate(part, ece=True) for name, part in made.items()}
+
+
+def zoo(rng: np.random.Generator) -> object:
+    """Speakers who differ in how well they are recognised and how easily confused."""
+    target, nontarget = np.repeat(np.arange(120), 10), np.repeat(np.arange(120), 40)
+    habits = rng.normal(0, 1, (120, 2))
+    return zoo_curve(
+        lk.Scores(
+            5 + 1.2 * habits[target, 0] + rng.normal(0, 2, 1200),
+            -5 + 0.7 * habits[nontarget, 1] + rng.normal(0, 2, 4800),
+            {"speaker": (target, nontarget)},
+        ),
+        "speaker",
+    )
+
+
+def idempotence(rng: np.random.Generator) -> IdempotenceCurve:
+    """LLRs that are twice too large, looked at by two calibrators trained on them."""
+    given = scores(0.05, rng, 2.0)
+    llr = np.linspace(-20, 20, 81)
+    repeated = np.array([lk.fit_logistic(scores(0.05, rng, 2.0))(llr) for _ in range(40)])
+    band = CurveBand(llr, *np.quantile(repeated, (0.025, 0.975), axis=0))
+    return IdempotenceCurve(
+        llr,
+        {"logistic": lk.fit_logistic(given)(llr), "CMLG": lk.fit_cmlg(given)(llr)},
+        {"logistic": band},
+    )
+
+
+def prior_scan(rng: np.random.Generator) -> PriorScan:
+    """Wider target scores: the weight of the classes decides."""
+    log_odds = np.arange(-10.0, 5.0)
+    train, test = (lk.Scores(rng.normal(5, 1.6, 20_000), rng.normal(0, 1, 400_000)) for _ in range(2))
+    costs: dict[str, list[float]] = {"CMLG": [], "logistic regression": []}
+    for odds in log_odds:
+        alpha = float(1 / (1 + np.exp(-odds)))
+        for name, fitted in (
+            ("CMLG", lk.fit_cmlg(train, alpha=alpha)),
+            ("logistic regression", lk.fit_logistic(train, prior=alpha)),
+        ):
+            costs[name].append(lk.c_primary(fitted.on(test), "sre12", actual=True))
+    return PriorScan(log_odds, costs, lk.c_primary(test, "sre12", actual=False))
+
+
+def draw_all(rng: np.random.Generator) -> None:
+    """One PNG for each kind of plot."""
+    found = systems(rng)
+    large = found["twice too large"]
+    drawn = {
+        "det": lk.plot.det(found),
+        "roc": lk.plot.roc(found),
+        "bayes_error": lk.plot.bayes_error(found),
+        "ape": lk.plot.ape(found),
+        "ece": lk.plot.ece(found),
+        "tippett": lk.plot.tippett(large),
+        "tippett_crossing": lk.plot.tippett(large, style="crossing", log10=True),
+        "pav": lk.plot.pav(found),
+        "histogram": lk.plot.histogram(large),
+        "idempotence": lk.plot.idempotence(idempotence(rng)),
+        "two_gaussians": lk.plot.two_gaussians(lk.theory.GaussianLLR.from_eer(0.05)),
+        "cllr_scatter": lk.plot.cllr_scatter(_scatter(rng)),
+        "prior_scan": lk.plot.prior_scan(prior_scan(rng)),
+        "heat_map": lk.plot.heat_map(
+            HeatMap(EERS / 100, DURATIONS, DURATIONS, value_name="EER", percent=True)
+        ),
+        "fusion_weights": lk.plot.fusion_weights(
+            FusionWeights(("i-vector", "x-vector", "ResNet"), [0.21, -0.08, 0.93], -0.33, [0.1, -0.2, 0.8],
+                          [0.32, 0.04, 1.06])
+        ),
+        "zoo": lk.plot.zoo(zoo(rng)),
+    }  # fmt: skip
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, axes in drawn.items():
+        axes.figure.savefig(FOLDER / f"{name}.png", dpi=110)
+        plt.close(axes.figure)
+
+
+def _scatter(rng: np.random.Generator) -> object:
+    from llrkit.metrics.pictures import CllrScatter
+
+    x, y, labels = [], [], []
+    for i, row in enumerate(EERS):
+        for j, eer in enumerate(row):
+            train, test = scores(eer / 100, rng, 3.0, 5.0), scores(eer / 100, rng, 3.0, 5.0)
+            x.append(lk.cllr(lk.fit_cmlg(train).on(test)))
+            y.append(lk.cllr(lk.fit_logistic(train).on(test)))
+            labels.append(f"{DURATIONS[i]} / {DURATIONS[j]}")
+    return CllrScatter("CMLG", "logistic regression", np.array(x), np.array(y), tuple(labels))
+
+
+def screenshot(rng: np.random.Generator) -> None:
+    """The top of a report, as Chromium shows it."""
+    from playwright.sync_api import sync_playwright
+
+    page_file = Path(tempfile.mkdtemp()) / "report.html"
+    lk.write_report(systems(rng), page_file, title="Three systems")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 3000})
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+        bottom = page.evaluate(
+            "document.getElementById('figure2').closest('figure').getBoundingClientRect().top"
+        )
+        page.screenshot(
+            path=FOLDER.parent / "report.png", clip={"x": 0, "y": 0, "width": 1280, "height": bottom}
+        )
+        browser.close()
+
+
+def main() -> None:
+    """Draw everything."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--screenshot", action="store_true")
+    options = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.ShapeWarning)  # some scores are here to show what goes wrong
+        draw_all(np.random.default_rng(2013))
+    if options.screenshot:
+        screenshot(np.random.default_rng(2013))
+
+
+if __name__ == "__main__":
+    main()
