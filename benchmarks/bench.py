@@ -28,6 +28,7 @@ from bench_classes import bench_classes
 from bench_embeddings import bench_embeddings
 from bench_files import bench_files
 from bench_frames import bench_frames
+from bench_intervals import bench_intervals
 from llrkit.metrics.curves import cross_entropy_curve
 
 
@@ -246,9 +247,10 @@ def main() -> None:
         ("fits, 10 million", 10_000_000, 7_169),
     ):
         results[name] = bench_fits(name, n, n_target, options.repeat, not options.no_peers)
-    results["files"] = bench_files(options.repeat)
     results["embeddings"] = bench_embeddings(timed, options.repeat)
+    results["files"] = bench_files(options.repeat)
     results["frames to i-vectors"] = bench_frames(timed, options.repeat)
+    results["intervals"] = bench_intervals(timed, options.repeat)
     results["several classes"] = bench_classes(timed, options.repeat, not options.no_peers)
     path = Path(options.json)
     path.parent.mkdir(parents=True, exist_ok=True)

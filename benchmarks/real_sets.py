@@ -110,7 +110,7 @@ def sre08(data: Path) -> dict[str, Pairs]:
     found = components(targets["side1"].to_numpy(), targets["side2"].to_numpy())
     # a model or segment without a target trial is a component of its own
     for side in ("side1", "side2"):
-        for node in table[side].unique().to_list():
+        for node in table[side].unique().sort().to_list():  # the same halves every time
             found.setdefault(node, len(found) + len(table))
     print(f"sre08_tno: {len(set(found.values())):,} components")
     table = table.with_columns(

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # No deadline: the first example pays for imports. The same examples every time, and no files left behind.
-settings.register_profile("llrkit", deadline=None, derandomize=True, database=None, print_blob=False)
+settings.register_profile(
+    "llrkit",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+    database=None,
+    print_blob=False,
+)
 settings.load_profile("llrkit")
 
 

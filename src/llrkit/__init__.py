@@ -70,18 +70,33 @@ if TYPE_CHECKING:
     from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
     from llrkit.metrics.evaluation import Evaluation
     from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
-    from llrkit.metrics.measure import evaluate
     from llrkit.metrics.primary import c_primary, compound_llr
     from llrkit.metrics.slope import det_slope
     from llrkit.report.page import write_report
     from llrkit.report.tables import format_table
     from llrkit.scores.arrays import Scores
-    from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+    from llrkit.scores.classes import ClassScores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
+    from llrkit.scores.vectors import ClassSource, ClassVectors
     from llrkit.scores.weights import weigh
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
+    from llrkit.trust.bands import CurveBands, curve_bands
+    from llrkit.trust.calibration import CalibrationCheck, check_calibration
+    from llrkit.trust.conditions import ConditionTable, condition_table
+    from llrkit.trust.criteria import Criteria, read_criteria
+    from llrkit.trust.delong import DeLong, delong_test
+    from llrkit.trust.devpav import dev_pav
+    from llrkit.trust.evaluate import evaluate
+    from llrkit.trust.loss import CalibrationLoss, calibration_loss
+    from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
+    from llrkit.trust.misleading import MisleadingTrial, misleading_trials
+    from llrkit.trust.null import CalibrationNull, calibration_null
+    from llrkit.trust.paired import SystemComparison, compare_systems
+    from llrkit.trust.precision import LlrPrecision, llr_precision
+    from llrkit.trust.validation import Validation, validate
+    from llrkit.trust.verbal import verbal_scale
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
@@ -148,18 +163,33 @@ _HOME = {
         "hter",
         "rule_cost",
     ),
-    "llrkit.metrics.measure": ("evaluate",),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
     "llrkit.metrics.slope": ("det_slope",),
     "llrkit.report.page": ("write_report",),
     "llrkit.report.tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
-    "llrkit.scores.classes": ("ClassScores", "ClassSource", "ClassVectors"),
+    "llrkit.scores.classes": ("ClassScores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
+    "llrkit.scores.vectors": ("ClassSource", "ClassVectors"),
     "llrkit.scores.weights": ("weigh",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
+    "llrkit.trust.bands": ("CurveBands", "curve_bands"),
+    "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration"),
+    "llrkit.trust.conditions": ("ConditionTable", "condition_table"),
+    "llrkit.trust.criteria": ("Criteria", "read_criteria"),
+    "llrkit.trust.delong": ("DeLong", "delong_test"),
+    "llrkit.trust.devpav": ("dev_pav",),
+    "llrkit.trust.evaluate": ("evaluate",),
+    "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss"),
+    "llrkit.trust.map_errors": ("MapUncertainty", "llr_band", "map_uncertainty"),
+    "llrkit.trust.misleading": ("MisleadingTrial", "misleading_trials"),
+    "llrkit.trust.null": ("CalibrationNull", "calibration_null"),
+    "llrkit.trust.paired": ("SystemComparison", "compare_systems"),
+    "llrkit.trust.precision": ("LlrPrecision", "llr_precision"),
+    "llrkit.trust.validation": ("Validation", "validate"),
+    "llrkit.trust.verbal": ("verbal_scale",),
 }
 # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")
@@ -167,14 +197,21 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AffineMap",
+    "CalibrationCheck",
+    "CalibrationLoss",
+    "CalibrationNull",
     "ClassScores",
     "ClassSource",
     "ClassVectors",
     "ClusterError",
     "Comparison",
+    "ConditionTable",
     "ConstantScoreError",
+    "Criteria",
     "CrossCalibration",
+    "CurveBands",
     "DaskSource",
+    "DeLong",
     "Diagnosis",
     "EmptyClassError",
     "Evaluation",
@@ -183,10 +220,13 @@ __all__ = [
     "InputError",
     "LabelError",
     "LinearMap",
+    "LlrPrecision",
     "LlrkitError",
     "LlrkitWarning",
     "Map",
     "MapFileError",
+    "MapUncertainty",
+    "MisleadingTrial",
     "MissingPackageError",
     "NaNScoreError",
     "NotInvertibleError",
@@ -197,12 +237,14 @@ __all__ = [
     "Scores",
     "SeparationError",
     "ShapeWarning",
+    "SystemComparison",
     "SystemCountError",
     "TooFewTrialsError",
     "Trials",
     "UnconfirmedPresetError",
     "UnknownNameError",
     "UnreadableWarning",
+    "Validation",
     "__version__",
     "act_dcf",
     "auc",
@@ -211,14 +253,22 @@ __all__ = [
     "bound_invariance",
     "bound_sources",
     "c_primary",
+    "calibration_loss",
+    "calibration_null",
+    "check_calibration",
     "cllr",
     "cllr_cal",
     "cluster",
     "compare",
+    "compare_systems",
     "compound_llr",
+    "condition_table",
     "cross_calibrate",
     "cross_entropy",
+    "curve_bands",
+    "delong_test",
     "det_slope",
+    "dev_pav",
     "diagnose",
     "eer",
     "eer_roc",
@@ -247,14 +297,19 @@ __all__ = [
     "fit_unsupervised",
     "format_table",
     "hter",
+    "llr_band",
+    "llr_precision",
     "load_map",
+    "map_uncertainty",
     "min_cllr",
     "min_dcf",
+    "misleading_trials",
     "multiclass",
     "operating_point",
     "plot",
     "prbep",
     "preset",
+    "read_criteria",
     "read_trials",
     "recognize",
     "rule_cost",
@@ -262,6 +317,8 @@ __all__ = [
     "simulate",
     "simulate_trials",
     "theory",
+    "validate",
+    "verbal_scale",
     "weigh",
     "write_report",
     "write_trials",

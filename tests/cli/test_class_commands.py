@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit.cli import cli
+from llrkit.cli.plot import OF_CLASSES
 from llrkit.errors import LlrkitError
 
 mc = lk.multiclass
@@ -171,6 +172,19 @@ def test_report_and_html_have_the_classes_the_pictures_and_the_numbers(files):
     code, _, err = run("report", files / "eval.tsv", files / "dev.tsv", "-o", files / "c.html")
     assert code == 2
     assert "takes one file, got 2" in err
+
+
+@pytest.mark.parametrize("kind", OF_CLASSES)
+def test_plots_of_classes(files, kind):
+    code, _, err = run("plot", kind, files / "eval.tsv", "-o", files / "out.svg")
+    assert code == 0, err
+    assert (files / "out.svg").read_text().startswith("<?xml")
+
+
+def test_plots_of_two_classes_have_no_classes(files):
+    code, _, err = run("plot", "det", files / "eval.tsv", "--classes", "a,b", "-o", files / "out.svg")
+    assert code == 2
+    assert "for several classes" in err
 
 
 def test_names_of_classes_are_escaped_in_the_report(tmp_path):

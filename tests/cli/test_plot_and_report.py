@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.cli.plot import OF_RESULTS, OF_SCORES, OTHERS
+from llrkit.cli.plot import OF_CLASSES, OF_RESULTS, OF_SCORES, OTHERS
 from llrkit.plot.table import PLOTS
 
 
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
 
 def test_every_plot_has_a_command_or_a_reason():
     commands = {plot.command for plot in PLOTS.values()}
-    assert commands - {"idempotence"} == {*OF_SCORES, *OTHERS, *OF_RESULTS}
+    assert commands - {"idempotence"} == {*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS}
 
 
 @pytest.mark.parametrize("kind", OF_SCORES)

@@ -121,6 +121,9 @@ def test_an_empty_class_is_named():
         def reduce(self, summarise):
             return summarise(Scores.part(np.array([]), np.array([1.0])))
 
+        def with_columns(self, *names):
+            return self
+
     with pytest.raises(EmptyClassError, match="no target trials"):
         count_trials(Source())
 

@@ -195,7 +195,9 @@ def test_faults_of_the_data_reach_the_user_as_they_are(table, client, tmp_path):
     with pytest.raises(lk.UnknownNameError, match="there is no column 'llr'"):
         lk.DaskSource.from_parquet(tmp_path, client, score="llr")
     table.with_columns(label=pl.lit("perhaps")).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(lk.LabelError, match=r"a\.parquet, row 0 \(counted from 0\): labels"):
+    with pytest.raises(
+        lk.LabelError, match=r"a\.parquet, row 0 \(counted from 0\), column 'label': 'perhaps'"
+    ):
         lk.cllr(lk.DaskSource.from_parquet(tmp_path, client))
 
 
@@ -206,3 +208,20 @@ def test_wrong_use():
         pass
     with pytest.raises(lk.ClusterError, match="no scheduler answers"), lk.cluster("tcp://127.0.0.1:9"):
         pass
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ci": "trial"},
+        {"ci": "speaker", "speakers": ("room", "test")},
+        {"ci": "bootstrap", "speakers": "test", "replicates": 100},
+    ],
+    ids=str,
+)
+def test_intervals_equal_those_of_memory(options, table, stored, client):
+    wanted = lk.evaluate(lk.Trials(table), [0.3], **options).uncertainty
+    found = lk.evaluate(scattered(stored, client), [0.3], **options).uncertainty
+    assert set(found.intervals) == set(wanted.intervals)
+    for name, ends in wanted.intervals.items():
+        assert_allclose(found.intervals[name], ends, rtol=1e-6)

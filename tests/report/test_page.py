@@ -15,7 +15,8 @@ from llrkit.metrics.pictures import HeatMap
 from llrkit.metrics.wording import number, percent
 from llrkit.report.exact import encoded
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section import Section, Words
+from llrkit.report.section import Section, Words, as_words
+from llrkit.report.tables import summary_table
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 
@@ -99,6 +100,17 @@ def test_names_are_escaped_everywhere(tmp_path):
     assert data_of(page)["systems"] == [EVIL]
 
 
+def test_wide_tables_are_cut_and_lose_no_column():
+    table = summary_table({"A": lk.evaluate(some_scores(), ["sre08", "sre10", "sre12", "sre16", "sre21"])})
+    parts = as_words(table)
+    assert len(parts) == 3
+    assert all(len(part.header) <= 14 for part in parts)
+    assert [title for part in parts for title in part.header[1:]] == list(table.titles)
+    assert [text for part in parts for text in part.rows[0][1:]] == list(table.texts[0])
+    assert {part.rows[0][0] for part in parts} == {"A"}
+    assert len(as_words(summary_table({"A": some_evaluation()}))) == 1
+
+
 def test_nothing_is_fetched(tmp_path):
     page = page_of(some_evaluation(), tmp_path)
     reader = Reader(page)
@@ -156,7 +168,7 @@ def test_25_systems_stay_below_8_megabytes(tmp_path):
     systems = {}
     for i in range(25):
         pair = lk.theory.GaussianLLR.from_eer(0.02 + 0.01 * i)
-        systems[f"system {i}"] = lk.evaluate(lk.Scores(*pair.rvs(2000, 20_000, rng)), ece=True)
+        systems[f"system {i}"] = lk.evaluate(lk.Scores(*pair.rvs(1000, 10_000, rng)), ece=True)
     page = page_of(systems, tmp_path)
     assert len(page.encode()) < 8_000_000
     moved = float(re.search(r"more than ([0-9.]+) pixels", page)[1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from pieces import Kept
+from pieces import Kept, speaker_trials
 
 import llrkit as lk
 from llrkit.core.moments import Moments
@@ -66,6 +66,24 @@ def test_rows_are_named_as_in_the_source_below():
     assert place_of(only_value(table("dev.csv"), "room", "b"), 3) == "dev.csv, row 3 (counted from 0)"
     lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
     assert place_of(only_value(lines, "room", "b"), 3) == "dev.csv, line 5"
+
+
+def test_roles_of_the_columns_are_kept():
+    whole = {**table().table.to_dict(as_series=False), "plda": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    trials = lk.Trials(whole, score=["score", "plda"], enroll="room", test="sex")
+    part = only_value(trials, "sex", "m")
+    assert (part.score, part.enroll, part.test) == (("score", "plda"), "room", "sex")
+    fused = lk.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
+    assert (fused.score, fused.enroll, fused.test) == ((), "room", "sex")
+    assert only_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).enroll is None
+
+
+def test_a_choice_within_groups_keeps_speakers_apart():
+    trials = speaker_trials()
+    rooms = np.where(np.arange(len(trials)) % 2 == 0, "a", "b")
+    trials = lk.Trials(trials.table.with_columns(room=rooms), enroll="one", test="two")
+    fitted = lk.fit_by(trials, "room", lk.fit_best, methods="cmlg", folds=3, repeats=1)
+    assert fitted.maps["a"].details["groups"] == ["one", "two"]
 
 
 FITS = {

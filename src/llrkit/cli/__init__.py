@@ -27,6 +27,7 @@ from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.theory import theory_command
+from llrkit.cli.validate import validate_command
 from llrkit.errors import ClusterError, LlrkitError
 
 
@@ -65,6 +66,7 @@ for command in (
     diagnose_command,
     plot_command,
     report_command,
+    validate_command,
     convert_command,
     recognize_command,
     simulate_command,

@@ -13,14 +13,12 @@ import click
 
 from llrkit.cli.engines import cluster_options, open_scores, part_runner
 from llrkit.cli.multiclass import (
-    apply_classes,
-    calibrate_classes,
     classes_option,
     has_classes,
-    is_class_map,
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.multiclass_maps import apply_classes, calibrate_classes, is_class_map
 from llrkit.cli.output import json_option, parse_options, read_options, reading_options, write_json
 from llrkit.errors import InputError
 

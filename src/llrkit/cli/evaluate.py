@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._progress import stage
 from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
@@ -16,12 +18,15 @@ from llrkit.cli.multiclass import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    interval_options,
     json_option,
     parse_points,
+    parse_share,
     point_option,
     print_table,
     read_options,
     reading_options,
+    split_names,
     unconfirmed_option,
     write_json,
 )
@@ -41,6 +46,12 @@ if TYPE_CHECKING:
 @classes_option
 @prior_option
 @posteriors_option
+@click.option(
+    "--equalise",
+    metavar="COL[,COL]",
+    help="Give each value of these columns (each combination) the same weight, as NIST does.",
+)
+@interval_options
 @reading_options
 @cluster_options
 @unconfirmed_option
@@ -60,6 +71,13 @@ def evaluate_command(
     table_style: str | None,
     html_path: str | None,
     json_path: str | None,
+    equalise: str | None,
+    ci: str,
+    speakers: str | None,
+    recordings: str | None,
+    level: str,
+    replicates: int,
+    seed: int,
     **reading: Any,
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
@@ -80,6 +98,7 @@ def evaluate_command(
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
       llrkit evaluate scores.csv --html report.html --table latex
       llrkit evaluate languages.tsv --key utt2lang --point lre22
+      llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     if has_classes(scores, classes, prior, reading):
         refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
@@ -88,20 +107,30 @@ def evaluate_command(
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
         )  # fmt: skip
         return
-    from llrkit.metrics.measure import evaluate
+    from llrkit.trust.evaluate import evaluate
 
     options = read_options(**reading)
     trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
     dev = open_scores(threshold_from, **of_dev) if threshold_from else None
-    result = evaluate(
-        trials,
-        parse_points(points) or ("sre08", "sre10"),
-        by=by,
-        threshold_from=dev,
-        ece=html_path is not None,
-        allow_unconfirmed=allow_unconfirmed,
-    )
+    bar = stage("resampling", replicates, "samples") if ci == "bootstrap" else nullcontext(lambda more: None)
+    with bar as advance:
+        result = evaluate(
+            trials,
+            parse_points(points) or ("sre08", "sre10"),
+            by=by,
+            threshold_from=dev,
+            ece=html_path is not None,
+            allow_unconfirmed=allow_unconfirmed,
+            equalise=split_names(equalise),
+            ci=ci,
+            speakers=split_names(speakers),
+            recordings=split_names(recordings),
+            level=parse_share(level, "--level"),
+            replicates=replicates,
+            seed=seed,
+            progress=advance,
+        )
     to_stderr = json_path == "-"
     (name,) = system_names((scores,), [None], None)
     if table_style is not None:
@@ -135,11 +164,13 @@ def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stder
     print_table(("", "", ""), wording.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = wording.group_rows(result, by or "")
+        header, rows = wording.group_rows(result.groups, by or "")
         print_table(header, rows, to_stderr=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
         click.echo(f"{by} = {name} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
+    for note in result.uncertainty.notes if result.uncertainty is not None else ():
+        click.echo(f"\nIntervals: {note}", err=to_stderr)
     click.echo(f"\n{result.sentence}", err=to_stderr)

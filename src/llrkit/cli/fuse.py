@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.multiclass import classes_option, fuse_classes, has_classes, refuse_for_classes
+from llrkit.cli.multiclass import classes_option, has_classes, refuse_for_classes
+from llrkit.cli.multiclass_maps import fuse_classes
 from llrkit.cli.output import json_option, parse_share, read_options, reading_options, write_json
 from llrkit.errors import InputError
 

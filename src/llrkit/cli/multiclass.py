@@ -5,16 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import parse_options, parse_points, print_table, write_json
+from llrkit.cli.output import parse_points, print_table, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.multiclass.maps import ClassMap
     from llrkit.scores.classes import ClassScores
 
 classes_option: Callable[[Any], Any] = click.option(
@@ -99,7 +97,7 @@ def evaluate_classes(
 
     costs = tuple(point for point in points if point.lower().startswith("lre"))
     others = parse_points([point for point in points if point not in costs])
-    scores = _read(path, classes, reading)
+    scores = read_class_file(path, classes, reading)
     if posteriors:
         scores = scores.without_prior("counts")
     found = evaluate(
@@ -136,88 +134,6 @@ def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[str 
     write_class_report(found, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
 
 
-def calibrate_classes(
-    train: str,
-    *,
-    method: str,
-    settings: Sequence[str],
-    output: str,
-    classes: str | None,
-    prior: str | None,
-    json_path: str | None,
-    reading: dict[str, Any],
-) -> None:
-    """Train a map of several classes and save it."""
-    from llrkit.cli.calibrate import refuse_unknown
-    from llrkit.multiclass.choosing import METHODS, fit_named, method_name
-
-    name, options = method_name(SAME_IDEA.get(method, method)), parse_options(settings)
-    refuse_unknown(METHODS[name], options, name)
-    if "prior" in options:
-        raise InputError("give the prior with --prior, not with --option")
-    scores = _read(train, classes, reading)
-    fitted = fit_named(name, scores, prior=parse_prior(prior), **options)
-    _save(fitted, scores, [train], output, parse_prior(prior), "calibrate", json_path)
-
-
-def fuse_classes(
-    paths: Sequence[str],
-    *,
-    output: str,
-    prior: str | None,
-    classes: str | None,
-    regularisation: float,
-    json_path: str | None,
-    reading: dict[str, Any],
-) -> None:
-    """Train the fusion of several systems and save it."""
-    from llrkit.io.multiclass import read_class_systems, scores_of
-    from llrkit.multiclass import fit_fusion
-    from llrkit.scores.classes import ClassScores
-
-    tables = read_class_systems(paths, **_options(classes, reading))
-    parts = [scores_of(tables[0])]
-    for table in tables[1:]:
-        labelled = scores_of(table) if table.label else None
-        if labelled is not None and not (labelled.codes == parts[0].codes).all():
-            raise InputError(f"{table.file}: other labels than in {tables[0].file}")
-        values = table.table.select(table.score).to_numpy()
-        parts.append(ClassScores(values, parts[0].labels, parts[0].classes, parts[0].ids))
-    scores = ClassScores.stack(parts)
-    fitted = fit_fusion(scores, prior=parse_prior(prior), regularisation=regularisation)
-    fitted = fitted.with_provenance(systems=[Path(path).name for path in paths])
-    _save(fitted, scores, list(paths), output, parse_prior(prior), "fuse", json_path)
-
-
-def is_class_map(path: str) -> bool:
-    """Whether a calibration file is one of several classes."""
-    from llrkit.calibrate.files import read_json
-
-    plain = read_json(path)
-    return isinstance(plain, dict) and str(plain.get("format", "")).startswith("llrkit.class_map/")
-
-
-def apply_classes(
-    calibration: str, paths: Sequence[str], output: str, *, to: str | None, reading: dict[str, Any]
-) -> None:
-    """Write a table with calibrated log-likelihoods in the columns of the classes."""
-    import numpy as np
-
-    from llrkit.io.multiclass import read_class_systems, with_loglik
-    from llrkit.io.write import write_found
-    from llrkit.multiclass import load_map
-
-    fitted = load_map(calibration)
-    tables = read_class_systems(paths, **_options(",".join(fitted.classes), reading))
-    values = [table.table.select(table.score).to_numpy() for table in tables]
-    trials = values[0] if len(values) == 1 else np.stack(values, axis=2)
-    found = with_loglik(tables[0], fitted(trials))
-    write_found(found, output, format=to)
-    rows, names = found.table.height, ", ".join(fitted.classes[:5])
-    more = ", ..." if len(fitted.classes) > 5 else ""
-    click.echo(f"{rows:,} trials written to {output} (log-likelihoods in the columns {names}{more})")
-
-
 def compare_classes(
     train: str,
     evaluation: str,
@@ -235,7 +151,10 @@ def compare_classes(
     other = reading | {"key": evaluation_key or reading["key"]}
     names = [SAME_IDEA.get(name, name) for name in methods.split(",")] if methods else CANDIDATES
     found = compare(
-        _read(train, classes, reading), _read(evaluation, classes, other), names, prior=parse_prior(prior)
+        read_class_file(train, classes, reading),
+        read_class_file(evaluation, classes, other),
+        names,
+        prior=parse_prior(prior),
     )
     to_stderr = json_path == "-"
     print_table(*found.table(), to_stderr=to_stderr)
@@ -253,8 +172,24 @@ def compare_classes(
     write_json(found.to_dict(), "compare", json_path)
 
 
-def _options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
-    refuse_for_classes(**{name: reading.get(name) for name in ("log10", "distance", "duplicates", "format")})
+def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
+    """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
+    from llrkit.multiclass import evaluate, idempotence, pair_histograms
+
+    scores = read_class_file(path, options["classes"], options)
+    if kind == "pair-histogram":
+        return list(pair_histograms(scores))
+    if kind == "class-idempotence":
+        return [idempotence(scores)]
+    refine_by = "scale-offset" if kind == "class-calibration" else None
+    prior = parse_prior(options["prior"])
+    return [evaluate(scores, prior=prior, refine_by=refine_by, detection=kind == "class-det")]
+
+
+def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of ``read_classes`` from the options of a command."""
+    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers")
+    refuse_for_classes(**{name: reading.get(name) for name in for_two})
     return {
         "key": reading["key"],
         "classes": classes.split(",") if classes else None,
@@ -263,37 +198,8 @@ def _options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
+def read_class_file(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
+    """The trials of a file of several classes."""
     from llrkit.io.multiclass import read_classes
 
-    return read_classes(path, **_options(classes, reading))
-
-
-def _save(
-    fitted: ClassMap,
-    scores: ClassScores,
-    paths: Sequence[str],
-    output: str,
-    prior: Any,
-    command: str,
-    json_path: str | None,
-) -> None:
-    from llrkit.cli.calibrate import sha256_of
-    from llrkit.multiclass import cllr
-
-    after = cllr(fitted.on(scores), prior=prior)
-    before = f"from {cllr(scores, prior=prior):.4f} " if scores.n_systems == 1 else ""
-    fitted = fitted.with_provenance(
-        training_files=[Path(path).name for path in paths],
-        training_sha256=[sha256_of(path) for path in paths],
-        training_cllr=after,
-    )
-    fitted.save(output)
-    to_stderr = json_path == "-"
-    click.echo(f"{fitted!r}", err=to_stderr)
-    click.echo(
-        f"On the {len(scores):,} training trials of {scores.n_classes} classes Cllr goes {before}to "
-        f"{after:.4f} bits. Saved in {output}",
-        err=to_stderr,
-    )
-    write_json(fitted.to_dict(), command, json_path)
+    return read_classes(path, **class_options(classes, reading))

@@ -64,6 +64,37 @@ def reading_options(command: Any) -> Any:
     return command
 
 
+def interval_options(command: Any) -> Any:
+    """The options that ask for intervals."""
+    for option in (
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                     help="Of the bootstrap."),
+        click.option("--replicates", type=int, default=1000, show_default=True, help="Of the bootstrap."),
+        click.option("--level", default="95%", show_default=True, help="Confidence level."),
+        click.option("--recordings", metavar="COL,COL",
+                     help="For the bootstrap: columns with the recordings, drawn within speakers."),
+        click.option("--speakers", metavar="COL[,COL]",
+                     help="The columns with the speakers of the two sides of a trial."),
+        click.option("--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
+                     show_default=True,
+                     help="Intervals: as if trials were independent; for trials that share speakers; "
+                     "or by drawing speakers with replacement."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names of columns separated by commas.
+
+    Examples
+    --------
+    >>> split_names("enroll_speaker, test_speaker")
+    ['enroll_speaker', 'test_speaker']
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def read_options(
     *,
     columns: str | None,

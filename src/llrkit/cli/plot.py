@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.cli.engines import cluster_options
+from llrkit.cli.multiclass import class_curves, classes_option, prior_option
 from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
 from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
 OTHERS = ("two-gaussians", "heat-map", "zoo")
+OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 
 
 @click.command("plot")
-@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_RESULTS]), metavar="KIND")
+@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS]), metavar="KIND")
 @click.argument("scores", nargs=-1)
 @click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
 @score_columns_option
@@ -57,6 +59,8 @@ STYLES = ("above", "crossing")
     metavar="column|page|INCHES",
     help="Width of the figure; a column is 3.4 inches, a page 7.",
 )
+@classes_option
+@prior_option
 @reading_options
 @cluster_options  # fmt: skip
 def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
@@ -72,6 +76,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
       heat-map            a number for each pair of conditions (--by COL,COL)
       zoo                 speakers (--by COL)
+      class-det, confusion, class-calibration, pair-histogram, class-idempotence
+                          several classes
       fusion-weights      SCORES is a fusion file made by llrkit fuse
       cllr-scatter        SCORES is the JSON of llrkit reproduce durations
       prior-scan          SCORES is the JSON of llrkit reproduce prior-scan
@@ -82,6 +88,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot bayes-error scores.tsv --score-columns plda,cosine -o costs.svg --width page
       llrkit plot tippett llrs.csv --style crossing --base-10 -o tippett.html
       llrkit plot heat-map scores.csv --by enroll_duration,test_duration --value cllr -o heat.png
+      llrkit plot confusion languages.tsv -o confusion.pdf
     """
     if not scores and not (kind == "two-gaussians" and options["eer"]):
         raise InputError(f"plot {kind}: give at least one file of scores")
@@ -101,6 +108,11 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
     from llrkit.plot.table import PLOTS
 
     plot = PLOTS[kind.replace("-", "_")]
+    if kind in OF_CLASSES:
+        curves = [curve for file in scores for curve in class_curves(kind, file, options)]
+        return [plot.draw(curve, renderer="none") for curve in curves]
+    if options["classes"] or options["prior"]:
+        raise InputError(f"plot {kind}: --classes and --prior are for several classes")
     if kind in OF_SCORES:
         return _of_scores(kind, plot, scores, options)
     if kind in OF_RESULTS:
@@ -173,6 +185,18 @@ def _curves(kind: str, file: str) -> list[Any]:
 
 
 def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    own = ("score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer")
+    own = (
+        "score_columns",
+        "names",
+        "points",
+        "by",
+        "curve",
+        "style",
+        "base_10",
+        "value",
+        "eer",
+        "classes",
+        "prior",
+    )
     reading = {name: value for name, value in options.items() if name not in own}
     return dict(read_systems(scores, options["score_columns"], options["names"], reading))

@@ -131,15 +131,19 @@ class LossSums(SummaryBase):
         )
 
     def __mul__(self, weight: float) -> LossSums:
+        return self.weighted(weight, weight)
+
+    def weighted(self, target: float, nontarget: float) -> LossSums:
+        """Count every target ``target`` times and every non-target ``nontarget`` times."""
         return LossSums(
-            self.n_target * weight,
-            self.n_nontarget * weight,
+            self.n_target * target,
+            self.n_nontarget * nontarget,
             self.log_odds,
-            self.target_loss * weight,
-            self.nontarget_loss * weight,
+            self.target_loss * target,
+            self.nontarget_loss * nontarget,
             self.thresholds,
-            self.n_miss * weight,
-            self.n_fa * weight,
+            self.n_miss * target,
+            self.n_fa * nontarget,
         )
 
     def at_some(self, start: int, stop: int | None) -> LossSums:

@@ -145,7 +145,11 @@ class Moments(SummaryBase):
         return Moments(self.target + other.target, self.nontarget + other.nontarget)
 
     def __mul__(self, weight: float) -> Moments:
-        return Moments(self.target * weight, self.nontarget * weight)
+        return self.weighted(weight, weight)
+
+    def weighted(self, target: float, nontarget: float) -> Moments:
+        """Count every target ``target`` times and every non-target ``nontarget`` times."""
+        return Moments(self.target * target, self.nontarget * nontarget)
 
     @property
     def extremes(self) -> tuple[float, float]:

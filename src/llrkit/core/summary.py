@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -127,8 +127,8 @@ class Grouped(SummaryBase):
         return Grouped({key: part * weight for key, part in self.parts.items()})
 
 
-def grouped(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores], Grouped]:
-    """A summariser that makes one summary for each value of ``column``.
+def grouped(summarise: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
+    """A summariser that makes one summary for each value of ``column``, or each combination of several.
 
     Examples
     --------
@@ -145,9 +145,18 @@ def grouped(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores],
     return make
 
 
-def split_by(chunk: Scores, column: str) -> dict[Any, Scores]:
-    """Cut a chunk into one chunk per value of a column, in the order of the values."""
-    target, nontarget = chunk.with_columns(column).columns[column]
+def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Any, Scores]:
+    """Cut a chunk into one chunk per value of a column, in the order of the values.
+
+    With several columns the keys are tuples of their values.
+    """
+    if not isinstance(column, str):
+        found: dict[Any, Scores] = {(): chunk}
+        for name in column:
+            pieces = ((key, split_by(part, name)) for key, part in found.items())
+            found = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
+        return found
+    target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
     parts: dict[Any, Scores] = {}

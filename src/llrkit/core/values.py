@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,30 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
         names = chunk.categories.get(column)
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,))
+    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+
+
+def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
+    """The trials whose value in a column is written like this.
+
+    Examples
+    --------
+    >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"seconds": ([5, 10], [10, 10])})
+    >>> value_named(scores, "seconds", "10").reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
+    {10: (1, 2)}
+    """
+
+    def part(chunk: Scores) -> Scores:
+        names = chunk.categories.get(column)
+
+        def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+            there, _ = _distinct(values)
+            keys = _keys(there, names)
+            return np.isin(values, [v for v, key in zip(there, keys, strict=True) if str(key) == text])
+
+        return chunk.select(*(wanted(values) for values in chunk.columns[column]))
+
+    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
 
 
 def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:
@@ -87,9 +111,8 @@ class ValueCounts(SummaryBase):
         for column in columns:
             names = chunk.categories.get(column)
             for side in (0, 1):
-                found = np.unique(chunk.columns[column][side], return_counts=True)
-                for value, n in zip(*(part.tolist() for part in found), strict=True):
-                    key = plain_value(value if names is None else names[value])
+                values, counts = _distinct(chunk.columns[column][side])
+                for key, n in zip(_keys(values, names), counts.tolist(), strict=True):
                     total.setdefault(key, [0, 0])[side] += n
         return cls({key: (t, n) for key, (t, n) in total.items()})
 
@@ -102,3 +125,50 @@ class ValueCounts(SummaryBase):
 
     def __mul__(self, weight: float) -> ValueCounts:
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
+
+
+def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) -> npt.NDArray[np.int64]:
+    """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
+
+    Examples
+    --------
+    >>> scores = Scores([1.0, 2.0], [0.0], {"who": (["b", "a"], ["b"])})
+    >>> numbered(scores, "who", 0, {"a": 0, "b": 1})
+    array([1, 0])
+    """
+    column, names = chunk.columns[name][side], chunk.categories.get(name)
+    values, _ = _distinct(column)
+    numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
+    if len(column) == 0:
+        return numbers
+    if not _few_whole_numbers(column):
+        return numbers[np.searchsorted(values, column)]
+    low = int(values[0])
+    table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
+    table[values - low] = numbers
+    return table[column if low == 0 else column.astype(np.int64) - low]
+
+
+def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
+    """Distinct values, or codes for names, as plain values."""
+    if names is not None:
+        return [plain_value(names[value]) for value in values.tolist()]
+    whole = values.dtype.kind in "biu"  # these are plain already
+    return list(values.tolist()) if whole else [plain_value(value) for value in values.tolist()]
+
+
+def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The distinct values in ascending order, and how often each occurs."""
+    if not _few_whole_numbers(column):
+        return np.unique(column, return_counts=True)
+    low = int(column.min())
+    counts = np.bincount(column if low == 0 else column.astype(np.int64) - low)
+    there = np.flatnonzero(counts)
+    return there + low, counts[there]
+
+
+def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:
+    """Whether counting all whole numbers in the range of a column is quicker than sorting it."""
+    if column.dtype.kind not in "iu" or len(column) == 0:
+        return False
+    return int(column.max()) - int(column.min()) <= 4 * len(column) + 1024

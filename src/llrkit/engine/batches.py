@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,9 +33,25 @@ class Roles:
         carried = (name for name in self.carried if name in there or name not in COUNTED)
         return list(dict.fromkeys((*self.score, self.label, *carried)))
 
-    def carrying(self, names: tuple[str, ...]) -> Roles:
+    def carrying(self, names: tuple[str, ...]) -> Self:
         """The same roles with other columns carried."""
         return replace(self, carried=names)
+
+    def chunk(self, batch: Found, before: Any) -> Any:
+        """What a batch is summarised as; other kinds of trials have roles of their own."""
+        return chunk_of(replace(batch, score=self.score, label=self.label), self, before)[0]
+
+    def counted(self, chunk: Any) -> Any:
+        """What a chunk adds to the trials before those that come after it."""
+        return Before.of(chunk)
+
+    def rows_of(self, chunk: Any) -> int:
+        """How many trials a chunk holds."""
+        return int(chunk.n_target + chunk.n_nontarget)
+
+    def nothing_before(self) -> Any:
+        """Where the first batch stands."""
+        return Before()
 
 
 @dataclass(frozen=True)
@@ -66,9 +82,9 @@ def chunk_of(
 ) -> tuple[Scores, frozenset[str]]:
     """The scores of a batch with the columns its roles carry, and the words among its labels.
 
-    Either class may be empty. ``expected`` are words that are likely to occur, for speed.
+    Either class may be empty. ``expected`` are the words of earlier batches, which are looked for first.
     """
-    scores = score_values(batch)
+    scores = score_values(batch) if roles.factor == 1.0 else score_values(batch) * roles.factor
     mask, words = target_mask_of(batch, roles.positive, expected)
     trials = Trials(batch.table, score=roles.score, label=roles.label)
     columns: dict[str, tuple[Any, Any]] = {}
@@ -81,5 +97,4 @@ def chunk_of(
         columns[name] = (values[mask], values[~mask])
         if names is not None:
             categories[name] = tuple(names)
-    scores = scores if roles.factor == 1.0 else scores * roles.factor
     return Scores.part(scores[mask], scores[~mask], columns, categories), words

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit.engine.batches import Roles
 from llrkit.engine.files import KEEP_BYTES
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io import scan_found
@@ -17,8 +19,46 @@ from llrkit.io.found import Found, Scan
 from llrkit.io.multiclass import scores_of
 from llrkit.io.roles import with_scores
 from llrkit.scores.class_labels import class_names, listed
-from llrkit.scores.classes import ClassScores, ClassVectors, positions
+from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors, positions
 from llrkit.scores.source import POSITION, S, reduce_chunks
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@dataclass(frozen=True)
+class ClassRoles(Roles):
+    """Columns with the log-likelihoods of several classes (``score``) and with the names of the true ones."""
+
+    def chunk(self, batch: Found, before: Any) -> ClassScores:
+        """The trials of a batch, checked; faults are named by their line."""
+        roles = Found(
+            batch.file, batch.format, batch.table, self.score, self.label,
+            lines=batch.lines, first_row=batch.first_row,
+        )  # fmt: skip
+        try:
+            chunk = scores_of(with_scores(roles))
+        except InputError as error:
+            if batch.file in str(error):
+                raise
+            where = f"{batch.file}, after row {batch.first_row}"
+            raise type(error)(f"{where}: {error}") from None
+        columns = {name: chunk.columns[name] for name in self.carried if name in chunk.columns}
+        if POSITION in self.carried and POSITION not in columns:
+            columns[POSITION] = positions(chunk.codes, before)
+        return ClassScores.part(chunk.values, chunk.codes, chunk.classes, columns)
+
+    def counted(self, chunk: Any) -> Any:
+        """How many trials of each class a chunk has."""
+        return chunk.counts.astype(np.intp)
+
+    def rows_of(self, chunk: Any) -> int:
+        """How many trials a chunk has."""
+        return len(chunk)
+
+    def nothing_before(self) -> Any:
+        """No trials of any class."""
+        return np.zeros(len(self.score), dtype=np.intp)
 
 
 class ClassFiles:
@@ -64,31 +104,14 @@ class ClassFiles:
         self._kept = kept
 
     def _read(self) -> Iterator[ClassScores]:
-        before = np.zeros(len(self.classes), dtype=np.intp)
-        wanted = list(dict.fromkeys((*self.classes, self.label, *(n for n in self.carried if n != POSITION))))
+        roles = ClassRoles(self.classes, self.label, carried=self.carried)
+        before, wanted = roles.nothing_before(), roles.stored(self.scans[0].columns)
         for scan in self.scans:
             for batch in scan.read(wanted):
                 if batch.table.height:
-                    chunk = self._chunk(batch, before)
-                    before = before + chunk.counts
+                    chunk = roles.chunk(batch, before)
+                    before = before + roles.counted(chunk)
                     yield from chunk.chunks()
-
-    def _chunk(self, batch: Found, before: npt.NDArray[np.intp]) -> ClassScores:
-        roles = Found(
-            batch.file, batch.format, batch.table, self.classes, self.label,
-            lines=batch.lines, first_row=batch.first_row,
-        )  # fmt: skip
-        try:
-            chunk = scores_of(with_scores(roles))
-        except InputError as error:
-            if batch.file in str(error):
-                raise
-            where = f"{batch.file}, after row {batch.first_row}"
-            raise type(error)(f"{where}: {error}") from None
-        columns = {name: chunk.columns[name] for name in self.carried if name != POSITION}
-        if POSITION in self.carried:
-            columns[POSITION] = positions(chunk.codes, before)
-        return ClassScores.part(chunk.values, chunk.codes, chunk.classes, columns)
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
@@ -118,3 +141,24 @@ def scan_classes(
     """
     names = class_names(classes)
     return ClassFiles(scan_found(paths, score=[], label=label), names, label)
+
+
+def scatter_classes(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    classes: Sequence[str],
+    client: Client,
+    *,
+    label: str = "label",
+) -> ClassSource:
+    """Log-likelihoods in Parquet files as a source on a Dask cluster, see :class:`llrkit.DaskSource`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> with lk.cluster(workers=2) as client:  # doctest: +SKIP
+    ...     print(lk.multiclass.cllr(scatter_classes("scores/*.parquet", ["en", "de"], client)))
+    """
+    from llrkit.engine.dask import DaskSource
+
+    roles = ClassRoles(class_names(classes), label)
+    return cast(ClassSource, DaskSource.from_parquet(paths, client, roles=roles))

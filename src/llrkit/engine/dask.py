@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from llrkit._progress import stage
-from llrkit.engine.batches import COUNTED, Before, Roles
+from llrkit.engine.batches import COUNTED, Roles
 from llrkit.engine.partitions import Partition, RowGroups, Table, chunks_of, expand, parquet_partitions
 from llrkit.errors import (
     ClusterError,
@@ -74,7 +74,7 @@ class DaskSource:
             raise InputError("there are no partitions to read" + _listed(skipped))
         self.client, self.partitions, self.roles = client, tuple(partitions), roles or Roles()
         self.unreadable, self.skipped = unreadable, tuple(skipped)
-        self._before: tuple[Before, ...] | None = None
+        self._before: tuple[Any, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
 
     @classmethod
@@ -88,15 +88,18 @@ class DaskSource:
         positive: str | None = None,
         factor: float = 1.0,
         unreadable: Unreadable = "error",
+        roles: Roles | None = None,
     ) -> DaskSource:
         """Parquet files, directories or patterns, on any path that fsspec can open.
 
         ``positive`` is the label that means target, where the usual words do not say it; scores are
         multiplied by ``factor``. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
+        ``roles`` takes the place of score, label, positive and factor for other kinds of trials.
         """
         given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         files = [name for path in given for name in expand(fspath(path))]
-        roles = Roles((score,) if isinstance(score, str) else tuple(score), label, positive, factor)
+        names = (score,) if isinstance(score, str) else tuple(score)
+        roles = roles or Roles(names, label, positive, factor)
         footers = client.gather(
             client.map(_footer, files, columns=roles.stored([]), most=ROWS_A_PARTITION, pure=False)
         )
@@ -174,19 +177,21 @@ class DaskSource:
             raise FileFormatError("no partition could be read" + _listed(self.skipped))
         return found.summary  # type: ignore[no-any-return]
 
-    def _places(self) -> tuple[Before, ...]:
+    def _places(self) -> tuple[Any, ...]:
         """How many trials come before each partition, by one more pass over the labels."""
         if self._before is None:
             counted = _result(
-                self.client, self.client.compute(self._leaves(Before.of, self.roles.carrying(())))
+                self.client, self.client.compute(self._leaves(self.roles.counted, self.roles.carrying(())))
             )
-            self._before = tuple(accumulate((part.summary or Before() for part in counted), initial=Before()))
+            none = self.roles.nothing_before()
+            each = (none if part.summary is None else part.summary for part in counted)
+            self._before = tuple(accumulate(each, initial=none))
         return self._before[:-1]
 
     def _leaves(self, summarise: Callable[[Scores], Any], roles: Roles) -> list[Any]:
         from dask.delayed import delayed
 
-        starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(Before())
+        starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(roles.nothing_before())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
         work = delayed(_Work(summarise, roles, self.unreadable, self._topic), pure=False)
         leaf = delayed(_summarise, pure=False)
@@ -194,8 +199,8 @@ class DaskSource:
 
     @contextmanager
     def _told_of_progress(self) -> Iterator[None]:
-        rows = [getattr(part, "rows", None) for part in self.partitions]
-        total = None if None in rows else sum(map(sum, rows))  # type: ignore[arg-type]
+        sized = [part for part in self.partitions if isinstance(part, RowGroups)]
+        total = sum(sum(part.rows) for part in sized) if len(sized) == len(self.partitions) else None
         with stage("trials on the cluster", total) as done:
             self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
             try:
@@ -302,7 +307,7 @@ class _Part:
     skipped: tuple[str, ...] = ()
 
 
-def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
+def _summarise(work: _Work, partition: Partition, before: Any) -> _Part:
     """The task of a worker: read a partition chunk by chunk, summarise, forget."""
     from distributed import get_worker
 
@@ -311,7 +316,7 @@ def _summarise(work: _Work, partition: Partition, before: Before) -> _Part:
         for chunk in chunks_of(partition, work.roles, before):
             part = work.summarise(chunk)
             summary = part if summary is None else summary + part
-            rows += chunk.n_target + chunk.n_nontarget
+            rows += work.roles.rows_of(chunk)
     except FileFormatError as error:
         if work.unreadable == "error":
             raise

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import polars as pl
 
-from llrkit.engine.batches import Before, Roles, chunk_of
+from llrkit.engine.batches import Roles
 from llrkit.errors import FileFormatError, UnknownNameError
 from llrkit.io.found import Found
-from llrkit.scores import Scores
 from llrkit.scores.trials import as_table
 
 ROWS_A_BATCH = 1 << 20
@@ -90,12 +89,12 @@ class Table:
             yield Found(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
 
 
-def chunks_of(partition: Partition, roles: Roles, before: Before) -> Iterator[Scores]:
+def chunks_of(partition: Partition, roles: Roles, before: Any) -> Iterator[Any]:
     """The trials of a partition in chunks of scores; ``before`` are the trials of earlier partitions."""
     for batch in partition.batches(roles.stored(list(partition.columns))):
-        chunk, _ = chunk_of(replace(batch, score=roles.score, label=roles.label), roles, before)
+        chunk = roles.chunk(batch, before)
         yield chunk
-        before += Before.of(chunk)
+        before += roles.counted(chunk)
 
 
 def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[RowGroups]:

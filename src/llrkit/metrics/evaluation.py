@@ -18,6 +18,7 @@ from llrkit.metrics import curves, wording
 from llrkit.metrics.detection import best_errors
 from llrkit.metrics.pictures import OperatingMarks
 from llrkit.metrics.slope import DetSlope, det_slope_from_bins
+from llrkit.metrics.uncertainty import Uncertainty
 from llrkit.theory.gaussian import GaussianLLR
 from llrkit.theory.pair_curve import PairCurve, pair_curve
 from llrkit.theory.points import OperatingPoint
@@ -73,6 +74,8 @@ class PrimaryResult:
     name: str
     min: float
     act: float
+    members: tuple[int, ...] = ()
+    """Which of the points are averaged."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,17 @@ class Evaluation:
     groups: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
     skipped_groups: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    equalised: tuple[str, ...] = ()
+    """Columns whose values were given the same weight."""
+    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
+    """Weight of each target and of each non-target by condition, where conditions were equalised."""
+    uncertainty: Uncertainty | None = None
+    """Intervals of the numbers, where they were asked for."""
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
 
     @property
     def cllr_cal(self) -> float:
@@ -218,22 +232,37 @@ class Evaluation:
             "cllr_cal": self.cllr_cal,
             "prbep": self.prbep,
             "det_slope": self.det_slope.slope,
-            "points": [point.to_dict() for point in self.points],
+            "points": [
+                {**point.to_dict(), **self._uncertain(f"points.{i}.")} for i, point in enumerate(self.points)
+            ],
+            **self._uncertain(""),
         }
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.how()
         if self.primary is not None:
-            rows = [{"name": p.name, "min": p.min, "act": p.act} for p in self.primaries]
+            rows = [
+                {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
+                for i, p in enumerate(self.primaries)
+            ]
             plain |= {"primary": rows[0], "primaries": rows}
         if self.fixed is not None:
             fixed = self.fixed
             plain["fixed_threshold"] = {
                 "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
+                **self._uncertain("fixed_threshold."),
             }  # fmt: skip
+        if self.equalised:
+            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
+            plain["equalised"] = {"columns": list(self.equalised), "weights": weights}
         plain["conventions"] = dict(self.conventions)
         plain["sentence"] = self.sentence
         if self.groups or self.skipped_groups:
             plain["groups"] = {name: group.to_dict() for name, group in self.groups.items()}
             plain["skipped_groups"] = dict(self.skipped_groups)
         return plain
+
+    def _uncertain(self, prefix: str) -> dict[str, Any]:
+        return {} if self.uncertainty is None else self.uncertainty.part(prefix)
 
     def __repr__(self) -> str:
         return wording.plain_table(self)

@@ -68,31 +68,44 @@ def evaluate(
     >>> result.points[0].act_dcf
     0.75
     """
-    if isinstance(points, (str, OperatingPoint, float)):
-        points = (points,)
-    asked = _resolve(points, allow_unconfirmed)
+    asked = resolve_points(points, allow_unconfirmed)
     moments, grid = as_source(source).reduce(both(Moments.of, Grid.of))
     grid = collect_again(source, grid)
-    result = _finish(moments, source.reduce(_second_pass(moments, grid, asked)), asked)
-    groups, skipped = _evaluate_groups(source, by, asked) if by is not None else ({}, {})
-    return replace(
+    result = finish(moments, source.reduce(second_pass(moments, grid, asked)), asked)
+    result = replace(
         result,
         fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
-        groups=MappingProxyType(groups),
-        skipped_groups=MappingProxyType(skipped),
         ece=curves.cross_entropy_curve(source, result.summaries.blocks) if ece else None,
     )
+    return with_groups(result, source, by, points, allow_unconfirmed)
+
+
+def with_groups(
+    result: Evaluation,
+    source: ScoreSource,
+    by: str | None,
+    points: Sequence[OperatingPoint | str | float],
+    allow_unconfirmed: bool = False,
+) -> Evaluation:
+    """An evaluation with those of every value of a column, if one is given."""
+    if by is None:
+        return result
+    groups, skipped = evaluate_groups(source, by, resolve_points(points, allow_unconfirmed))
+    return replace(result, groups=MappingProxyType(groups), skipped_groups=MappingProxyType(skipped))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """The operating points to report, and which of them each averaged cost takes."""
 
     points: tuple[OperatingPoint, ...]
     primaries: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def _resolve(points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool) -> _Asked:
+def resolve_points(points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool) -> Asked:
+    """The operating points of names, priors and presets."""
+    if isinstance(points, (str, OperatingPoint, float)):
+        points = (points,)
     flat: list[OperatingPoint] = []
     primaries = []
     for point in points:
@@ -103,10 +116,11 @@ def _resolve(points: Sequence[OperatingPoint | str | float], allow_unconfirmed: 
         if found.averages:
             primaries.append((found.name, tuple(range(len(flat), len(flat) + len(found.points)))))
         flat.extend(found.points)
-    return _Asked(tuple(flat), tuple(primaries))
+    return Asked(tuple(flat), tuple(primaries))
 
 
-def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
+def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
+    """A summariser of what an evaluation is made from."""
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
@@ -126,7 +140,8 @@ def _second_pass(moments: Moments, grid: Grid, asked: _Asked) -> Any:
     return prepared
 
 
-def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
+def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
+    """The evaluation of the summaries of two passes."""
     counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
@@ -149,6 +164,7 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
             name,
             min=float(np.mean([points[i].min_dcf for i in members])),
             act=float(np.mean([points[i].act_dcf for i in members])),
+            members=members,
         )
         for name, members in asked.primaries
     )
@@ -174,8 +190,8 @@ def _finish(moments: Moments, second: Both, asked: _Asked) -> Evaluation:
 
 
 def _count(n: float) -> float:
-    """A number of trials: whole, unless weights make it a part."""
-    return int(n) if n == int(n) else float(n)
+    """A number of trials: whole, rounding aside, unless weights make it a part."""
+    return round(n) if abs(n - round(n)) <= 1e-9 * n else float(n)
 
 
 def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
@@ -184,8 +200,8 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
     return FixedThreshold(threshold, float(losses.p_miss[0]), float(losses.p_fa[0]))
 
 
-def _evaluate_groups(
-    source: ScoreSource, by: str, asked: _Asked
+def evaluate_groups(
+    source: ScoreSource, by: str, asked: Asked
 ) -> tuple[dict[str, Evaluation], dict[str, str]]:
     """Evaluate every value of a column, still in two passes (a third if some group's grid was dropped)."""
     wide = source.with_columns(by)
@@ -201,11 +217,11 @@ def _evaluate_groups(
     for key, (moments, grid) in usable.items():
         if grid.points is None:
             usable[key] = (moments, collect_again(only_value(wide, by, key), grid))
-    second = {key: _second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
+    second = {key: second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
     if not second:
         return {}, skipped
     parts = wide.reduce(_each(by, lambda key, part: second[key](part) if key in second else None)).parts
-    groups = {str(key): _finish(usable[key][0], parts[key], asked) for key in usable}
+    groups = {str(key): finish(usable[key][0], parts[key], asked) for key in usable}
     return groups, skipped
 
 

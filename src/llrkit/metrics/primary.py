@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,13 @@ from llrkit.core.counts import TrialCounts, count_on
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.losses import LossSums
+from llrkit.core.moments import Moments
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import Grouped, grouped
+from llrkit.core.values import value_named
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.detection import min_dcf_from_blocks
+from llrkit.metrics.equalised import nist_weights
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.theory.points import Preset, preset
@@ -27,7 +31,8 @@ def c_primary(
     actual: bool = True,
     known: str | None = None,
     p_known: float | None = None,
-    partition: str | None = None,
+    partition: str | Sequence[str] | None = None,
+    dataset: str | None = None,
     allow_unconfirmed: bool = False,
 ) -> float:
     """Primary cost of a NIST evaluation: the mean of normalised DCFs at its operating points.
@@ -44,7 +49,10 @@ def c_primary(
     p_known
         The share of known impostors; by default the preset's.
     partition
-        Name of a column whose values are given equal weight in each class, as NIST does from SRE16 on.
+        Name of a column whose values are given equal weight in each class, as NIST does from SRE16 on;
+        with several names, all combinations of their values.
+    dataset
+        For "sre18", whose cost is the mean of those of two sets: the column that holds "cmn2" or "vast".
 
     Examples
     --------
@@ -52,6 +60,11 @@ def c_primary(
     >>> lk.c_primary(lk.Scores([0.0], [0.0]), "sre12")
     1.0
     """
+    if isinstance(evaluation, str) and evaluation.lower() in COMPOSED:
+        options = {"actual": actual, "partition": partition, "allow_unconfirmed": allow_unconfirmed}
+        return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
+    if dataset is not None:
+        raise InputError(f"{evaluation!r} is of one set: dataset is for {', '.join(COMPOSED)}")
     found = preset(evaluation, allow_unconfirmed=allow_unconfirmed)
     if known is not None and partition is not None:
         raise InputError("give either known or partition, not both")
@@ -61,11 +74,31 @@ def c_primary(
     if p_known is not None:
         raise InputError("p_known needs the name of the column that marks known non-targets (known=...)")
     if partition is not None:
-        return _weighted_cost(source, found, actual, partition, _equal_weights)
+        return _weighted_cost(source, found, actual, partition, nist_weights)
     if actual:
         losses = as_source(source).reduce(LossSums.at(thresholds=[point.threshold for point in found.points]))
         return _actual(found, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)])
     return _minimum(found, source.reduce(count_on(_grid(source))))
+
+
+COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
+"""Evaluations whose cost is the mean of those of several sets: value of the column -> preset."""
+
+
+def _mean_over_sets(
+    source: ScoreSource, presets: dict[str, str], dataset: str | None, options: dict[str, Any]
+) -> float:
+    if dataset is None:
+        raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")
+    there = {str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).parts}
+    by_name = {name.strip().lower(): key for name, key in there.items()}
+    if set(by_name) != set(presets):
+        raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(there)}")
+    costs = [
+        c_primary(value_named(source, dataset, str(by_name[part])), name, **options)
+        for part, name in presets.items()
+    ]
+    return float(np.mean(costs))
 
 
 GroupWeights = Callable[[dict[object, tuple[float, float]]], dict[object, tuple[float, float]]]
@@ -76,10 +109,10 @@ def _grid(source: ScoreSource) -> Grid:
 
 
 def _weighted_cost(
-    source: ScoreSource, found: Preset, actual: bool, column: str, weights_of: GroupWeights
+    source: ScoreSource, found: Preset, actual: bool, column: str | Sequence[str], weights_of: GroupWeights
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
-    wide = as_source(source).with_columns(column)
+    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
     if actual:
         thresholds = [point.threshold for point in found.points]
         parts = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).parts
@@ -142,14 +175,6 @@ def _is_true(value: object) -> bool:
     if text in ("0", "0.0", "false", "unknown", "no"):
         return False
     raise InputError(f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}")
-
-
-def _equal_weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
-    largest = [max(size[side] for size in sizes.values()) for side in (0, 1)]
-    return {
-        key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
-        for key, size in sizes.items()
-    }
 
 
 def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:

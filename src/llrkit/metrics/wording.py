@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -69,37 +70,49 @@ def sentence(result: Evaluation) -> str:
     return f"{lost}; {verdict(result)[1]}."
 
 
+def _range(result: Evaluation, key: str, show: Callable[[float], str], note: str) -> str:
+    """A note with the interval of a number in front, where there is one."""
+    if key not in result.intervals:
+        return note
+    low, high = result.intervals[key]
+    return f"[{show(low).removesuffix(' %')}, {show(high)}]" + (f"  {note}" if note else "")
+
+
 def rows(result: Evaluation) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
-    table = [
-        ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target"),
-        ("EER", percent(result.eer), "ROC convex hull"),
-        ("EER (ROC)", percent(result.eer_roc), "interpolated ROC"),
-        ("AUC", number(result.auc, 5), ""),
-        ("Cllr", number(result.cllr), "bits"),
-        ("min Cllr", number(result.min_cllr), "discrimination loss"),
-        ("Cllr - min", number(result.cllr_cal), "calibration loss"),
-        ("DET slope", number(result.det_slope.slope, 2), "-1 for calibrated Gaussian LLRs"),
-    ]
-    for point in result.points:
-        table.append((f"min DCF {point.point.name}", number(point.min_dcf), "best threshold"))
+
+    def row(name: str, key: str, value: float, note: str, show: Callable[[float], str] = number) -> None:
+        table.append((name, show(value), _range(result, key, show, note)))
+
+    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
+    row("EER", "eer", result.eer, "ROC convex hull", percent)
+    row("EER (ROC)", "eer_roc", result.eer_roc, "interpolated ROC", percent)
+    row("AUC", "auc", result.auc, "", lambda value: number(value, 5))
+    row("Cllr", "cllr", result.cllr, "bits")
+    row("min Cllr", "min_cllr", result.min_cllr, "discrimination loss")
+    row("Cllr - min", "cllr_cal", result.cllr_cal, "calibration loss")
+    slope_note = "-1 for calibrated Gaussian LLRs"
+    row("DET slope", "det_slope", result.det_slope.slope, slope_note, lambda value: number(value, 2))
+    for i, point in enumerate(result.points):
         threshold = f"threshold {point.point.threshold:.3f}"
-        table.append((f"act DCF {point.point.name}", number(point.act_dcf), threshold))
-    for primary in result.primaries:
-        table.append((f"min C_primary {primary.name}", number(primary.min), "mean of its points"))
-        table.append((f"act C_primary {primary.name}", number(primary.act), "mean of its points"))
+        row(f"min DCF {point.point.name}", f"points.{i}.min_dcf", point.min_dcf, "best threshold")
+        row(f"act DCF {point.point.name}", f"points.{i}.act_dcf", point.act_dcf, threshold)
+    for i, primary in enumerate(result.primaries):
+        for kind, value in (("min", primary.min), ("act", primary.act)):
+            row(f"{kind} C_primary {primary.name}", f"primaries.{i}.{kind}", value, "mean of its points")
     if result.fixed is not None:
         note = f"threshold {result.fixed.threshold:.4f} from development data"
-        table.append(("HTER", percent(result.fixed.hter), note))
+        row("HTER", "fixed_threshold.hter", result.fixed.hter, note, percent)
     return table
 
 
-def group_rows(result: Evaluation, by: str) -> tuple[list[str], list[list[str]]]:
+def group_rows(groups: Mapping[str, Evaluation], by: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per group."""
     header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
-    costs = [f"{kind} {point.point.name}" for point in result.points for kind in ("min", "act")]
+    points = next(iter(groups.values())).points
+    costs = [f"{kind} {point.point.name}" for point in points for kind in ("min", "act")]
     table = []
-    for name, group in result.groups.items():
+    for name, group in groups.items():
         row = [name, f"{group.n_target:,}", f"{group.n_nontarget:,}", percent(group.eer)]
         row += [number(value) for value in (group.cllr, group.min_cllr, group.cllr_cal)]
         row += [number(value) for point in group.points for value in (point.min_dcf, point.act_dcf)]

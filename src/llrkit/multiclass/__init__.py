@@ -32,7 +32,7 @@ from llrkit.multiclass.pictures import class_calibration, class_dets, pair_histo
 from llrkit.multiclass.refining import refine, refined_cllr
 
 if TYPE_CHECKING:
-    from llrkit.engine.class_files import scan_classes
+    from llrkit.engine.class_files import scan_classes, scatter_classes
     from llrkit.io.multiclass import read_classes
 
 __all__ = [
@@ -74,11 +74,16 @@ __all__ = [
     "refine",
     "refined_cllr",
     "scan_classes",
+    "scatter_classes",
     "zero_one_cost",
 ]
 
 # These import polars, which arrays alone do not need.
-_FILES = {"read_classes": "llrkit.io.multiclass", "scan_classes": "llrkit.engine.class_files"}
+_FILES = {
+    "read_classes": "llrkit.io.multiclass",
+    "scan_classes": "llrkit.engine.class_files",
+    "scatter_classes": "llrkit.engine.class_files",
+}
 
 
 def __getattr__(name: str) -> object:

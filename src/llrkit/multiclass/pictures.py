@@ -28,7 +28,15 @@ class ClassDets:
 
 
 def class_dets(evaluation: ClassEvaluation) -> ClassDets:
-    """The DET curves of an evaluation that looked at detection."""
+    """The DET curves of an evaluation that looked at detection.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
+    3
+    """
     found = [one.detection for one in evaluation.per_class if one.detection is not None]
     if not found:
         raise InputError("the evaluation has no detections: evaluate with detection=True")

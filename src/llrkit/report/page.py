@@ -27,7 +27,7 @@ from llrkit.report.section import Section, Words, as_words
 from llrkit.report.tables import Table, format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 
-LARGEST_DATA = 2_900_000
+LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
 
@@ -105,8 +105,7 @@ def report_page(
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
     own = _parts(results, systems, comparison, by)
-    # what the headline is about comes first
-    parts = [*first, *sections, *own] if headline else [*first, *own, *sections]
+    parts = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
@@ -176,7 +175,9 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     for picture in part.pictures:
         drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
         pictures.append(picture)
-    tables: list[Words] = [as_words(table) if isinstance(table, Table) else table for table in part.tables]
+    tables: list[Words] = []
+    for table in part.tables:
+        tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
         "figures": drawn, "small": part.small, "note": part.note,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.plot.picture import Picture
-from llrkit.report.tables import Table
+from llrkit.report.tables import COLUMNS, Table
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,23 @@ class Section:
     note: str = ""
 
 
-def as_words(table: Table) -> Words:
-    """A table of numbers as it is shown."""
-    rows = tuple((name, *texts) for name, texts in zip(table.names, table.texts, strict=True))
-    return Words((table.row_title, *table.titles), rows, table.caption, numeric=True)
+WIDEST = 14
+"""Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
+N_GENERAL = len(COLUMNS)
+
+
+def as_words(table: Table) -> list[Words]:
+    """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
+
+    The costs at operating points then follow the numbers that need none.
+    """
+    n = len(table.titles)
+    if n < WIDEST:
+        return [_columns(table, 0, n)]
+    starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
+    return [_columns(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)]
+
+
+def _columns(table: Table, start: int, stop: int) -> Words:
+    rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
+    return Words((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)

@@ -34,6 +34,18 @@ class DerivedSource:
     change: Callable[[Scores], Scores]
     needs: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    """Names of the systems, where the change leaves them as they are."""
+
+    @property
+    def enroll(self) -> str | None:
+        """The column with the ids of the one side, where the source below has one."""
+        return getattr(self.source, "enroll", None)
+
+    @property
+    def test(self) -> str | None:
+        """The column with the ids of the other side, where the source below has one."""
+        return getattr(self.source, "test", None)
 
     def __post_init__(self) -> None:
         as_source(self.source)

@@ -1,0 +1,66 @@
+"""How often the verdict on calibration is right: calibrated LLRs, and what is made of them."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+
+import numpy as np
+
+import llrkit as lk
+from llrkit.core.density import DensityGrid
+from llrkit.core.moments import Moments
+from llrkit.trust.null import CalibratedCells
+from llrkit.trust.recalibration import recalibrate
+from llrkit.trust.verdict import LEVEL, Verdict, verdict
+
+CASES = {
+    "x": (lambda x: x, ()),
+    "2 x": (lambda x: 2.0 * x, ("over-confident",)),
+    "x / 2": (lambda x: 0.5 * x, ("under-confident",)),
+    "x + 1": (lambda x: x + 1.0, ("same-source",)),
+}
+
+
+def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
+    """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
+    grid = scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes))
+    cells = CalibratedCells.relabelled(grid)
+    line = recalibrate(scores, cells)
+    if line.p_value < LEVEL:
+        return verdict(line)
+    sizes = scores.n_target, scores.n_nontarget
+    null = lk.calibration_null(cells, *sizes, replicates=replicates, seed=seed, cross_validate=False)
+    return verdict(line, null.p_value("cllr_cal", lk.cllr_cal(scores)))
+
+
+def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> dict[str, Counter[str]]:
+    """Verdicts by case, for 300 target and 3,000 non-target trials a run."""
+    model = lk.theory.GaussianLLR.from_eer(eer)
+    rng = np.random.default_rng(seed)
+    found: dict[str, Counter[str]] = {name: Counter() for name in CASES}
+    for run in range(runs):
+        target, nontarget = model.rvs(300, 3000, rng)
+        for name, (change, _) in CASES.items():
+            scores = lk.Scores(change(target), change(nontarget))
+            found[name]["+".join(decided(scores, run, replicates).parts)] += 1
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    found = rates(options.runs, options.seed)
+    print(f"{options.runs} runs, seed {options.seed}, {time.perf_counter() - start:.0f} s\n")
+    print("| LLRs | right verdict | all verdicts |\n|---|--:|---|")
+    for name, (_, right) in CASES.items():
+        shown = ", ".join(f"{kind or 'none'} {n}" for kind, n in found[name].most_common())
+        print(f"| {name} | {100 * found[name]['+'.join(right)] / options.runs:.1f} % | {shown} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""``llrkit validate``: a score file against the criteria of a validation."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
+
+
+@click.command("validate")
+@click.argument("scores")
+@click.option("--criteria", required=True, metavar="FILE", help="TOML file with the criteria.")
+@click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many of the most misleading trials of each class are listed.",
+)
+@click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
+@reading_options
+@json_option
+def validate_command(
+    scores: str,
+    criteria: str,
+    worst: int,
+    verbal: bool,
+    report_path: str | None,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met.
+
+    The criteria are a TOML file: a table [[criterion]] for each row of the validation matrix, with
+    characteristic, metric, at_most or at_least, and optionally use = "interval", by, change_from, data;
+    [options] for intervals, speakers and operating points; [report] for what a report states in words.
+
+    \b
+    Example:
+      llrkit validate llrs.csv --criteria criteria.toml --report validation.md
+    """
+    from llrkit._atomic import write_atomically
+    from llrkit.engine.files import open_trials
+    from llrkit.trust.validation import validate
+    from llrkit.trust.validation_report import HEADER, matrix_cells, outcome
+
+    found = validate(open_trials(scores, **read_options(**reading)), criteria, worst=worst)
+    to_stderr = json_path == "-"
+    cells = [matrix_cells(row) for row in found.rows]
+    print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
+    if found.misleading:
+        click.echo("\nMost misleading trials:", err=to_stderr)
+        rows = [
+            [
+                "same source" if trial.is_target else "different sources", f"{trial.llr:.3f}",
+                " ".join(str(value) for value in trial.trial.values()), *([trial.words] if verbal else []),
+            ]
+            for trial in found.misleading
+        ]  # fmt: skip
+        head = ["truth", "LLR", "trial", *(["in words"] if verbal else [])]
+        print_table(head, rows, to_stderr=to_stderr, left=(0, 2, 3))
+    click.echo(f"\n{found.check.verdict.text.capitalize()}.\n{outcome(found)}", err=to_stderr)
+    if report_path:
+        write_atomically(report_path, found.to_markdown(verbal=verbal))
+    write_json({"scores": scores, "criteria": criteria, **found.to_dict()}, "validate", json_path)
+    sys.exit(0 if found.passed else 1)

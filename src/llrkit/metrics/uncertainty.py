@@ -1,0 +1,65 @@
+"""Uncertainty: the intervals of an evaluation as data; :mod:`llrkit.trust` computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+Range = tuple[float, float]
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Intervals of the numbers of an evaluation, by name.
+
+    Names are those of the JSON, with the place in a list: ``"eer"``, ``"points.0.min_dcf"``,
+    ``"primaries.0.act"``, ``"fixed_threshold.hter"``. Every number has either an interval or a reason
+    why it has none.
+
+    Examples
+    --------
+    >>> found = Uncertainty("trial", 0.95, {"eer": (0.04, 0.06)}, no_interval={"points.0.act_dcf": "why"})
+    >>> found.part("")
+    {'intervals': {'eer': [0.04, 0.06]}, 'no_interval': {}}
+    >>> found.part("points.0.")
+    {'intervals': {}, 'no_interval': {'act_dcf': 'why'}}
+    """
+
+    kind: str
+    """``"trial"``, ``"speaker"`` or ``"bootstrap"``."""
+    level: float
+    intervals: Mapping[str, Range]
+    standard_error: Mapping[str, float] = field(default_factory=_nothing)
+    design_effect: Mapping[str, float] = field(default_factory=_nothing)
+    """Variance over the variance of as many independent trials; empty where trials are taken as such."""
+    no_interval: Mapping[str, str] = field(default_factory=_nothing)
+    n_speakers: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def part(self, prefix: str) -> dict[str, Any]:
+        """What belongs to the object whose numbers have this prefix, as in the JSON."""
+
+        def own(values: Mapping[str, Any]) -> dict[str, Any]:
+            names = (name for name in values if name.startswith(prefix))
+            return {
+                name.removeprefix(prefix): values[name] for name in names
+                if "." not in name.removeprefix(prefix)
+            }  # fmt: skip
+
+        found = {
+            "intervals": {name: list(ends) for name, ends in own(self.intervals).items()},
+            "no_interval": own(self.no_interval),
+        }
+        return found | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
+
+    def how(self) -> dict[str, Any]:
+        """How the intervals were made."""
+        return {
+            "kind": self.kind, "level": self.level, "n_speakers": self.n_speakers, "notes": list(self.notes)
+        }  # fmt: skip

@@ -1,0 +1,207 @@
+"""Vectors with a class label each, and what a source of such trials is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
+from llrkit.scores.arrays import number_array, read_only
+from llrkit.scores.class_labels import class_codes, class_names
+from llrkit.scores.source import POSITION, S, reduce_chunks
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.intp]
+
+CHUNK_NUMBERS = 1 << 20
+"""How many numbers a chunk holds: enough work for a thread, little enough for its memory."""
+
+
+class ClassSource(Protocol):
+    """Anything that can summarise its trials of several classes: arrays, files, a cluster."""
+
+    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
+        """Summarise every chunk and merge the summaries."""
+        ...
+
+    def with_columns(self, *names: str) -> ClassSource:
+        """The same trials, each chunk carrying these columns."""
+        ...
+
+
+class ClassVectors:
+    """Vectors with a class label each, embeddings for instance.
+
+    Parameters
+    ----------
+    vectors
+        Shape (n, D). float32 and float64 are used as they are, without a copy.
+    labels
+        The class of each trial: its name, or its place in ``classes`` when the names are not numbers.
+    classes
+        Names of the classes in order; by default the distinct labels, sorted.
+    ids
+        Names of the trials.
+    columns
+        What else is known of each trial: name -> values.
+
+    Examples
+    --------
+    >>> ClassVectors([[0.1, 0.2, 0.0], [0.3, 0.1, 0.9]], ["nl", "de"])
+    ClassVectors(2 trials of 2 classes, dimension 3)
+    """
+
+    values: Array
+    codes: IntArray
+    classes: tuple[str, ...]
+    ids: Array | None
+    columns: Mapping[str, Array]
+
+    def __init__(
+        self,
+        vectors: Any,
+        labels: Any,
+        classes: Sequence[Any] | None = None,
+        ids: Any = None,
+        *,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.values = read_only(number_array(vectors, self._what))
+        self._check_shape()
+        self.classes = class_names(classes) if classes is not None else self._default_classes(labels)
+        self._check_classes()
+        self.codes = read_only(class_codes(labels, self.classes))
+        if len(self.codes) != len(self.values):
+            raise InputError(f"{len(self.values)} rows of {self._what} but {len(self.codes)} labels")
+        if len(self.values) == 0:
+            raise InputError("there are no trials")
+        self.ids = None if ids is None else self._per_trial(ids, "ids")
+        self.columns = {name: self._per_trial(column, name) for name, column in (columns or {}).items()}
+        self._check_values()
+
+    _what = "vectors"
+
+    def _default_classes(self, labels: Any) -> tuple[str, ...]:
+        return class_names(np.unique(np.asarray(labels)).tolist())
+
+    def _check_shape(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] == 0:
+            raise InputError(f"vectors must have shape (n, D), got {self.values.shape}")
+
+    def _check_classes(self) -> None:
+        if len(self.classes) < 2:
+            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
+
+    def _per_trial(self, column: Any, name: str) -> Array:
+        array = np.asarray(column)
+        if array.shape[:1] != self.values.shape[:1]:
+            n = len(array) if array.ndim else "no"
+            raise InputError(f"column {name!r} has {n} values for {len(self.values)} trials")
+        return read_only(array)
+
+    def _check_values(self) -> None:
+        # min() hands a NaN through and needs no temporary array
+        if np.isnan(self.values.min()):
+            where = np.argwhere(np.isnan(self.values))[0]
+            raise NaNScoreError(f"{self.place(int(where[0]))}: NaN in {self._name_of(where[1:])}")
+
+    def _name_of(self, where: Array) -> str:
+        return f"{self._what}, dimension {where[0]}"
+
+    def place(self, row: int) -> str:
+        """How messages name a trial."""
+        return f"trial {row}" if self.ids is None else f"trial {row} ({self.ids[row]})"
+
+    @classmethod
+    def part(
+        cls,
+        values: Array,
+        codes: IntArray,
+        classes: tuple[str, ...],
+        columns: Mapping[str, Array] | None = None,
+    ) -> Self:
+        """A chunk made by a source: arrays already checked, classes may be missing."""
+        made = cls.__new__(cls)
+        made.values, made.codes, made.classes = values, codes, classes
+        made.ids, made.columns = None, columns or {}
+        return made
+
+    @property
+    def loglik(self) -> Array:
+        """Log-likelihoods, for which vectors have no place."""
+        raise InputError(
+            "these are vectors, not log-likelihoods: make log-likelihoods of them first, for instance "
+            "with llrkit.multiclass.fit_gaussian"
+        )
+
+    @property
+    def labels(self) -> Array:
+        """The name of each trial's class."""
+        return np.asarray(self.classes, dtype=object)[self.codes]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of trials of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes)).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Any) -> Self:
+        """Some of the trials, by a boolean mask, a slice or their places."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        made = self.part(self.values[rows], self.codes[rows], self.classes, columns)
+        made.ids = None if self.ids is None else self.ids[rows]
+        return made
+
+    def reduce(self, summarise: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
+        """Summarise every chunk in a pool of threads and merge the summaries."""
+        return reduce_chunks(self.chunks(), summarise, threads=threads)
+
+    def with_columns(self, *names: str) -> Self:
+        """The same trials carrying only these columns; ``position`` is the place within the class."""
+        own = dict(self.columns)
+        if POSITION in names and POSITION not in own:
+            own[POSITION] = positions(self.codes, np.zeros(len(self.classes), dtype=np.intp))
+        for name in names:
+            if name not in own:
+                there = ", ".join(self.columns) or "none"
+                raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
+        made = self.part(self.values, self.codes, self.classes, {name: own[name] for name in names})
+        made.ids = self.ids
+        return made
+
+    def chunks(self) -> Iterator[Self]:
+        """Consecutive pieces; how they are cut depends on the data alone."""
+        rows = max(256, CHUNK_NUMBERS // int(np.prod(self.values.shape[1:])))
+        pieces = max(1, -(-len(self) // rows))
+        for i in range(pieces):
+            yield self.take(slice(i * len(self) // pieces, (i + 1) * len(self) // pieces))
+
+    def __repr__(self) -> str:
+        shape = f"dimension {self.values.shape[1]}"
+        return f"{type(self).__name__}({len(self):,} trials of {self.n_classes} classes, {shape})"
+
+
+def positions(codes: IntArray, before: IntArray) -> IntArray:
+    """The place of each trial among those of its class, when ``before`` of each came earlier.
+
+    Examples
+    --------
+    >>> positions(np.array([0, 1, 0, 0]), np.array([10, 0])).tolist()
+    [10, 0, 11, 12]
+    """
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes, minlength=len(before))
+    starts = np.cumsum(counts) - counts
+    found = np.empty(len(codes), dtype=np.intp)
+    found[order] = np.arange(len(codes)) + (before - starts)[codes[order]]
+    return found

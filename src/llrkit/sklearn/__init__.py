@@ -1,0 +1,57 @@
+"""scikit-learn estimators: every calibrator of scores as a binary classifier and transformer.
+
+``X`` holds the scores, one column per system; ``transform(X)`` gives LLRs of shape (n, 1),
+``decision_function(X)`` of shape (n,), and ``predict_proba`` posteriors at the constructor's ``prior``.
+Methods whose criterion is one for a linear function of K scores fuse several columns themselves: CMLG (the
+Gaussian likelihood of K scores), logistic regression and the other scoring rules. All others describe one
+score, and several are fused first by logistic regression. Classes that do not overlap, where an unregularised
+fit has no answer, are fitted with a little regularisation.
+"""
+
+from llrkit._sklearn_classes import (
+    AffineScaling,
+    GaussianBackEnd,
+    ScaleOffsetScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+from llrkit.sklearn.fusing import CMLGCalibrator, LogisticCalibrator, RuleCalibrator
+from llrkit.sklearn.one_score import (
+    BayesCalibrator,
+    BiGaussianCalibrator,
+    ExpectationCalibrator,
+    GammaCalibrator,
+    GaussianCalibrator,
+    KDECalibrator,
+    MixtureCalibrator,
+    NIGCalibrator,
+    PAVCalibrator,
+    SaturatingCalibrator,
+    StudentTCalibrator,
+    TiedNIGCalibrator,
+    UnsupervisedCalibrator,
+)
+
+__all__ = [
+    "AffineScaling",
+    "BayesCalibrator",
+    "BiGaussianCalibrator",
+    "CMLGCalibrator",
+    "ExpectationCalibrator",
+    "GammaCalibrator",
+    "GaussianBackEnd",
+    "GaussianCalibrator",
+    "KDECalibrator",
+    "LogisticCalibrator",
+    "MixtureCalibrator",
+    "NIGCalibrator",
+    "PAVCalibrator",
+    "RuleCalibrator",
+    "SaturatingCalibrator",
+    "ScaleOffsetScaling",
+    "StudentTCalibrator",
+    "TemperatureScaling",
+    "TiedNIGCalibrator",
+    "UnsupervisedCalibrator",
+    "VectorScaling",
+]

@@ -1,0 +1,75 @@
+"""Estimators that fuse several columns by their own criterion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llrkit.calibrate.cmlg import fit_cmlg
+from llrkit.calibrate.fusion import LinearMap, fit_fusion
+from llrkit.calibrate.linear import fit_linear
+from llrkit.calibrate.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.maps import Map
+from llrkit.core.rules import scoring_rule
+from llrkit.errors import SeparationError
+from llrkit.scores import Scores
+from llrkit.sklearn.base import Calibrator, with_safeguard
+
+
+class CMLGCalibrator(Calibrator):
+    """CMLG: closed form from means and (co)variances; see :func:`llrkit.fit_cmlg`.
+
+    Examples
+    --------
+    >>> CMLGCalibrator().fit([[2.0], [4.0], [0.0], [2.0]], [1, 1, 0, 0]).decision_function([[3.0]])
+    array([2.])
+    """
+
+    def __init__(self, alpha: float = 0.5, prior: float = 0.5) -> None:
+        self.alpha = alpha
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_cmlg(scores, alpha=self.alpha)
+
+    def _fit_columns(self, scores: Scores) -> Map:
+        if scores.n_systems == 1:
+            return self._fit_map(scores)
+        return fit_fusion(scores, method="gaussian", alpha=self.alpha)
+
+
+class LogisticCalibrator(Calibrator):
+    """Prior-weighted logistic regression; see :func:`llrkit.fit_logistic`."""
+
+    def __init__(self, prior: float = 0.5, robust: float = 0.0, regularisation: float = 0.0) -> None:
+        self.prior = prior
+        self.robust = robust
+        self.regularisation = regularisation
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return self._fit_columns(scores)
+
+    def _fit_columns(self, scores: Scores) -> Map:
+        options = {"prior": self.prior, "robust": self.robust, "regularisation": self.regularisation}
+        made: Map = with_safeguard(fit_logistic if scores.n_systems == 1 else fit_fusion, scores, **options)
+        return made
+
+
+class RuleCalibrator(Calibrator):
+    """Affine calibration by another scoring rule; see :func:`llrkit.fit_rule`."""
+
+    def __init__(self, rule: Any = "brier", prior: float = 0.5) -> None:
+        self.rule = rule
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_rule(scores, rule=self.rule, prior=self.prior)
+
+    def _fit_columns(self, scores: Scores) -> Map:
+        if scores.n_systems == 1:
+            return self._fit_safely(scores)
+        try:
+            fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
+        except SeparationError:
+            return super()._fit_columns(scores)
+        names = [f"system{i + 1}" for i in range(scores.n_systems)]
+        return LinearMap(weights=fit.slopes, offset=fit.offset, systems=names, method="rule")

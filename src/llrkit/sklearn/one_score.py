@@ -1,0 +1,162 @@
+"""Estimators that describe one score; several columns are fused by logistic regression first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llrkit.calibrate.bayes import fit_bayes
+from llrkit.calibrate.bigaussian import fit_bigaussian
+from llrkit.calibrate.expectation import fit_expectation
+from llrkit.calibrate.gamma import fit_gamma
+from llrkit.calibrate.gaussian import fit_gaussian
+from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.maps import Map
+from llrkit.calibrate.mixture import fit_mixture
+from llrkit.calibrate.nig import fit_nig
+from llrkit.calibrate.pav import fit_pav
+from llrkit.calibrate.saturating import fit_saturating
+from llrkit.calibrate.student import fit_student_t
+from llrkit.calibrate.tied import fit_tied_nig
+from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.scores import Scores
+from llrkit.sklearn.base import Calibrator
+
+
+class PAVCalibrator(Calibrator):
+    """Pool adjacent violators; see :func:`llrkit.fit_pav`."""
+
+    def __init__(self, laplace: str = "misleading", prior: float = 0.5) -> None:
+        self.laplace = laplace
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_pav(scores, laplace=self.laplace)
+
+
+class SaturatingCalibrator(Calibrator):
+    """Logistic regression with saturating ends; see :func:`llrkit.fit_saturating`."""
+
+    def __init__(self, prior: float = 0.5) -> None:
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_saturating(scores, prior=self.prior)
+
+
+class ExpectationCalibrator(Calibrator):
+    """Solves <r> = 1 and <1/r> = 1; see :func:`llrkit.fit_expectation`."""
+
+    def __init__(self, regularisation: float = 1.0, prior: float = 0.5) -> None:
+        self.regularisation = regularisation
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_expectation(scores, regularisation=self.regularisation)
+
+
+class GaussianCalibrator(Calibrator):
+    """Two Gaussians with free variances; see :func:`llrkit.fit_gaussian`."""
+
+    def __init__(self, prior: float = 0.5) -> None:
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_gaussian(scores)
+
+
+class StudentTCalibrator(Calibrator):
+    """Two Student t densities; see :func:`llrkit.fit_student_t`."""
+
+    def __init__(self, monotone: bool = True, prior: float = 0.5) -> None:
+        self.monotone = monotone
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_student_t(scores, monotone=self.monotone)
+
+
+class NIGCalibrator(Calibrator):
+    """Two normal-inverse-Gaussian densities; see :func:`llrkit.fit_nig`."""
+
+    def __init__(self, monotone: bool = True, prior: float = 0.5) -> None:
+        self.monotone = monotone
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_nig(scores, monotone=self.monotone)
+
+
+class TiedNIGCalibrator(Calibrator):
+    """Tied normal-inverse-Gaussian densities, affine; see :func:`llrkit.fit_tied_nig`."""
+
+    def __init__(self, alpha: float = 0.5, prior: float = 0.5) -> None:
+        self.alpha = alpha
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_tied_nig(scores, alpha=self.alpha)
+
+
+class MixtureCalibrator(Calibrator):
+    """A mixture of calibrated Gaussian pairs, affine; see :func:`llrkit.fit_mixture`."""
+
+    def __init__(self, alpha: float = 0.5, prior: float = 0.5) -> None:
+        self.alpha = alpha
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_mixture(scores, alpha=self.alpha)
+
+
+class GammaCalibrator(Calibrator):
+    """The gamma pair, affine; see :func:`llrkit.fit_gamma`."""
+
+    def __init__(self, mirror: bool | None = None, prior: float = 0.5) -> None:
+        self.mirror = mirror
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_gamma(scores, mirror=self.mirror)
+
+
+class KDECalibrator(Calibrator):
+    """Kernel density estimates; see :func:`llrkit.fit_kde`."""
+
+    def __init__(self, bandwidth: Any = "silverman", prior: float = 0.5) -> None:
+        self.bandwidth = bandwidth
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_kde(scores, bandwidth=self.bandwidth)
+
+
+class BayesCalibrator(Calibrator):
+    """Gaussian scores with the parameters integrated out; see :func:`llrkit.fit_bayes`."""
+
+    def __init__(self, shared_variance: bool = True, prior: float = 0.5) -> None:
+        self.shared_variance = shared_variance
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_bayes(scores, shared_variance=self.shared_variance)
+
+
+class BiGaussianCalibrator(Calibrator):
+    """Bi-Gaussianized calibration; see :func:`llrkit.fit_bigaussian`."""
+
+    def __init__(self, sigma_from: str = "cllr", prior: float = 0.5) -> None:
+        self.sigma_from = sigma_from
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_bigaussian(scores, sigma_from=self.sigma_from)
+
+
+class UnsupervisedCalibrator(Calibrator):
+    """Two Gaussians fitted without the labels; see :func:`llrkit.fit_unsupervised`."""
+
+    def __init__(self, prior: float = 0.5) -> None:
+        self.prior = prior
+
+    def _fit_map(self, scores: Scores) -> Map:
+        return fit_unsupervised(scores)

@@ -1,0 +1,136 @@
+"""evaluate() with intervals: the public one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.core.special import probability
+from llrkit.core.values import value_named
+from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
+from llrkit.metrics import measure
+from llrkit.metrics.equalised import equalised
+from llrkit.metrics.evaluation import Evaluation
+from llrkit.metrics.uncertainty import Uncertainty
+from llrkit.scores import ScoreSource
+from llrkit.theory.points import OperatingPoint
+from llrkit.trust.bootstrap import bootstrap
+from llrkit.trust.closed_form import closed_form
+from llrkit.trust.functionals import REASONS, functionals
+from llrkit.trust.resample import speaker_resampling
+from llrkit.trust.speakers import find_speakers
+
+KINDS = ("none", "trial", "speaker", "bootstrap")
+Columns = str | Sequence[str]
+
+
+def evaluate(
+    source: ScoreSource,
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    *,
+    by: str | None = None,
+    threshold_from: ScoreSource | None = None,
+    ece: bool = False,
+    allow_unconfirmed: bool = False,
+    equalise: Columns | None = None,
+    ci: str = "none",
+    speakers: Columns | None = None,
+    recordings: Columns | None = None,
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    progress: Callable[[int], Any] = lambda more: None,
+) -> Evaluation:
+    """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
+
+    Parameters
+    ----------
+    source
+        Scores, trials, or any other score source.
+    points
+        Operating points, as objects or names of presets. A preset that averages several points also
+        gives a primary cost.
+    by
+        Name of a column: each of its values is evaluated as well (``.groups``).
+    threshold_from
+        Development trials whose equal-error threshold is applied to these (half total error rate).
+    ece
+        Also compute the ECE curve (one more pass).
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+    equalise
+        A column, or several: each of its values (each combination of theirs) gets the same weight in
+        each class, as NIST does, however many trials it has.
+    ci
+        Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
+        they share speakers); ``"speaker"``, the dyadic-robust variance with Student t quantiles, one more
+        pass; ``"bootstrap"``, speakers drawn with replacement.
+    speakers
+        For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
+    recordings
+        For the bootstrap: columns with the recordings, which are then drawn within speakers.
+    level
+        Confidence level.
+    replicates, seed, progress
+        Of the bootstrap; ``progress`` is called now and then with the number of replicates just done.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
+    >>> print(f"EER {result.eer:.4f}, Cllr {result.cllr:.4f}, of it calibration {result.cllr_cal:.4f}")
+    EER 0.2308, Cllr 0.7140, of it calibration 0.1786
+    >>> result.points[0].act_dcf
+    0.75
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> left, right = rng.integers(0, 40, 3000), rng.integers(0, 40, 3000)
+    >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=3000),
+    ...                     "label": left == right, "left": left, "right": right})
+    >>> found = lk.evaluate(trials, ci="speaker", speakers=("left", "right"))
+    >>> [round(end, 3) for end in found.intervals["cllr"]]
+    [0.386, 0.495]
+    """
+    if ci not in KINDS:
+        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(KINDS)}")
+    if ci in ("speaker", "bootstrap") and not speakers:
+        raise InputError(
+            f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
+        )
+    if (speakers and ci not in ("speaker", "bootstrap")) or (recordings and ci != "bootstrap"):
+        given = "speakers" if speakers and ci not in ("speaker", "bootstrap") else "recordings"
+        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
+    probability(level, "level")
+    if equalise:
+        if ci != "none" or threshold_from is not None or ece:
+            raise InputError("equalise goes with neither ci, threshold_from nor ece")
+        result = equalised(source, equalise, points, allow_unconfirmed=allow_unconfirmed)
+        return measure.with_groups(result, source, by, points, allow_unconfirmed)
+    result = measure.evaluate(
+        source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
+    )
+    if ci == "none":
+        return result
+
+    def uncertainty(part: ScoreSource, found: Evaluation) -> Uncertainty:
+        if ci == "trial":
+            return closed_form(part, found, None, level)
+        assert speakers is not None
+        if ci == "speaker":
+            return closed_form(part, found, find_speakers(part, speakers), level)
+        resampling = speaker_resampling(part, speakers, recordings, seed)
+        return bootstrap(part, found, resampling, level, replicates, progress)
+
+    whole = uncertainty(source, result)
+    groups = {}
+    for name, found in result.groups.items():
+        assert by is not None
+        try:
+            own = uncertainty(value_named(source, by, name), found)
+        except TooFewTrialsError as error:
+            names = (number.name for number in functionals(found).numbers)
+            own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
+        groups[name] = replace(found, uncertainty=own)
+    return replace(result, uncertainty=whole, groups=MappingProxyType(groups))

@@ -1,0 +1,101 @@
+"""A validation in words: lines for a terminal, and a report that states what a reader must know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llrkit.metrics import wording
+from llrkit.trust.criteria import REPORT_FIELDS
+from llrkit.trust.verbal import verbal_scale
+
+if TYPE_CHECKING:
+    from llrkit.trust.validation import Validation, ValidationRow
+
+HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+
+
+def matrix_cells(row: ValidationRow) -> list[str]:
+    """One row of the matrix for a table."""
+    result = row.result if isinstance(row.result, str) else wording.number(row.result)
+    if row.interval is not None:
+        result += f" [{wording.number(row.interval[0])}, {wording.number(row.interval[1])}]"
+    decision = "pass" if row.passed else "FAIL"
+    return [row.characteristic, row.metric, row.criterion, result, decision, row.note]
+
+
+def summary_lines(found: Validation) -> list[str]:
+    """The matrix as aligned text, and the outcome."""
+    rows = [list(HEADER), *(matrix_cells(row) for row in found.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [*lines, "", outcome(found)]
+
+
+def outcome(found: Validation) -> str:
+    """One sentence."""
+    failed = [row for row in found.rows if not row.passed]
+    if not failed:
+        return f"All {len(found.rows)} criteria are met."
+    names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
+    return f"{len(failed)} of {len(found.rows)} criteria are not met: {names}."
+
+
+def markdown(found: Validation, *, verbal: bool) -> str:
+    """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
+    result = found.evaluation
+    parts = ["# Validation report", "", outcome(found), "", "## What was validated", ""]
+    parts += [f"- **{name}**: {_clean(found.report.get(name, 'not stated'))}" for name in REPORT_FIELDS]
+    parts.append(f"- **trials**: {result.n_target:,} same-source, {result.n_nontarget:,} different-source")
+    if result.uncertainty is not None and result.uncertainty.n_speakers:
+        parts.append(f"- **speakers**: {result.uncertainty.n_speakers:,}")
+    low, high = result.moments.extremes
+    parts.append(f"- **range of the LLRs**: {low:.2f} to {high:.2f} nats")
+    parts += ["", "## Validation matrix", "", "| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
+    parts += ["| " + " | ".join(_clean(cell) for cell in matrix_cells(row)) + " |" for row in found.rows]
+    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|"]
+    parts += ["| " + " | ".join(_clean(cell) for cell in row) + " |" for row in wording.rows(result)]
+    parts += ["", f"Intervals: {_how(found)}", "", "## Calibration", "", *_calibration(found)]
+    parts += ["", "## Most misleading trials", "", *_misleading(found, verbal)]
+    return "\n".join(parts) + "\n"
+
+
+def _how(found: Validation) -> str:
+    used = found.evaluation.uncertainty
+    if used is None:
+        return "none were asked for."
+    kinds = {
+        "trial": "delta method and Clopper-Pearson, trials taken as independent",
+        "speaker": "dyadic-robust variance, Student t quantiles with speakers - 1 degrees of freedom",
+        "bootstrap": "speakers resampled with replacement",
+    }
+    return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
+
+
+def _calibration(found: Validation) -> list[str]:
+    misses, alarms = found.evaluation.tippett.misleading
+    lines = [*repr(found.check).splitlines()]
+    lines.append(
+        f"Misleading LLRs (Tippett at 0): {wording.percent(misses)} of same-source trials below 0, "
+        f"{wording.percent(alarms)} of different-source trials at or above 0."
+    )
+    return [f"- {line}" for line in lines]
+
+
+def _misleading(found: Validation, verbal: bool) -> list[str]:
+    if not found.misleading:
+        return ["None: no LLR points the wrong way."]
+    header = ["truth", "LLR (nats)", "log10 LR", "trial", *(["in words"] if verbal else [])]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    for trial in found.misleading:
+        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
+        cells = ["same source" if trial.is_target else "different sources", f"{trial.llr:.3f}"]
+        cells += [f"{trial.llr / 2.302585092994046:.3f}", _clean(where)]
+        cells += [verbal_scale(trial.llr)] if verbal else []
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _clean(text: object) -> str:
+    """Text that cannot break out of a Markdown table or become HTML."""
+    plain = " ".join(str(text).split())
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")

@@ -1,0 +1,215 @@
+"""Bands of curves, errors of maps, precision: against single rates, brute force and simulations."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pieces import Pieces
+from scipy import stats
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.trust import rate_errors as module
+from llrkit.trust.interval import clopper_pearson
+from llrkit.trust.rate_errors import rate_errors
+from llrkit.trust.speakers import find_speakers
+
+SIDES = ("left", "right")
+
+
+@pytest.mark.parametrize("columns", [SIDES, "left"])
+@pytest.mark.parametrize("crossed", [False, True])
+def test_rate_errors_against_brute_force(columns, crossed):
+    trials = sample(10, 500, crossed=crossed)
+    scores = trials.with_columns(*SIDES).scores()
+    found = rate_errors(Pieces(scores), [0.5, -1.0, 2.0], find_speakers(trials, columns))
+    left, right = trials.column("left"), trials.column("right")
+    share = left[:, None] == left
+    if columns == SIDES:
+        share = share | (left[:, None] == right) | (right[:, None] == left) | (right[:, None] == right)
+    mask, x = trials.is_target, trials.score_array
+    assert_allclose(found.thresholds, [-1.0, 0.5, 2.0])
+    for i, threshold in enumerate(found.thresholds):
+        m, f = np.mean(x[mask] < threshold), np.mean(x[~mask] >= threshold)
+        miss = np.where(mask, (x < threshold) - m, 0.0) / mask.sum()
+        fa = np.where(mask, 0.0, (x >= threshold) - f) / (~mask).sum()
+        assert_allclose([found.p_miss[i], found.p_fa[i]], [m, f], rtol=1e-12)
+        wanted = [miss @ share @ miss, fa @ share @ fa, miss @ share @ fa]
+        made = [found.var_miss[i], found.var_fa[i], found.covariance[i]]
+        assert_allclose(made, np.array(wanted) * 10 / 9, rtol=1e-9, atol=1e-18)
+        combined = miss + 3.0 * fa
+        assert_allclose(found.variance(1.0, 3.0)[i], combined @ share @ combined * 10 / 9, rtol=1e-9)
+
+
+def test_many_pairs_are_left_in(monkeypatch):
+    trials = sample(10, 500)
+    who = find_speakers(trials, SIDES)
+    kept = rate_errors(trials, [0.0], who)
+    monkeypatch.setattr(module, "MOST_COUNTS", 50)
+    left = rate_errors(trials, [0.0], who)
+    assert left.pairs_left_out
+    assert not kept.pairs_left_out
+    assert left.var_fa[0] > kept.var_fa[0]
+    assert_allclose(left.var_miss, kept.var_miss, rtol=1e-12)
+    result = lk.evaluate(trials)
+    assert "wider" in lk.curve_bands(trials, result, speakers=SIDES).notes[0]
+
+
+@pytest.fixture(scope="module")
+def case():
+    trials = sample(40, 6000, seed=3)
+    return trials, lk.evaluate(trials, ece=True)
+
+
+def test_bands_are_aligned_with_the_curves_and_hold_them(case):
+    trials, result = case
+    for speakers in (None, SIDES, "left"):
+        found = lk.curve_bands(trials, result, speakers=speakers)
+        tippett, det, ece = found.tippett, found.det, found.ece
+        np.testing.assert_array_equal(tippett.llr, result.tippett.llr)
+        for low, curve, high in (
+            (tippett.target_lower, result.tippett.target_at_or_above, tippett.target_upper),
+            (tippett.nontarget_lower, result.tippett.nontarget_at_or_above, tippett.nontarget_upper),
+        ):
+            assert low.shape == curve.shape == high.shape
+            assert np.all((low <= curve + 1e-12) & (curve <= high + 1e-12))
+            assert np.all((low >= 0) & (high <= 1))
+            assert np.all(high > low)  # never empty, also where no error was seen
+        assert_allclose(ece.system, result.ece.system, rtol=1e-9)
+        np.testing.assert_array_equal(ece.log_odds, result.ece.log_odds)
+        assert np.all((ece.lower < ece.system) & (ece.system < ece.upper))
+        known = np.isfinite(det.lower)
+        assert known.sum() > 20
+        assert np.all((det.lower < det.p_miss)[known] & (det.p_miss < det.upper)[known])
+        assert not tippett.llr.flags.writeable
+        assert json.loads(json.dumps(found.to_dict()))["n_speakers"] == found.n_speakers
+
+
+def test_bands_agree_with_the_intervals_of_single_numbers(case):
+    trials, result = case
+    bands = lk.curve_bands(trials, result, speakers=SIDES)
+    at = len(result.tippett.llr) // 2
+    point = lk.OperatingPoint(float(1 / (1 + np.exp(result.tippett.llr[at]))))
+    single = lk.evaluate(trials, [point], ci="speaker", speakers=SIDES)
+    low, high = single.intervals["points.0.p_fa"]
+    assert_allclose(
+        [bands.tippett.nontarget_lower[at], bands.tippett.nontarget_upper[at]], [low, high], rtol=1e-4
+    )
+    # at prior 1/2 the ECE is Cllr
+    middle = len(bands.ece.log_odds) // 2
+    ends = bands.ece.lower[middle], bands.ece.upper[middle]
+    assert_allclose(ends, single.intervals["cllr"], rtol=1e-5)
+
+
+def test_exact_intervals_where_independent_trials_have_few_errors():
+    rng = np.random.default_rng(0)
+    scores = lk.Scores(rng.normal(3, 1, 200), rng.normal(-3, 1, 500))
+    result = lk.evaluate(scores)
+    band = lk.curve_bands(scores, result, level=0.9).tippett
+    for i in (0, 700, 1000):
+        errors = round(result.tippett.nontarget_at_or_above[i] * 500)
+        if min(errors, 500 - errors) < 5:
+            wanted = clopper_pearson(errors, 500, 0.9)
+            assert_allclose([band.nontarget_lower[i], band.nontarget_upper[i]], wanted, rtol=1e-6, atol=1e-12)
+
+
+def test_det_band_covers_the_true_det():
+    model = lk.theory.GaussianLLR.from_eer(0.15)
+    hits, total = 0, 0
+    for seed in range(40):
+        scores = lk.Scores(*model.rvs(300, 1500, np.random.default_rng(seed)))
+        band = lk.curve_bands(scores, lk.evaluate(scores)).det
+        true = stats.norm.cdf(-stats.norm.ppf(band.p_fa) - model.sigma)
+        known = np.isfinite(band.lower) & (band.p_fa > 0.02) & (true > 0.03)
+        hits += np.sum((band.lower <= true) & (true <= band.upper) & known)
+        total += known.sum()
+    assert 0.88 < hits / total < 0.99
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("logistic", {}), ("logistic", {"prior": 0.1}), ("cmlg", {}), ("cmlg", {"alpha": 0.2})],
+)
+def test_errors_of_slope_and_offset_against_a_simulation(method, options):
+    model = lk.theory.GaussianLLR.from_eer(0.12)
+    fits, errors = [], []
+    for seed in range(150):
+        scores = lk.Scores(*(2 * x + 3 for x in model.rvs(150, 600, np.random.default_rng(seed))))
+        found = lk.map_uncertainty(scores, method, **options)
+        fits.append((found.a, found.b, found.a * 5.0 + found.b))
+        llr, low, high = found.interval(5.0)
+        errors.append((found.se_a, found.se_b, (high - low) / 2 / stats.norm.ppf(0.975)))
+        assert_allclose(llr, fits[-1][2], rtol=1e-12)
+    assert_allclose(np.mean(errors, axis=0), np.std(fits, axis=0), rtol=0.25)
+
+
+def test_errors_of_cmlg_are_those_the_fit_reports():
+    scores = sample(20, 2000).scores()
+    fitted, found = lk.fit_cmlg(scores), lk.map_uncertainty(scores, "cmlg")
+    assert (found.a, found.b) == (fitted.a, fitted.b)
+    assert_allclose([found.se_a, found.se_b], [fitted.details["se_a"], fitted.details["se_b"]], rtol=1e-9)
+
+
+def test_shared_speakers_make_a_map_less_certain():
+    trials = sample(25, 5000, seed=4)
+    for method in ("logistic", "cmlg"):
+        alone = lk.map_uncertainty(trials, method)
+        shared = lk.map_uncertainty(trials, method, speakers=SIDES)
+        assert shared.df == 24
+        assert shared.se_b > 1.3 * alone.se_b
+    band = lk.llr_band(trials, "logistic", speakers=SIDES, at=[0.0], replicates=100)
+    # two ways to the same error: the sandwich, and fitting again
+    width = (band.upper[0] - band.lower[0]) / 2
+    _, low, high = lk.map_uncertainty(trials, speakers=SIDES).interval(0.0)
+    assert_allclose(width, (high - low) / 2, rtol=0.5)
+
+
+def test_llr_band_of_any_map():
+    trials = sample(25, 3000, seed=4)
+    by_name = lk.llr_band(trials, "pav", speakers=SIDES, replicates=30, laplace="misleading")
+    assert by_name.score.shape == by_name.lower.shape == by_name.upper.shape == (101,)
+    assert np.all(by_name.lower <= by_name.upper)
+    assert by_name.method == "pav"
+    own = lk.llr_band(trials, lk.fit_cmlg, speakers=SIDES, at=[-1.0, 1.0], replicates=30)
+    assert own.method == "fit_cmlg"
+    assert np.all((own.lower < own.llr) & (own.llr < own.upper))
+
+
+def test_precision_against_pooled_groups():
+    trials = sample(8, 600)
+    x, pairs = (
+        trials.score_array,
+        [tuple(sorted(p)) for p in zip(*(trials.column(s) for s in SIDES), strict=True)],
+    )
+    groups = {}
+    for value, pair in zip(x, pairs, strict=True):
+        groups.setdefault(pair, []).append(value)
+    many = [np.array(g) for g in groups.values() if len(g) > 1]
+    n = sum(map(len, many))
+    wanted = np.sqrt(sum(((g - g.mean()) ** 2).sum() for g in many) / (n - len(many)))
+    found = lk.llr_precision(Pieces(trials.with_columns(*SIDES).scores()), SIDES)
+    assert_allclose(found.sd, wanted, rtol=1e-10)
+    assert (found.n_trials, found.n_pairs) == (n, len(many))
+    assert_allclose(found.half_width(0.9), stats.t.ppf(0.95, n - len(many)) * wanted, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda s: lk.curve_bands(s, lk.evaluate(s), level=2), "level must be"),
+        (lambda s: lk.map_uncertainty(s, "kde"), "unknown method 'kde'"),
+        (lambda s: lk.llr_band(s, speakers=SIDES, replicates=3), "at least 20"),
+        (lambda s: lk.llr_band(s, "nothing", speakers=SIDES), "unknown calibration method"),
+        (lambda s: lk.llr_precision(s, "left"), "two columns"),
+    ],
+)
+def test_wrong_use_is_refused(call, said):
+    with pytest.raises(lk.LlrkitError, match=said):
+        call(sample())
+
+
+def test_precision_needs_repetitions():
+    scores = lk.Scores([1.0], [0.0], {"left": ([0], [0]), "right": ([0], [1])})
+    with pytest.raises(lk.TooFewTrialsError, match="more than once"):
+        lk.llr_precision(scores, SIDES)

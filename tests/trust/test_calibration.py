@@ -1,0 +1,333 @@
+"""Idempotence as a measurement: identities, null distributions, the recalibrating line, the verdict."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, stats
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.core.density import DensityGrid
+from llrkit.core.moments import Moments
+from llrkit.trust.identities import identities
+from llrkit.trust.line import SAFEGUARD, cross_validated_cllr, fit_line
+from llrkit.trust.null import CalibratedCells
+from llrkit.trust.recalibration import Recalibration, null_covariance, recalibrate
+from llrkit.trust.verdict import verdict
+
+MODEL = lk.theory.GaussianLLR.from_eer(0.05)
+
+
+def draw(n_target, n_nontarget, seed=0, model=MODEL):
+    return lk.Scores(*model.rvs(n_target, n_nontarget, np.random.default_rng(seed)))
+
+
+def moved(scores, change):
+    return lk.Scores(change(scores.target), change(scores.nontarget))
+
+
+def cells_of(scores):
+    return CalibratedCells.relabelled(scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes)))
+
+
+# mean, sd and 95th percentile of Cllr - min Cllr, and mean ROCCH-EER, of calibrated Gaussian LLRs by (EER,
+# targets, non-targets): another simulation, by another program
+NULL_TABLE = {
+    (0.02, 50, 50): (0.0441, 0.0202, 0.0821, 0.0150),
+    (0.02, 100, 1000): (0.0231, 0.0062, 0.0345, 0.0174),
+    (0.05, 50, 50): (0.0694, 0.0201, 0.1061, 0.0411),
+    (0.05, 100, 1000): (0.0334, 0.0067, 0.0451, 0.0451),
+    (0.05, 300, 3000): (0.0179, 0.0027, 0.0228, 0.0481),
+    (0.15, 50, 50): (0.1015, 0.0199, 0.1424, 0.1339),
+    (0.15, 100, 1000): (0.0465, 0.0081, 0.0624, 0.1432),
+}
+
+
+@pytest.mark.parametrize("row", NULL_TABLE, ids=str)
+def test_null_distribution_against_the_printed_table(row):
+    eer, n_target, n_nontarget = row
+    n = 300
+    null = lk.calibration_null(
+        lk.theory.GaussianLLR.from_eer(eer), n_target, n_nontarget, replicates=n, seed=7
+    )
+    mean, sd, p95, mean_eer = NULL_TABLE[row]
+    # the table's own simulation has an error too: four errors of a difference, taken as equally large
+    assert abs(null.cllr_cal.mean() - mean) < 4 * math.sqrt(2) * sd / math.sqrt(n)
+    assert abs(null.cllr_cal.std() / sd - 1) < 4 * math.sqrt(2) / math.sqrt(2 * n) + 0.1
+    assert abs(np.quantile(null.cllr_cal, 0.95) - p95) < 4 * math.sqrt(2) * 2.1 * sd / math.sqrt(n)
+    assert abs(null.eer.mean() - mean_eer) < 4 * math.sqrt(2) * null.eer.std() / math.sqrt(n) + 5e-4
+
+
+def test_null_of_the_cross_validated_loss_is_slightly_negative():
+    null = lk.calibration_null(MODEL, 100, 1000, replicates=400, seed=3)
+    # published for 5 folds: mean -0.005, sd 0.0066
+    assert abs(null.cv_loss.mean() + 0.005) < 4 * 0.0066 * math.sqrt(2 / 400)
+    assert 0.5 < null.cv_loss.std() / 0.0066 < 2
+    assert null.p_value("cv_loss", 1.0) == 1 / 401
+    without = lk.calibration_null(MODEL, 100, 1000, replicates=5, seed=3, cross_validate=False)
+    np.testing.assert_array_equal(without.cllr_cal, null.cllr_cal[:5])
+    assert np.isnan(without.cv_loss).all()
+    assert null.p_value("cv_loss", -9.0) == 1.0
+
+
+def test_cells_of_a_set_are_calibrated_and_like_the_set():
+    scores = draw(4000, 9000)
+    cells = cells_of(scores)
+    assert_allclose(np.log(cells.target / cells.nontarget), cells.llr, atol=1e-9)
+    assert_allclose([cells.target.sum(), cells.nontarget.sum()], 1.0, rtol=1e-12)
+    assert_allclose(cells.cllr, lk.cllr(scores), rtol=0.1)
+    assert_allclose((cells.target * cells.llr).sum(), MODEL.mu, rtol=0.05)
+    drawn = cells.draw(20_000, 20_000, np.random.default_rng(1))
+    assert_allclose(lk.cllr(drawn), cells.cllr, rtol=0.05)
+
+
+@pytest.mark.parametrize("wrong", [{"replicates": 0}, {"n_target": 0}, {"n_nontarget": 2.5}, {"folds": 1}])
+def test_null_refuses_nonsense(wrong):
+    options = {"n_target": 10, "n_nontarget": 10, "replicates": 5} | wrong
+    with pytest.raises(lk.InputError):
+        lk.calibration_null(MODEL, options.pop("n_target"), options.pop("n_nontarget"), **options)
+
+
+def test_quick_line_is_logistic_regression():
+    scores = moved(draw(200, 500, 4), lambda x: 1.7 * x - 0.4)
+    x = np.concatenate([scores.target, scores.nontarget])
+    weights = [np.repeat([1 / 200, 0], [200, 500]), np.repeat([0, 1 / 500], [200, 500])]
+    wanted = lk.fit_logistic(scores, regularisation=SAFEGUARD)
+    assert_allclose(fit_line(x, *weights, 200), (wanted.a, wanted.b), rtol=1e-7)
+
+
+def test_cross_validation_on_cells_is_that_on_trials(monkeypatch):
+    scores = moved(draw(3000, 6000, 5), lambda x: 1.5 * x)
+    one_by_one = cross_validated_cllr(scores.target, scores.nontarget, 5)
+    monkeypatch.setattr("llrkit.trust.line._CELLS", 512)
+    in_cells = cross_validated_cllr(scores.target, scores.nontarget, 5)
+    assert one_by_one != in_cells
+    assert_allclose(in_cells, one_by_one, atol=2e-5)
+
+
+def test_dev_pav_of_simple_sets():
+    # PAV of the LLRs: log(3) at 1, -log(3) at -1; the line crosses the identity in the middle
+    scores = lk.Scores([1.0] * 3 + [-1.0], [1.0] + [-1.0] * 3)
+    assert_allclose(lk.dev_pav(scores), 0.5 * (np.log(3) - 1) / np.log(10), rtol=1e-12)
+    assert math.isnan(lk.dev_pav(lk.Scores([1.0], [0.0])))
+    assert_allclose(lk.dev_pav(lk.Scores([2.0], [2.0])), 2 / np.log(10), rtol=1e-12)
+    assert lk.dev_pav(lk.Scores([np.inf, 1.0, 0.5], [np.inf, 0.0, 0.7])) == math.inf
+
+
+def test_dev_pav_of_shifted_and_doubled_llrs():
+    large = draw(100_000, 100_000)
+    shifted = lk.dev_pav(moved(large, lambda x: x + 1.0))
+    assert_allclose(shifted, 1 / np.log(10), rtol=0.12)
+    doubled = moved(large, lambda x: 2 * x)
+    curve = lk.evaluate(doubled).pav
+    ends = curve.low[np.isfinite(curve.llr)][0], curve.high[np.isfinite(curve.llr)][-1]
+    area = integrate.quad(lambda x: abs(x / 2), *ends)[0]
+    assert_allclose(lk.dev_pav(doubled), area / (ends[1] - ends[0]) / np.log(10), rtol=0.12)
+
+
+def test_calibration_loss_recovers_what_doubling_costs():
+    scores = moved(draw(5000, 20_000), lambda x: 2 * x)
+    found = lk.calibration_loss(scores)
+    z = np.linspace(-10, 10, 4001)
+    doubled = np.trapezoid(
+        stats.norm.pdf(z) * np.logaddexp(0, -2 * (MODEL.mu + MODEL.sigma * z)), z
+    ) / np.log(2)
+    assert_allclose(found.raw, doubled, rtol=0.06)
+    assert_allclose(found.loss, doubled - MODEL.cllr, rtol=0.12)
+    assert_allclose(found.relative, found.loss / found.raw, rtol=1e-12)
+    assert abs(lk.calibration_loss(draw(5000, 20_000)).loss) < 0.001
+
+
+def test_identities_hold_for_calibrated_llrs_against_theory():
+    model = lk.theory.GaussianLLR.from_eer(0.25)  # variance 1.82: expectations mean something
+    scores = draw(40_000, 60_000, 3, model)
+    found = identities(scores, scores.reduce(Moments.of), thresholds=[0.0, 1.0, 2.0])
+    for one in found.expectations:
+        assert one.usable
+        assert abs(one.mean - 1.0) < 4 * one.standard_error
+        assert_allclose(one.standard_error, np.sqrt(np.expm1(model.sigma**2) / 50_000), rtol=0.5)
+    assert len(found.exceedances) == 6
+    for one in found.exceedances:
+        rate = model.p_fa(one.threshold) if one.kind == "p_fa" else model.p_miss(one.threshold)
+        assert_allclose([one.predicted, one.counted], rate, atol=5 * one.standard_error)
+        assert abs(one.z) < 4
+    for part, sign in ((found.target, 1), (found.nontarget, -1)):
+        assert part.right_sign
+        assert_allclose(part.mean, sign * model.mu, atol=4 * part.mean_error)
+        assert abs(part.ratio - 1.0) < 4 * part.ratio_error
+    # delta method for a Gaussian: variance 2 s^4 / n of the variance, s^2 / n of the mean
+    wanted = np.sqrt((2 + model.sigma**2 / model.mu**2) / 40_000)
+    assert_allclose(found.target.ratio_error, wanted, rtol=0.05)
+
+
+def test_identities_fail_where_they_should():
+    scores = moved(draw(3000, 9000), lambda x: 2 * x)
+    found = identities(scores, scores.reduce(Moments.of))
+    assert not any(one.usable for one in found.expectations)
+    by_place = {(one.kind, one.threshold): one for one in found.exceedances}
+    assert by_place["p_fa", 2.0].z < -4  # many more false alarms than LLRs so large promise
+    assert found.target.ratio - 1.0 > 5 * found.target.ratio_error
+    wrong = lk.Scores([-1.0, -2.0, 0.5], [1.0, -0.5, 0.25])
+    signs = identities(wrong, wrong.reduce(Moments.of))
+    assert not signs.target.right_sign
+    assert not signs.nontarget.right_sign
+
+
+def test_exceedances_by_hand():
+    scores = lk.Scores([3.0, 1.0], [-2.0, 1.0, 4.0, -1.0])
+    one = identities(scores, scores.reduce(Moments.of), thresholds=[1.0]).exceedances
+    assert_allclose([one[0].predicted, one[0].counted], [(np.exp(-3) + np.exp(-1)) / 2, 0.5])
+    assert_allclose([one[1].predicted, one[1].counted], [np.exp(-2) / 4, 0.0])
+    assert one[1].threshold == -1.0
+    assert np.isfinite(one[1].z)
+
+
+def test_line_and_its_errors_against_a_simulation():
+    lines = []
+    for seed in range(150):
+        scores = moved(draw(200, 800, seed), lambda x: 2 * x + 1)
+        lines.append(recalibrate(scores, cells_of(scores)))
+    a, b = np.array([line.a for line in lines]), np.array([line.b for line in lines])
+    assert_allclose([a.mean(), b.mean()], [0.5, -0.5], rtol=0.15)  # logistic regression is a little off
+    assert_allclose(np.mean([line.se_a for line in lines]), a.std(), rtol=0.3)
+    assert_allclose(np.mean([line.se_b for line in lines]), b.std(), rtol=0.3)
+    assert_allclose(
+        np.mean([line.se_bias for line in lines]), np.std([line.bias for line in lines]), rtol=0.3
+    )
+    assert_allclose([np.mean([line.factor for line in lines])], 2.0, rtol=0.1)
+
+
+def test_null_covariance_against_quadrature():
+    cells = CalibratedCells.of_pair(MODEL)
+
+    def moments(sign, power):
+        """E[(sigma(sign x) x^i)(sigma(sign x) x^j)] and the product of the means, by quadrature."""
+        one = MODEL.target if sign < 0 else MODEL.nontarget
+        mean, sd = one.mean(), one.std()
+        z = np.linspace(-10, 10, 20_001)
+        x = mean + sd * z
+        p = stats.norm.pdf(z) / (1 + np.exp(-sign * x))
+        q = 1 / (1 + np.exp(-sign * x))
+        first = [np.trapezoid(p * x**k, z) for k in (1, 0)]
+        i, j = power
+        return np.trapezoid(p * q * x ** (i + j), z) - first[1 - i] * first[1 - j]
+
+    wanted = np.array(
+        [[moments(-1, (i, j)) / 300 + moments(1, (i, j)) / 3000 for j in (1, 0)] for i in (1, 0)]
+    )
+    assert_allclose(null_covariance(cells, 300, 3000), wanted / 4, rtol=1e-4)
+
+
+LINE = {"statistic": 50.0, "p_value": 1e-9, "df": math.inf}
+TIGHT = ((1e-4, 0.0), (0.0, 1e-4))
+
+
+@pytest.mark.parametrize(
+    ("line", "p_shape", "text", "parts"),
+    [
+        ((0.5, 0.0), None, "over-confident by a factor 2.0", ("over-confident",)),
+        ((1.8, 0.0), None, "under-confident by a factor 1.8", ("under-confident",)),
+        ((1.0, -0.7), None, "biased towards same-source by 0.7 nats", ("same-source",)),
+        ((1.0, 0.7), None, "biased towards different-source by 0.7 nats", ("different-source",)),
+        (
+            (0.5, -0.5),
+            0.001,
+            "over-confident by a factor 2.0 and biased towards same-source by 1.0 nats",
+            ("over-confident", "same-source"),
+        ),
+        (
+            (-0.5, 0.0),
+            None,
+            "pointing the wrong way: higher LLRs belong to non-targets",
+            ("over-confident",),
+        ),
+    ],
+)
+def test_verdict_in_words(line, p_shape, text, parts):
+    found = verdict(Recalibration(*line, TIGHT, **LINE), p_shape)
+    assert (found.text, found.parts, found.calibrated) == (text, parts, False)
+    assert str(found) == text
+
+
+def test_verdict_without_evidence_and_by_shape():
+    line = Recalibration(1.02, 0.01, TIGHT, 1.0, 0.5, math.inf)
+    assert verdict(line, 0.5).calibrated
+    assert verdict(line).text == "no evidence of miscalibration"
+    assert verdict(line, 0.005).parts == ("shape",)
+    # jointly off, neither clearly by itself: the one that is further off is named
+    loose = Recalibration(0.88, -0.15, ((0.0025, 0.0), (0.0, 0.01)), 9.0, 0.011, math.inf)
+    assert verdict(loose).parts == ("over-confident",)
+    assert verdict(loose, level=0.01).calibrated
+
+
+def test_verdicts_are_right_nearly_always():
+    changes = {
+        "": lambda x: x, "over-confident": lambda x: 2 * x, "under-confident": lambda x: x / 2,
+        "same-source": lambda x: x + 1,
+    }  # fmt: skip
+    n = 60
+    for right, change in changes.items():
+        hits = 0
+        for seed in range(n):
+            scores = moved(draw(300, 3000, seed), change)
+            hits += "+".join(verdict(recalibrate(scores, cells_of(scores))).parts) == right
+        # 95 % at least, less four errors
+        assert hits >= n * (0.95 - 4 * math.sqrt(0.05 * 0.95 / n))
+
+
+def test_shared_speakers_are_taken_into_account():
+    # speakers who are all alike make every trial count many times; the line is fitted to few independent ones
+    trials = sample(25, 6000, seed=2)
+    plain = lk.check_calibration(trials, replicates=0, curves=False)
+    shared = lk.check_calibration(trials, speakers=("left", "right"), replicates=0, curves=False)
+    assert shared.recalibration.a == plain.recalibration.a
+    assert shared.recalibration.se_b > 1.5 * plain.recalibration.se_b
+    assert shared.recalibration.statistic < plain.recalibration.statistic
+    assert shared.recalibration.df == 24
+    assert "design effect" in shared.notes[0]
+    assert "independent" in plain.notes[0]
+
+
+def test_check_holds_everything_and_can_be_written_down():
+    found = lk.check_calibration(moved(draw(300, 1500), lambda x: 1.5 * x), replicates=40)
+    assert {curve.method for curve in found.curves} == {"logistic", "pav", "gaussian", "kde"}
+    for curve in found.curves:
+        assert curve.llr.shape == curve.estimate.shape == curve.lower.shape == curve.upper.shape
+        assert np.all(curve.lower <= curve.upper)
+        assert_allclose(curve.overestimation, curve.llr - curve.estimate)
+    line = next(curve for curve in found.curves if curve.method == "logistic")
+    assert_allclose(np.diff(line.estimate) / np.diff(line.llr), found.recalibration.a, rtol=1e-2)
+    assert line.share_outside > 0.5
+    plain = found.to_dict()
+    assert plain["verdict"]["parts"] == ["over-confident"]
+    assert plain["p_values"]["cv_loss"] == 1 / 41
+    assert json.loads(json.dumps(plain["recalibration"], allow_nan=False))["factor"] > 1.2
+    said = repr(found)
+    assert said.startswith("Over-confident by a factor 1.")
+    assert "by chance" in said
+
+
+def test_curves_of_calibrated_llrs_stay_in_their_bands():
+    found = lk.check_calibration(draw(400, 4000, 12), replicates=40)
+    assert found.verdict.calibrated
+    assert np.median([curve.share_outside for curve in found.curves]) < 0.3
+
+
+def test_classes_that_do_not_overlap_are_not_judged():
+    found = lk.check_calibration(lk.Scores([3.0, 4.0, 5.0], [-1.0, -2.0, -4.0]), replicates=10)
+    assert found.recalibration is None
+    assert found.verdict.text == "not to be judged: the classes do not overlap"
+    assert found.curves == ()
+    assert found.to_dict()["recalibration"] is None
+
+
+def test_wrong_use_is_refused():
+    with pytest.raises(lk.InputError, match="replicates"):
+        lk.check_calibration(draw(10, 10), replicates=-1)
+    with pytest.raises(lk.InputError, match="level"):
+        lk.check_calibration(draw(10, 10), level=0)
+    with pytest.raises(lk.InfiniteScoreError, match="infinite"):
+        lk.check_calibration(lk.Scores([np.inf, 1.0], [0.0, 2.0]))

@@ -1,0 +1,173 @@
+"""Differences between two systems on the same trials."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.trust.bootstrap import bootstrap_numbers
+from llrkit.trust.paired import OneSystem
+from llrkit.trust.resample import speaker_resampling
+
+SIDES = ("left", "right")
+
+
+def two_systems(n_speakers=25, n=2500, noise=1.5, seed=0, decimals=None):
+    trials = sample(n_speakers, n, seed)
+    other = trials.score_array + np.random.default_rng(seed + 100).normal(0.2, noise, n)
+    if decimals is not None:
+        other = np.round(other, decimals)
+    columns = {name: trials.column(name) for name in ("score", "label", *SIDES)}
+    return lk.Trials({**columns, "other": other}, score=["score", "other"])
+
+
+# DeLong, DeLong & Clarke-Pearson (1988) from the definition: every target against every non-target
+R_PROGRAM = """
+data <- scan("{path}", quiet = TRUE)
+rows <- matrix(data, ncol = 3, byrow = TRUE)
+x <- rows[rows[, 1] == 1, 2:3, drop = FALSE]; y <- rows[rows[, 1] == 0, 2:3, drop = FALSE]
+m <- nrow(x); n <- nrow(y)
+v10 <- matrix(0, m, 2); v01 <- matrix(0, n, 2); theta <- numeric(2)
+for (k in 1:2) {{
+  psi <- outer(x[, k], y[, k], function(a, b) (a > b) + 0.5 * (a == b))
+  theta[k] <- mean(psi); v10[, k] <- rowMeans(psi); v01[, k] <- colMeans(psi)
+}}
+s <- var(v10) / m + var(v01) / n
+z <- (theta[1] - theta[2]) / sqrt(s[1, 1] + s[2, 2] - 2 * s[1, 2])
+cat(sprintf("%.15g", c(theta, s[1, 1], s[1, 2], s[2, 2], z, 2 * pnorm(-abs(z)))), "\\n")
+"""
+
+
+@pytest.mark.parametrize("decimals", [None, 0])
+def test_delong_against_R(tmp_path, need_program, decimals):
+    program = need_program("Rscript")
+    trials = two_systems(n=700, decimals=decimals)
+    path = tmp_path / "trials.txt"
+    np.savetxt(path, np.column_stack([trials.is_target, trials.score_array]), fmt="%.17g")
+    done = subprocess.run(
+        [program, "-e", R_PROGRAM.format(path=path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    found = lk.delong_test(trials)
+    (aa, ab), (_, bb) = found.covariance
+    wanted = [float(x) for x in done.stdout.split()]
+    assert_allclose([*found.auc, aa, ab, bb, found.z, found.p_value], wanted, rtol=1e-9)
+    assert json.loads(json.dumps(found.to_dict()))["p_value"] == found.p_value
+    # the general machinery differs by n / (n - 1) in each class only
+    general = lk.compare_systems(trials, [0.3])["auc"]
+    assert_allclose(general.standard_error, abs(found.auc[0] - found.auc[1]) / abs(found.z), rtol=0.05)
+
+
+def test_paired_t_test_of_losses_against_scipy():
+    # Cllr is half the sum of two class means: with one class without spread the test is scipy's paired one
+    rng = np.random.default_rng(3)
+    target = rng.normal(2, 2, (400, 2))
+    scores = lk.Scores(target, np.full((400, 2), -1.0))
+    losses = np.log2(1 + np.exp(-target))
+    wanted = stats.ttest_rel(losses[:, 0], losses[:, 1])
+    found = lk.compare_systems(scores, [0.3])["cllr"]
+    z = found.difference / found.standard_error
+    assert_allclose(z * np.sqrt(399 / 400), wanted.statistic, rtol=1e-9)
+    assert_allclose(found.p_value, 2 * stats.norm.sf(abs(z)), rtol=1e-9)
+
+
+def test_speaker_test_against_r_style_two_way_clusters():
+    # by brute force: all pairs of trials with a speaker in common, of the difference of losses
+    trials = two_systems()
+    mask = trials.is_target
+    x = trials.score_array * np.where(mask, -1, 1)[:, None]
+    loss = np.logaddexp(0, x) / np.log(2) / 2
+    gap = loss[:, 0] - loss[:, 1]
+    phi = np.where(mask, (gap - gap[mask].mean()) / mask.sum(), (gap - gap[~mask].mean()) / (~mask).sum())
+    left, right = trials.column("left"), trials.column("right")
+    share = (left[:, None] == left) | (left[:, None] == right) | (right[:, None] == left)
+    share |= right[:, None] == right
+    error = np.sqrt(phi @ share @ phi * 25 / 24)
+    found = lk.compare_systems(trials, [0.3], ci="speaker", speakers=SIDES)
+    one = found["cllr"]
+    assert found.n_speakers == 25
+    assert_allclose(one.standard_error, error, rtol=1e-5)
+    assert_allclose(one.p_value, 2 * stats.t.sf(abs(one.difference) / error, 24), rtol=1e-4)
+    assert_allclose(one.high - one.low, 2 * stats.t.ppf(0.975, 24) * error, rtol=1e-5)
+    assert_allclose(one.first, lk.cllr(OneSystem(trials, 0)), rtol=1e-12)
+
+
+def test_bootstrap_uses_the_same_replicates_for_both_systems():
+    trials = two_systems(noise=4.0)
+    found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, seed=3)
+    resampling = speaker_resampling(trials, SIDES, seed=3)
+    drawn = [
+        bootstrap_numbers(OneSystem(trials, k), found.evaluations[k], resampling, 100, slope=False)
+        for k in (0, 1)
+    ]
+    gaps = drawn[0]["eer"] - drawn[1]["eer"]
+    assert_allclose(found["eer"].standard_error, gaps.std(), rtol=1e-12)
+    # which is why the difference is known better than either of the two
+    assert gaps.std() < 0.8 * np.hypot(drawn[0]["eer"].std(), drawn[1]["eer"].std())
+    assert found["eer"].p_value < 0.05
+    assert found["eer"].low < found["eer"].difference < found["eer"].high < 0
+
+
+@pytest.mark.parametrize("options", [{}, {"ci": "speaker", "speakers": SIDES}])
+def test_equal_systems_do_not_differ_and_swapping_turns_the_sign(options):
+    trials = two_systems()
+    same = lk.Trials(trials.table.with_columns(copy=trials.table["score"]), score=["score", "copy"])
+    for one in lk.compare_systems(same, [0.3], **options).differences.values():
+        assert (one.difference, one.p_value) == (0.0, 1.0)
+    forth = lk.compare_systems(trials, [0.3], **options)
+    back = lk.compare_systems(lk.Trials(trials.table, score=["other", "score"]), [0.3], **options)
+    assert forth.names == ("score", "other")
+    for name, one in forth.differences.items():
+        assert_allclose([back[name].low, back[name].high], [-one.high, -one.low], rtol=1e-6)
+        assert_allclose(back[name].p_value, one.p_value, rtol=1e-4)
+
+
+def test_false_alarms_of_the_test_at_the_level_it_claims():
+    # two equally good noisy views of the same trials, one speaker effect for both
+    p_values = []
+    for seed in range(120):
+        trials = sample(20, 700, seed)
+        noise = np.random.default_rng(seed).normal(0, 1.5, (700, 2))
+        columns = {name: trials.column(name) for name in ("label", *SIDES)}
+        views = {"a": trials.score_array + noise[:, 0], "b": trials.score_array + noise[:, 1]}
+        both = lk.Trials({**columns, **views}, score=["a", "b"])
+        p_values.append(lk.compare_systems(both, [0.3], ci="speaker", speakers=SIDES)["cllr"].p_value)
+    rate = np.mean(np.array(p_values) < 0.1)
+    assert abs(rate - 0.1) < 4 * np.sqrt(0.09 / 120)
+    assert abs(np.mean(p_values) - 0.5) < 4 * np.sqrt(1 / 12 / 120)
+
+
+def test_table_and_json_hold_the_same():
+    found = lk.compare_systems(two_systems(), ["sre21", 0.3])
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["differences"]["cllr"]["difference"] == found["cllr"].difference
+    assert "points.2.act_dcf" in plain["differences"]
+    assert set(plain["no_test"]).isdisjoint(plain["differences"])
+    assert repr(found).splitlines()[0].split()[:3] == ["score", "other", "difference"]
+    with pytest.raises(lk.UnknownNameError, match="no difference for 'det_slope'"):
+        found["det_slope"]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        (lambda: sample(), {}, "two systems are needed, got 1"),
+        (lambda: lk.Scores([[1, 2, 3]], [[0, 1, 2]]), {}, "two systems are needed, got 3"),
+        (two_systems, {"ci": "none"}, "unknown ci 'none'"),
+        (two_systems, {"ci": "speaker"}, "give speakers"),
+        (two_systems, {"level": 1.0}, "level must be"),
+        (two_systems, {"ci": "bootstrap", "speakers": SIDES, "replicates": 3}, "at least 100"),
+    ],
+)
+def test_wrong_use_is_refused(source, options, said):
+    with pytest.raises(lk.LlrkitError, match=said):
+        lk.compare_systems(source(), **options)
+
+
+def test_delong_needs_two_of_each():
+    with pytest.raises(lk.TooFewTrialsError, match="two trials"):
+        lk.delong_test(lk.Scores([[1.0, 2.0]], [[0.0, 1.0], [0.5, 0.5]]))

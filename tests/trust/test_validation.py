@@ -1,0 +1,340 @@
+"""The validation matrix: criteria read, numbers judged, faults named, reports complete and safe."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+from pieces import Pieces
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.trust.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
+from llrkit.trust.validation import number_of
+
+MODEL = lk.theory.GaussianLLR.from_eer(0.05)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return lk.Scores(*MODEL.rvs(300, 3000, np.random.default_rng(2)))
+
+
+def rows(*criteria, **more):
+    return {"criterion": [{"characteristic": "accuracy", **one} for one in criteria], **more}
+
+
+def judged(source, *criteria, **more):
+    return lk.validate(source, rows(*criteria, **more), replicates=30)
+
+
+def test_every_metric_is_judged_on_both_sides_of_its_value(scores):
+    result = lk.evaluate(scores, ["sre08", 0.3])
+    names = [
+        "eer",
+        "eer_roc",
+        "auc",
+        "cllr",
+        "min_cllr",
+        "cllr_cal",
+        "act_dcf sre08",
+        "min_dcf:P=0.3",
+        "p_fa P=0.3",
+    ]
+    values = {name: number_of(result, name)[0] for name in names}
+    assert values["act_dcf sre08"] == result.points[0].act_dcf
+    assert values["min_dcf:P=0.3"] == result.points[1].min_dcf
+    criteria = [{"metric": name, "at_most": value} for name, value in values.items()]
+    criteria += [{"metric": name, "at_most": value * 0.999} for name, value in values.items()]
+    criteria += [{"metric": name, "at_least": value} for name, value in values.items()]
+    found = judged(scores, *criteria, options={"points": ["sre08", 0.3]})
+    n = len(names)
+    assert [row.passed for row in found.rows] == [True] * n + [False] * n + [True] * n
+    assert [row.result for row in found.rows[:n]] == list(values.values())
+    assert not found.passed
+
+
+def test_checked_metrics_and_verdict(scores):
+    found = judged(
+        scores, {"metric": "dev_pav", "at_most": 1.0}, {"metric": "cv_loss", "at_most": 0.01},
+        {"metric": "verdict"}, {"metric": "misleading_target", "at_most": 100},
+        {"metric": "misleading_nontarget", "at_most": 1.0}, {"metric": "cllr_cal", "at_most": 0.05},
+    )  # fmt: skip
+    assert [row.passed for row in found.rows] == [True, True, True, True, False, True]
+    assert_allclose(found.rows[0].result, lk.dev_pav(scores))
+    assert "if calibrated" in found.rows[0].note
+    assert found.rows[2].result == "no evidence of miscalibration"
+    assert_allclose(found.rows[3].result, -scores.target.min())
+    assert_allclose(found.rows[4].result, scores.nontarget.max())
+    assert "if calibrated" in found.rows[5].note
+    doubled = lk.Scores(2 * scores.target, 2 * scores.nontarget)
+    row = judged(doubled, {"metric": "verdict"}).rows[0]
+    assert (row.passed, row.result) == (False, "over-confident by a factor 2.0")
+
+
+def test_whole_interval_must_be_within_the_bound():
+    trials = sample(30, 5000, seed=3)
+    options = {"ci": "speaker", "speakers": ["left", "right"], "points": [0.3]}
+    result = lk.evaluate(trials, ci="speaker", speakers=("left", "right"), points=[0.3])
+    low, high = result.intervals["cllr"]
+    middle = {"at_most": (result.cllr + high) / 2}
+    found = judged(
+        trials, middle, {**middle, "use": "interval"}, {"at_most": high, "at_least": low, "use": "interval"},
+        options=options,
+    )  # fmt: skip
+    assert [row.passed for row in found.rows] == [True, False, True]
+    assert found.rows[1].interval == (low, high)
+    assert found.rows[1].criterion.endswith("with its whole interval")
+    with pytest.raises(lk.InputError, match="has no interval"):
+        judged(trials, {**middle, "use": "interval"})
+
+
+def test_worst_condition_decides():
+    rng = np.random.default_rng(1)
+    noise = {"clean": 0.02, "noisy": 0.2}
+    t, n = zip(*(lk.theory.GaussianLLR.from_eer(e).rvs(200, 1000, rng) for e in noise.values()), strict=True)
+    names = [np.repeat(list(noise), k) for k in (200, 1000)]
+    both = lk.Scores(np.concatenate(t), np.concatenate(n), {"condition": tuple(names)})
+    criteria = [{"metric": "eer", "at_most": 0.12}, {"metric": "eer", "at_most": 0.3}]
+    criteria.append({"metric": "auc", "at_least": 0.9})
+    found = judged(both, *({**one, "by": "condition"} for one in criteria))
+    assert [row.passed for row in found.rows] == [False, True, False]
+    assert found.rows[0].note == "worst of 2: condition = noisy"
+    assert_allclose(found.rows[0].result, lk.eer(lk.Scores(t[1], n[1])))
+
+
+def test_change_from_another_file(tmp_path, scores):
+    lk.write_trials(
+        lk.Trials({"score": np.concatenate([scores.target, scores.nontarget]) * 2,
+                   "label": np.repeat([1, 0], [300, 3000])}),
+        tmp_path / "other.csv",
+    )  # fmt: skip
+    file = tmp_path / "criteria.toml"
+    file.write_text(
+        '[[criterion]]\ncharacteristic = "robustness"\nat_most = 0.0\nchange_from = "other.csv"\n'
+        '[[criterion]]\ncharacteristic = "generalisation"\nat_least = 0.0\nchange_from = "other.csv"\n'
+    )
+    found = lk.validate(scores, file, replicates=0)
+    other = lk.cllr(lk.Scores(2 * scores.target, 2 * scores.nontarget))
+    assert_allclose(found.rows[0].result, lk.cllr(scores) - other)
+    assert [row.passed for row in found.rows] == [True, False]
+    assert "instead of" in found.rows[0].note
+
+
+def test_characteristics_have_the_usual_metric_and_graph(scores):
+    plain = {"criterion": [{"characteristic": name, "at_most": 1.0} for name in CHARACTERISTICS]}
+    found = lk.validate(scores, plain, replicates=0)
+    assert {row.characteristic: (row.metric, row.graph) for row in found.rows} == CHARACTERISTICS
+    assert found.passed
+
+
+def test_misleading_trials_by_name_and_in_order():
+    table = {
+        "s": [1.0, -2.0, -0.5, 3.0, -1.0, 4.0],
+        "label": [1, 1, 1, 0, 0, 0],
+        "model": list("abcdef"),
+        "seg": [1, 2, 3, 4, 5, 6],
+    }
+    trials = lk.Trials(table, score="s", enroll="model", test="seg")
+    found = lk.misleading_trials(trials)
+    assert [(one.is_target, one.llr, one.trial["model"], one.trial["row"]) for one in found] == [
+        (True, -2.0, "b", 1), (True, -0.5, "c", 2), (False, 4.0, "f", 5), (False, 3.0, "d", 3)
+    ]  # fmt: skip
+    assert found[0].words == "weak support for different sources"
+    assert len(lk.misleading_trials(trials, 1)) == 2
+    arrays = lk.misleading_trials(Pieces(lk.Scores([1.0, -2.0], [0.5, 3.0, -1.0]), pieces=3))
+    assert [(one.llr, one.trial) for one in arrays] == [
+        (-2.0, {"position": 1}), (3.0, {"position": 1}), (0.5, {"position": 0})
+    ]  # fmt: skip
+    with pytest.raises(lk.InputError, match="n must be"):
+        lk.misleading_trials(trials, 0)
+
+
+def test_misleading_trials_of_files(tmp_path, monkeypatch):
+    trials = sample(10, 400)
+    path = tmp_path / "t.csv"
+    lk.write_trials(trials, path)
+    monkeypatch.setattr("llrkit.io.tables.BATCH_ROWS", 64)
+    found = lk.misleading_trials(lk.scan_trials(path), 4)
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in lk.misleading_trials(trials, 4)]
+
+
+@pytest.mark.parametrize(
+    ("lr", "word"),
+    [
+        (1.9, "no support for either"), (2.1, "weak"), (9.9, "weak"), (11, "moderate"), (99, "moderate"),
+        (101, "moderately strong"), (1001, "strong"), (10_001, "very strong"), (999_999, "very strong"),
+        (1_000_001, "extremely strong"), (math.inf, "extremely strong"),
+    ],
+)  # fmt: skip
+def test_verbal_scale_is_symmetric(lr, word):
+    for sign, side in ((1, "the same source"), (-1, "different sources")):
+        wanted = word if word.startswith("no") else f"{word} support for {side}"
+        assert lk.verbal_scale(sign * math.log(lr)) == wanted
+        assert lk.verbal_scale(sign * math.log10(lr), log10=True) == wanted
+    with pytest.raises(lk.NaNScoreError):
+        lk.verbal_scale(math.nan)
+
+
+ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no \\[\\[criterion\\]\\] is given"),
+        ("a = 1", "unknown a; known are report, options, criterion"),
+        (ONE, "cllr needs at_most or at_least"),
+        ("[[criterion]]\ncharacteristic = 'speed'\nat_most = 1", "'speed' is not one of accuracy"),
+        (ONE + "at_most = 'low'", "at_most must be a number, got 'low'"),
+        (ONE + "at_most = nan", "at_most must be a number"),
+        (ONE + "at_most = 1\nat_least = 2", "is above at_most"),
+        (ONE + "metric = 'verdict'\nat_most = 1", "takes no bound"),
+        (ONE + "metric = 3\nat_most = 1", "metric must be a name"),
+        (ONE + "at_most = 1\nuse = 'mean'", "use must be estimate or interval"),
+        (ONE + "at_most = 1\ncolour = 2", "criterion 1: unknown colour"),
+        ("criterion = [1]", "criterion 1: expected a table"),
+        ("options = 1\n" + ONE + "at_most = 1", "options. must be a table"),
+        ("[options]\nmagic = 1\n" + ONE + "at_most = 1", "unknown magic"),
+        ("[options]\npoints = [true]\n" + ONE + "at_most = 1", "points cannot be"),
+        ("[options]\nspeakers = 4\n" + ONE + "at_most = 1", "speakers cannot be 4"),
+        ("[options]\nseed = 0.5\n" + ONE + "at_most = 1", "seed cannot be 0.5"),
+        ("[[criterion]\n", "not a TOML file of criteria"),
+        (b"\xff\xfe", "not a TOML file of criteria"),
+    ],
+)
+def test_faults_of_a_criteria_file_are_named(tmp_path, text, said):
+    path = tmp_path / "criteria.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(lk.FileFormatError, match=said) as caught:
+        lk.read_criteria(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_criteria_file_is_named(tmp_path):
+    with pytest.raises(lk.FileFormatError, match="no such file"):
+        lk.read_criteria(tmp_path / "nothing.toml")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said"),
+    [
+        ({"metric": "speed", "at_most": 1}, "unknown metric 'speed'"),
+        ({"metric": "act_dcf sre99", "at_most": 1}, "no operating point 'sre99'"),
+        ({"metric": "dev_pav", "at_most": 1, "by": "room"}, "by goes with"),
+        ({"metric": "dev_pav", "at_most": 1, "change_from": "x.csv"}, "x.csv"),
+        ({"metric": "eer", "at_most": 1, "by": "room"}, "there is no column 'room'"),
+        ({"metric": "eer", "at_most": 1, "change_from": "x.csv", "use": "interval"}, "has no interval"),
+    ],
+)
+def test_criteria_that_cannot_be_judged_are_named(scores, criterion, said):
+    with pytest.raises((lk.LlrkitError, OSError), match=said):
+        lk.validate(scores, rows(criterion), replicates=0)
+
+
+def test_report_states_everything_and_is_safe():
+    trials = sample(30, 3000, seed=3)
+    report = {name: f"the {name}" for name in REPORT_FIELDS if name != "bounds"}
+    report["system"] = "<script>alert(1)</script> | & co"
+    plain = rows(
+        {"at_most": 0.9, "data": "simulated"}, {"metric": "eer", "at_most": 0.001},
+        options={"ci": "speaker", "speakers": ["left", "right"]}, report=report,
+    )  # fmt: skip
+    found = lk.validate(trials, plain, replicates=20)
+    text = found.to_markdown(verbal=True)
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
+    for words in (
+        "**bounds**: not stated", "**speakers**: 30", "same-source", "range of the LLRs", "min Cllr",
+        "Cllr - min", "ROC convex hull", "dyadic-robust", "design effect", "by chance", "Tippett at 0",
+        "support for", "| FAIL |", "1 of 2 criteria are not met: accuracy (eer).",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "support for" not in found.to_markdown()
+    assert repr(found).endswith("1 of 2 criteria are not met: accuracy (eer).")
+    again = json.loads(json.dumps(found.to_dict()))
+    assert again["matrix"][0]["data"] == "simulated"
+    assert again["calibration"]["verdict"]["text"] == found.check.verdict.text
+    assert len(again["misleading"]) == len(found.misleading)
+
+
+CRITERIA = """
+[options]
+ci = "speaker"
+speakers = ["left", "right"]
+points = ["sre08", 0.3]
+
+[report]
+system = "test 1.0"
+
+[[criterion]]
+characteristic = "accuracy"
+at_most = {bound}
+use = "interval"
+
+[[criterion]]
+characteristic = "discriminating power"
+metric = "act_dcf P=0.3"
+at_most = 2.0
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    scores, criteria = tmp_path / "llrs.csv", tmp_path / "criteria.toml"
+    lk.write_trials(sample(20, 1500, names=True), scores)
+    criteria.write_text(CRITERIA.format(bound=5.0))
+    return scores, criteria
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["validate", *(str(argument) for argument in arguments)])
+
+
+def test_command_passes_and_fails_by_exit_code(files):
+    scores, criteria = files
+    done = run(scores, "--criteria", criteria, "--json", "-", "--worst", "2", "--verbal")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["schema"] == "llrkit.validate/1"
+    assert found["passed"] is True
+    assert [row["characteristic"] for row in found["matrix"]] == ["accuracy", "discriminating power"]
+    assert len(found["matrix"][0]["interval"]) == 2
+    assert len(found["misleading"]) == 4
+    assert "All 2 criteria are met." in done.stderr
+    assert "support for" in done.stderr
+    criteria.write_text(CRITERIA.format(bound=0.01))
+    done = run(scores, "--criteria", criteria)
+    assert done.exit_code == 1
+    assert "1 of 2 criteria are not met" in done.stdout
+    assert "FAIL" in done.stdout
+
+
+def test_command_writes_a_report(files, tmp_path):
+    scores, criteria = files
+    out = tmp_path / "report.md"
+    assert run(scores, "--criteria", criteria, "--report", out).exit_code == 0
+    assert out.read_text().startswith("# Validation report")
+    assert "test 1.0" in out.read_text()
+
+
+def test_command_names_faults(files):
+    scores, criteria = files
+    criteria.write_text("[[criterion]]\ncharacteristic = 'accuracy'\n")
+    done = run(scores, "--criteria", criteria)
+    assert isinstance(done.exception, lk.FileFormatError)
+    assert run(scores).exit_code == 2
+
+
+def test_criteria_from_python_and_from_a_file_are_the_same(files):
+    found = lk.read_criteria(files[1])
+    assert found.rows == criteria_from_dict({
+        "criterion": [
+            {"characteristic": "accuracy", "at_most": 5.0, "use": "interval"},
+            {"characteristic": "discriminating power", "metric": "act_dcf P=0.3", "at_most": 2.0},
+        ]
+    }).rows  # fmt: skip
+    assert found.folder == files[1].parent
