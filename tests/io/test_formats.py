@@ -244,6 +244,15 @@ def test_the_known_non_targets_of_sre12_are_labels_and_channels_may_be_capitals(
     assert trials.table["c1"].to_list() == ["Y"] * 4
 
 
+@pytest.mark.parametrize(
+    "first", ["m1,s1,a,target,M,Y,N,N,N", "m1,s1,a,target,M,Y,N,N,N,Z", "m,s,c,t,x,1,2,3,4,5,6"]
+)
+def test_a_damaged_first_trial_of_an_sre12_key_is_no_header(tmp_path, first):
+    (tmp_path / "k.csv").write_text(f"{first}\nm1,s2,a,nontarget,M,Y,N,N,N,N\nm2,s2,a,target,M,Y,N,N,N,N\n")
+    with pytest.raises(lk.FileFormatError, match=r"k.csv, line 1: neither a trial nor names for 10 columns"):
+        read_found(tmp_path / "k.csv")
+
+
 @pytest.mark.parametrize("form", ["bosaris", "table"])
 def test_quality_measures_of_segments_become_columns(tmp_path, need, form):
     h5py = need("h5py")

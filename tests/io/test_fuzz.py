@@ -84,7 +84,7 @@ def test_kept_files_are_read_or_refused_and_nothing_is_printed(place, path, capf
     assert capfd.readouterr().err == ""
 
 
-def test_the_process_survives_what_polars_does_not(need):
+def test_the_process_survives_what_polars_does_not():
     """polars itself, in a process of its own, is ended by a file that is refused here."""
     path = next(path for path in CORPUS if path.name == "negative_count_1.parquet")
     program = f"import polars; polars.read_parquet({str(path)!r})"

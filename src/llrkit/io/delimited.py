@@ -74,7 +74,7 @@ def _names(
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
     if format in (None, "nist") and SRE12_KEY.fits(kinds_of(rows[1:]), text.delimiter):
-        return "nist", SRE12_KEY.names.split(), not SRE12_KEY.fits(kinds_of(rows), text.delimiter)
+        return "nist", SRE12_KEY.names.split(), _names_conditions(rows[0], where)
     if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
@@ -93,6 +93,17 @@ def _names(
         f"{where}: no header line and no known layout ({len(rows[0])} columns); "
         "name the columns, for example --columns enroll,test,score"
     )
+
+
+def _names_conditions(first: list[str], where: str) -> bool:
+    """Whether the first line of an SRE12 key is a header; a damaged trial must not be taken for one."""
+    kinds = kinds_of([first])
+    if SRE12_KEY.fits(kinds, ","):
+        return False
+    alike = sum(want != "*" and want in kind for want, kind in zip(SRE12_KEY.holds, kinds, strict=False))
+    if len(first) != len(SRE12_KEY.holds) or alike > 1:  # a name of one letter may be a side, or n
+        raise FileFormatError(f"{where}: neither a trial nor names for {len(SRE12_KEY.holds)} columns")
+    return True
 
 
 def _is_matrix(rows: list[list[str]]) -> bool:

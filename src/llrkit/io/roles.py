@@ -14,8 +14,9 @@ import polars as pl
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.found import Found
 from llrkit.io.text import not_a_number
+from llrkit.scores.label_columns import is_label_type, target_rows
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.trials import Trials, is_label_type, target_rows
+from llrkit.scores.trials import Trials
 
 MISSING, DUPLICATES = ("error", "drop"), ("keep", "error", "drop")
 SHOWN = 5

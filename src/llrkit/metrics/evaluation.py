@@ -108,8 +108,8 @@ class EvaluationSummaries:
 class Evaluation:
     """What :func:`evaluate` found: numbers, curves, conventions. Nothing in it changes any more."""
 
-    n_target: float
-    n_nontarget: float
+    n_target: int
+    n_nontarget: int
     eer: float
     eer_roc: float
     auc: float

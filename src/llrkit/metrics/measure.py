@@ -169,8 +169,8 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
         for name, members in asked.primaries
     )
     return Evaluation(
-        n_target=_count(counts.n_target),
-        n_nontarget=_count(counts.n_nontarget),
+        n_target=round(counts.n_target),
+        n_nontarget=round(counts.n_nontarget),
         eer=detection.eer_from_blocks(blocks),
         eer_roc=detection.eer_roc_from_bins(bins),
         auc=detection.auc_from_bins(bins),
@@ -187,11 +187,6 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
             at_llrs=losses.at_some(n_odds, n_llrs),
         ),
     )
-
-
-def _count(n: float) -> float:
-    """A number of trials: whole, rounding aside, unless weights make it a part."""
-    return round(n) if abs(n - round(n)) <= 1e-9 * n else float(n)
 
 
 def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, reduce
-from operator import or_
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
+from llrkit.errors import InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.derived import row_in_words
-from llrkit.scores.labels import ACCEPTED, classify_words, warn_of_pooled
+from llrkit.scores.label_columns import target_rows
+from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.source import POSITION, S
 from llrkit.scores.weights import weighted
 
@@ -248,60 +248,6 @@ class Trials:
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
         return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
-
-
-def target_rows(
-    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
-) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
-    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
-
-    ``expected`` are words that are likely to occur, for speed.
-    """
-    if column.has_nulls():
-        row = int(column.is_null().arg_max() or 0)
-        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
-    if column.dtype == pl.Boolean:
-        return column.to_numpy(), frozenset()
-    if not is_label_type(column.dtype):
-        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
-    distinct, masks = _distinct(column, expected)
-    words = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in distinct
-    ]
-    meaning = classify_words(words)
-    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-    if unknown or {"0", "-1"} <= set(words):
-        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
-        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-        raise LabelError(
-            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
-            f"accepted are {ACCEPTED}"
-        )
-    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    only = masks.get(targets[0]) if len(targets) == 1 else None
-    mask = column.is_in(targets) if only is None else only
-    return mask.to_numpy(), frozenset(words)
-
-
-def is_label_type(dtype: pl.DataType) -> bool:
-    """Whether a column of this type can hold labels: words, numbers, or true and false."""
-    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
-    return words or dtype.is_integer() or dtype.is_float()
-
-
-def _distinct(column: pl.Series, expected: Iterable[str]) -> tuple[list[Any], dict[str, pl.Series]]:
-    """The values of a column of labels, as they come first, and where some of them are.
-
-    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
-    """
-    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
-    if column.dtype != pl.String or not 0 < len(likely) <= 4:
-        return column.unique(maintain_order=True).to_list(), {}
-    masks = {word: column == word for word in likely}
-    known = reduce(or_, masks.values())
-    there = [word for word, mask in masks.items() if mask.any()]
-    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
 
 
 def as_table(table: Any) -> pl.DataFrame:
