@@ -6,7 +6,9 @@ way every line that is not blank is a row, or an error names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,7 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.quiet import no_panic_messages
 from llrkit.io.text import NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.scores.source import in_order, thread_count
 
 NULLS = ("", "NA")
 
@@ -32,17 +35,42 @@ def parse(
     only these columns are made, which is faster.
     """
     columns = [name for name in names if wanted is None or name in wanted]
-    made = 0
-    for piece in text.pieces(skip=text.first_row_ends if header else 0):
+
+    def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
+        if isinstance(piece, FileFormatError):
+            raise piece
         table = _fast(piece, names, numbers, columns)
-        if table is None:
-            table = _slow(piece, names, numbers, header).select(columns)
+        return piece, _slow(piece, names, numbers, header).select(columns) if table is None else table
+
+    made = 0
+    for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
         if table.height:
             yield piece, table
             made += 1
     if not made:
         types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
         yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=types)
+
+
+def _in_threads(
+    tabled: Callable[[Piece | FileFormatError], tuple[Piece, pl.DataFrame]], pieces: Iterator[Piece]
+) -> Iterator[tuple[Piece, pl.DataFrame]]:
+    """The tables of pieces in their order; the next ones are read and made meanwhile if there are several."""
+    rest = _and_fault(pieces)
+    ahead, workers = list(islice(rest, 2)), thread_count()
+    if len(ahead) < 2 or workers == 1:
+        yield from map(tabled, chain(ahead, rest))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from in_order(pool, tabled, chain(ahead, rest), workers)
+
+
+def _and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
+    """The pieces, and last what was wrong with the text, so that a fault before it is named first."""
+    try:
+        yield from pieces
+    except FileFormatError as fault:
+        yield fault
 
 
 def _fast(
@@ -63,7 +91,7 @@ def _read(
 ) -> pl.DataFrame | None:
     types = {name: pl.Float64 if name in numbers else pl.String for name in names}
     try:
-        with no_panic_messages(b'"' in piece.data):  # a quote may be all there is in a field
+        with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
             return pl.read_csv(
                 piece.data,
                 has_header=False,
@@ -81,24 +109,28 @@ def _regular_lines(piece: Piece, last: pl.Series, width: int) -> bool:
 
     No line has fewer if all have a last field; then none has more if the delimiters are just as many.
     """
-    if b'"' in piece.data or last.has_nulls():
+    if piece.quoted or last.has_nulls():
         return False
-    if piece.delimiter == " " and _doubtful_blanks(piece.data):
-        return False
-    return count_byte(piece.data, piece.delimiter.encode()) == last.len() * (width - 1)
+    marks = last.len() * (width - 1)
+    if piece.delimiter == " ":
+        return _single_blanks(piece.data) == marks
+    return count_byte(piece.data, piece.delimiter.encode()) == marks
 
 
-def _doubtful_blanks(data: bytes) -> bool:
-    """Whether blanks may not be delimiters one by one: tabs, two in a row, or one before the first field."""
+def _single_blanks(data: bytes) -> int | None:
+    """How many blanks there are; None if not each of them is a delimiter.
+
+    That is so with tabs, with two blanks in a row, and with one before the first field.
+    """
     if b"\t" in data or data.startswith(b" "):
-        return True
-    raw, step = np.frombuffer(data, dtype=np.uint8), 1 << 20
-    for i in range(0, len(raw) - 1, step):
-        blank = raw[i + 1 : i + step + 1] == ord(" ")
-        before = raw[i : i + len(blank)]
-        if (blank & ((before == ord(" ")) | (before == ord("\n")))).any():
-            return True
-    return False
+        return None
+    raw, step, count = np.frombuffer(data, dtype=np.uint8), 1 << 20, 0
+    for i in range(0, len(raw), step):
+        blank = raw[i : i + step + 1] == ord(" ")  # one more than the step: the next block starts with it
+        count += int(np.count_nonzero(blank[:step]))
+        if (blank[1:] & (raw[i : i + len(blank) - 1] <= ord(" "))).any():
+            return None
+    return count
 
 
 def _regular(piece: Piece, table: pl.DataFrame) -> bool:
