@@ -205,7 +205,9 @@ def _assert_same_in_batches(path, content, found) -> None:
 def _has_header(content, found) -> bool:
     """Tables have one, and keys of SRE12 where the fourth field is no label."""
     fourth = _plain(content).lstrip(b"\xef\xbb\xbf \r\n").split(b",", 4)[3:4]
-    return found.format == "table" or (found.table.columns[-1] == "c5" and b"target" not in fourth[0])
+    return found.format == "table" or (
+        found.table.columns[-1] in ("c5", "c8", "c9") and b"target" not in fourth[0]
+    )
 
 
 def _plain(content) -> bytes:
@@ -215,8 +217,10 @@ def _plain(content) -> bytes:
 
 
 def _rows(content) -> int | None:
-    """Lines that are not blank, counted in the simplest way; None where quotes may hold a line end."""
+    """Lines that are not blank, counted in the simplest way; None where that cannot be known."""
     if b'"' in (plain := _plain(content)):
-        return None
+        return None  # they may hold the end of a line
     lines = plain.removeprefix(b"\xef\xbb\xbf").split(b"\n" if b"\n" in plain else b"\r")
+    if any(b"\t" in line and not line.strip() for line in lines):
+        return None  # empty fields between tabs, or a line of blanks
     return sum(bool(line.strip()) for line in lines)

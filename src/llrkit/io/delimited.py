@@ -13,7 +13,8 @@ from llrkit.io.found import Found, Scan
 from llrkit.io.layouts import (
     KNOWN_NAMES,
     LAYOUTS,
-    SRE12_KEY,
+    NIST_KEYS,
+    Layout,
     distinct_names,
     has_header,
     kinds_of,
@@ -73,8 +74,10 @@ def _names(
         return "table", distinct_names(columns, "--columns"), header
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
-    if format in (None, "nist") and SRE12_KEY.fits(kinds_of(rows[1:]), text.delimiter):
-        return "nist", SRE12_KEY.names.split(), _names_conditions(rows[0], where)
+    below = kinds_of(rows[1:])
+    for key in NIST_KEYS:
+        if format in (None, "nist") and key.fits(below, text.delimiter):
+            return "nist", key.names.split(), _names_conditions(rows[0], key, where)
     if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
@@ -95,14 +98,14 @@ def _names(
     )
 
 
-def _names_conditions(first: list[str], where: str) -> bool:
-    """Whether the first line of an SRE12 key is a header; a damaged trial must not be taken for one."""
+def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
+    """Whether the first line of a NIST key is a header; a damaged trial must not be taken for one."""
     kinds = kinds_of([first])
-    if SRE12_KEY.fits(kinds, ","):
+    if key.fits(kinds, ","):
         return False
-    alike = sum(want != "*" and want in kind for want, kind in zip(SRE12_KEY.holds, kinds, strict=False))
-    if len(first) != len(SRE12_KEY.holds) or alike > 1:  # a name of one letter may be a side, or n
-        raise FileFormatError(f"{where}: neither a trial nor names for {len(SRE12_KEY.holds)} columns")
+    alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, kinds, strict=False))
+    if len(first) != len(key.holds) or alike > 1:  # a name of one letter may be a side, or n
+        raise FileFormatError(f"{where}: neither a trial nor names for {len(key.holds)} columns")
     return True
 
 
