@@ -333,6 +333,47 @@ def test_npz_and_csv_matrices_of_scores(tmp_path):
         assert_array_equal(trials.is_target, [True, False, False, True])
 
 
+ODD = [
+    "a,b",
+    'q"x',
+    " lead",
+    "trail ",
+    "été",
+    "NA",
+    "007",
+    "1e5",
+    "a\nb",
+    "TRUE",
+    "nan",
+    "a\tb",
+    "a\rb",
+    "#x",
+    "-",
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("kind", WRITE_FORMATS)
+def test_odd_ids_come_back_as_they_are_or_are_not_written(tmp_path, need, kind, odd):
+    if kind == "bosaris":
+        need("h5py")
+    table = {"model": ["x", odd, "y"], "test": ["1", "2", "3"], "score": [1.5, -0.25, 3], "label": [1, 0, 1]}
+    key = tmp_path / "key" if kind in ("kaldi", "nist", "bosaris") else None
+    trials = lk.Trials(table, enroll="model", test="test")
+    # their fields end at blanks or tabs and are not quoted
+    marks = {"kaldi": ' \t\r\n"', "nist": '\t\r\n"'}.get(kind, "")
+    if any(mark in odd for mark in marks):
+        with pytest.raises(lk.InputError, match="cannot hold the id"):
+            lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+        assert list(tmp_path.iterdir()) == []
+        return
+    lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+    read = lk.read_trials(tmp_path / "out", key)
+    assert read.table[read.enroll].to_list() == table["model"]
+    assert_array_equal(read.score_array, table["score"])
+    assert_array_equal(read.is_target, [True, False, True])
+
+
 def test_a_directory_and_a_glob_are_read_as_one_table(tmp_path):
     trials = example()
     for i in range(4):

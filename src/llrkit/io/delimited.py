@@ -20,7 +20,7 @@ from llrkit.io.layouts import (
     kinds_of,
     unique_names,
 )
-from llrkit.io.parse import parse
+from llrkit.io.parse import Columns, parse
 from llrkit.io.text import Text, open_text
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
@@ -45,13 +45,15 @@ def scan_delimited(
 
         return read_matrix(text, names)
     roles = roles_of(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
-    types = {name: pl.Float64 if name in roles.score else pl.String for name in names}
+    ids = [name for name in (roles.enroll, roles.test, *(roles.same or ())) if name is not None]
+    types = Columns(names, roles.score).types
     like = roles.given_to(Found(str(file), family, pl.DataFrame(schema=types)))
 
     def read(wanted: Sequence[str]) -> Iterator[Found]:
         first_row = 0
         physical = roles.needed_for(names, wanted)
-        for piece, table in parse(text, names, header=header, numbers=roles.score, wanted=physical):
+        parsed = parse(text, names, header=header, numbers=roles.score, ids=ids, wanted=physical)
+        for piece, table in parsed:
             found = Found(str(file), family, table, lines=piece.lines, first_row=first_row)
             yield roles.given_to(found, wanted)
             first_row += table.height

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
@@ -18,7 +19,27 @@ from llrkit.io.quiet import no_panic_messages
 from llrkit.io.text import NUMBER, Piece, Text, count_byte, not_a_number
 from llrkit.scores.source import in_order, thread_count
 
-NULLS = ("", "NA")
+NA = "NA"
+"""How R writes what is missing; as an id it is a name like any other."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a text: which of them are numbers, and which are ids."""
+
+    names: Sequence[str]
+    numbers: Sequence[str]
+    ids: Sequence[str] = ()
+
+    @property
+    def types(self) -> dict[str, type[pl.DataType]]:
+        """Numbers are floats, everything else is kept as it is written."""
+        return {name: pl.Float64 if name in self.numbers else pl.String for name in self.names}
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """What stands for a missing value in each column, beside nothing at all."""
+        return {name: NA for name in self.names if name not in self.ids}
 
 
 def parse(
@@ -27,20 +48,22 @@ def parse(
     *,
     header: bool,
     numbers: Sequence[str],
+    ids: Sequence[str] = (),
     wanted: Sequence[str] | None = None,
 ) -> Iterator[tuple[Piece, pl.DataFrame]]:
     """The pieces of a text, each with a table of its rows (at least one table, perhaps without rows).
 
-    ``numbers`` are read as floats, the other columns as they are written, null where empty. With ``wanted``
-    only these columns are made, which is faster.
+    ``numbers`` are read as floats, the other columns as they are written, null where empty or, except for
+    ``ids``, NA. With ``wanted`` only these columns are made, which is faster.
     """
     columns = [name for name in names if wanted is None or name in wanted]
+    whole = Columns(names, numbers, ids)
 
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
         if isinstance(piece, FileFormatError):
             raise piece
-        table = _fast(piece, names, numbers, columns)
-        return piece, _slow(piece, names, numbers, header).select(columns) if table is None else table
+        table = _fast(piece, whole, columns)
+        return piece, _slow(piece, whole, header).select(columns) if table is None else table
 
     made = 0
     for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
@@ -48,8 +71,7 @@ def parse(
             yield piece, table
             made += 1
     if not made:
-        types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
-        yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=types)
+        yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=whole.types).select(columns)
 
 
 def _in_threads(
@@ -73,32 +95,28 @@ def _and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
         yield fault
 
 
-def _fast(
-    piece: Piece, names: Sequence[str], numbers: Sequence[str], columns: Sequence[str]
-) -> pl.DataFrame | None:
+def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
     """The rows as polars reads them, or None if a line may not have become a whole row."""
+    names = whole.names
     if len(columns) < len(names):
         last = names[-1]
-        some = _read(piece, names, numbers, [*columns, *([] if last in columns else [last])])
+        some = _read(piece, whole, [*columns, *([] if last in columns else [last])])
         if some is not None and _regular_lines(piece, some[last], len(names)):
             return some.select(columns)
-    table = _read(piece, names, numbers, names)
+    table = _read(piece, whole, names)
     return table.select(columns) if table is not None and _regular(piece, table) else None
 
 
-def _read(
-    piece: Piece, names: Sequence[str], numbers: Sequence[str], columns: Sequence[str]
-) -> pl.DataFrame | None:
-    types = {name: pl.Float64 if name in numbers else pl.String for name in names}
+def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
     try:
         with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
             return pl.read_csv(
                 piece.data,
                 has_header=False,
                 separator=piece.delimiter,
-                schema=types,
-                columns=[i for i, name in enumerate(names) if name in columns],
-                null_values=list(NULLS),
+                schema=whole.types,
+                columns=[i for i, name in enumerate(whole.names) if name in columns],
+                null_values=whole.missing,
             )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None
@@ -151,7 +169,8 @@ def _regular(piece: Piece, table: pl.DataFrame) -> bool:
     return count_byte(data, piece.delimiter.encode()) == lines * (table.width - 1)
 
 
-def _slow(piece: Piece, names: Sequence[str], numbers: Sequence[str], header: bool) -> pl.DataFrame:
+def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
+    names, numbers, missing = whole.names, whole.numbers, whole.missing
     columns: list[list[str | None]] = [[] for _ in names]
     at_numbers = [(list(names).index(name), name) for name in numbers]
     for line, fields in piece.rows():
@@ -162,9 +181,9 @@ def _slow(piece: Piece, names: Sequence[str], numbers: Sequence[str], header: bo
             )
         for at, name in at_numbers:
             fields[at] = fields[at].strip()
-            if fields[at] not in NULLS and not NUMBER.fullmatch(fields[at]):
+            if fields[at] not in ("", NA) and not NUMBER.fullmatch(fields[at]):
                 raise not_a_number(f"{piece.file}, line {line}, column {name!r}", fields[at])
-        for column, field in zip(columns, fields, strict=True):
-            column.append(None if field in NULLS else field)
+        for name, column, field in zip(names, columns, fields, strict=True):
+            column.append(None if field in ("", missing.get(name)) else field)
     made = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     return made.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
