@@ -60,6 +60,9 @@ def seeds() -> list[bytes]:
         ",s1,s2\nm1,1.5,2\nm2,-1,0\n", '"score" "label"\n1.5 TRUE\n-2 FALSE\n',
         "".join(f"short2 n short3 f {e} {t} a t {s}\n" for e, t, s, _ in rows),
         "m,s,c,t,x,1,2,3,4,5\n" + "".join(f"{e},{t},a,{k},M,Y,N,N,N,N\n" for e, t, _, k in rows),
+        "m,s,c,t,1,2,3,4,5,6,7,8\n" + "".join(f"{e},{t},a,{k},Y,N,N,N,N,N,N,N\n" for e, t, _, k in rows),
+        "".join(f"{e},{t},a,{k},Y,Y,N,N,N,N,N,N,N,N\n" for e, t, _, k in rows),
+        "".join(f"{'bonafide target' if k == 'target' else 'A07 spoof'} {s}\n" for _, _, s, k in rows),
         "".join(f"{e} {t} alaw ita_tx A07 {k} notrim eval\n" for e, t, _, k in rows),
         "".join(f"{'bonafide' if k == 'target' else 'spoof'} {k} {s}\n" for _, _, s, k in rows),
     ]  # fmt: skip
@@ -84,13 +87,14 @@ def column_files(table) -> list[bytes]:
 
 
 def hdf5_files() -> list[bytes]:
-    """Scores and a key as BOSARIS writes them, and an array of bob."""
+    """Scores and a key as BOSARIS writes them, a key of SIDEKIT, and an array of bob."""
     if h5py is None:
         return []
     ids = {f"ID/{side}_ids": np.array([b"a", b"b"], dtype="S") for side in ("row", "column")}
     contents = (
         {"scores": np.eye(2), "score_mask": np.ones((2, 2), np.uint8), "file_format": "2.0", **ids},
         {"trial_mask": np.array([[1, -1], [0, 1]], np.int8), **ids}, {"array": np.arange(6.0)},
+        {"trial_mask": -np.eye(2, dtype=np.int8), "modelset": [b"a", b"b"], "segset": [b"c", b"d"]},
     )  # fmt: skip
     made = []
     for content in contents:
