@@ -144,7 +144,9 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    write_json({"scores": scores, **result.to_dict(), **_repeated(trials)}, "evaluate", json_path)
+    policy = options["duplicates"] or ("error" if options["key"] else "keep")
+    again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
+    write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
 
 
 def _repeated(trials: Any) -> dict[str, int | None]:
