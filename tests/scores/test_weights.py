@@ -100,6 +100,26 @@ def test_an_evaluation_with_conditions_and_parts_of_trials():
     assert_allclose(half.cllr, repeated["cllr"], rtol=1e-13)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.013, 1e-4])  # the last adds up to less than a trial
+def test_intervals_do_not_depend_on_the_scale_of_the_weights(share):
+    scaled = lk.Trials(TABLE.with_columns(times=pl.col("times") * share), weight="times")
+    widths = [
+        lk.evaluate(lk.AffineMap(a=0.9, b=0.1).on(trials), ci="trial").uncertainty.intervals["cllr"]
+        for trials in (scaled, lk.Trials(TABLE, weight="times"))
+    ]
+    assert_allclose(*widths, rtol=1e-9)
+
+
+def test_rates_of_weighted_trials_are_no_counts():
+    """With a weight of 1000 for all, a rate is as uncertain as without weights."""
+    many = TABLE.with_columns(times=pl.lit(1000))
+    found = [
+        lk.evaluate(trials, [0.5], ci="trial").uncertainty.intervals["points.0.p_miss"]
+        for trials in (lk.Trials(many, weight="times"), lk.Trials(TABLE))
+    ]
+    assert_allclose(*found, atol=0.01)  # the one by the delta method, the other exact
+
+
 def test_on_the_command_line(tmp_path):
     path = stored(tmp_path, "t.csv")
     done = CliRunner().invoke(cli, ["evaluate", str(path), "--weight-column", "times", "--json", "-"])
