@@ -101,10 +101,11 @@ def evaluate_command(
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     if has_classes(scores, classes, prior, reading):
-        refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
+        refuse_for_classes(by=by, threshold_from=threshold_from)
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+            table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.trust.evaluate import evaluate

@@ -19,13 +19,14 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.plot.figures import plotly_javascript
 from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
-from llrkit.report import contents
+from llrkit.report import certainty, contents
 from llrkit.report.exact import exact_rates
 from llrkit.report.figures import page_figures
 from llrkit.report.methods import methods_text
+from llrkit.report.numbers import Table
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section import Section, Words, as_words
-from llrkit.report.tables import Table, format_table, same_points, summary_table
+from llrkit.report.tables import format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.bands import CurveBands
 from llrkit.trust.calibration import CalibrationCheck
@@ -130,6 +131,7 @@ def report_page(
         title=title,
         version=__version__,
         what=what,
+        several=f"{what}es" if what.endswith("s") else f"{what}s",
         cautions=list(cautions),
         first=shown[: len(first)],
         sections=shown[len(first) :],
@@ -137,7 +139,7 @@ def report_page(
         made=made_from or provenance(),
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
-        program=trusted("report.js"),
+        program=trusted("plots.js", "panel.js", "page.js"),
         data=script_json(data),
     )
 
@@ -150,8 +152,8 @@ def _parts(
     bands: Mapping[str, CurveBands],
     checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [*contents.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
-    parts += [*contents.calibration(checks), *contents.conditions(systems, by)]
+    parts = [*certainty.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
+    parts += [*certainty.calibration(checks), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
     return parts
@@ -172,6 +174,7 @@ def _about(
         "points": [asdict(result.point) for result in first.points],
         "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+        "trials": {name: (e.n_target, e.n_nontarget) for name, e in systems.items()},
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.plot.picture import Picture
-from llrkit.report.tables import COLUMNS, Table
+from llrkit.report.numbers import Table
+from llrkit.report.tables import COLUMNS
 
 
 @dataclass(frozen=True)
