@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.pictures import CurveBand, FusionWeights, HeatMap, IdempotenceCurve, PriorScan
+from llrkit.metrics.pictures import FusionWeights, HeatMap, PriorScan
 from llrkit.metrics.zoo import zoo_curve
 
 FOLDER = Path(__file__).parent / "pictures" / "gallery"
@@ -58,17 +58,11 @@ def zoo(rng: np.random.Generator) -> object:
     )
 
 
-def idempotence(rng: np.random.Generator) -> IdempotenceCurve:
-    """LLRs that are twice too large, looked at by two calibrators trained on them."""
-    given = scores(0.05, rng, 2.0)
-    llr = np.linspace(-20, 20, 81)
-    repeated = np.array([lk.fit_logistic(scores(0.05, rng, 2.0))(llr) for _ in range(40)])
-    band = CurveBand(llr, *np.quantile(repeated, (0.025, 0.975), axis=0))
-    return IdempotenceCurve(
-        llr,
-        {"logistic": lk.fit_logistic(given)(llr), "CMLG": lk.fit_cmlg(given)(llr)},
-        {"logistic": band},
-    )
+def idempotence(rng: np.random.Generator) -> object:
+    """LLRs that are twice too large: the slope of the LLR of the LLR is one half."""
+    target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(300, 3000, rng)
+    found = lk.check_calibration(lk.Scores(2 * target, 2 * nontarget))
+    return [curve for curve in found.curves if curve.method in ("logistic", "kde")]
 
 
 def prior_scan(rng: np.random.Generator) -> PriorScan:
@@ -90,8 +84,13 @@ def draw_all(rng: np.random.Generator) -> None:
     """One PNG for each kind of plot."""
     found = systems(rng)
     large = found["twice too large"]
+    few = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.05).rvs(200, 4000, rng))
+    few_result = lk.evaluate(few)
     drawn = {
         "det": lk.plot.det(found),
+        "det_band": lk.plot.det(
+            {"calibrated": few_result}, points=False, bands={"calibrated": lk.curve_bands(few, few_result)}
+        ),
         "roc": lk.plot.roc(found),
         "bayes_error": lk.plot.bayes_error(found),
         "ape": lk.plot.ape(found),

@@ -120,7 +120,7 @@ def evaluate_command(
             parse_points(points) or ("sre08", "sre10"),
             by=by,
             threshold_from=dev,
-            ece=html_path is not None,
+            ece=html_path is not None and not equalise,
             allow_unconfirmed=allow_unconfirmed,
             equalise=split_names(equalise),
             ci=ci,

@@ -11,9 +11,10 @@ from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.wording import number
-from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Marker, Picture, Shown
+from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Marker, Picture, Shown, band
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, systems_of
+from llrkit.trust.bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
@@ -103,10 +104,11 @@ def bayes_error(
     )
 
 
-def ece(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
+    ``bands`` are those of :func:`llrkit.curve_bands`, for one system or a dict by system.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def ece(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     'prior log10-odds'
     """
     drawn = systems_of(systems, CrossEntropyCurve, _ece_of, "ece")
-    curve = drawn[0].curve
+    curve, given = drawn[0].curve, bands_of(bands, drawn, EceBand, lambda found: found.ece, "ece")
     marks: list[Mark] = [
         Line(curve.log10_odds, curve.reference, Ink("reference", "dot", 0.9), "no evidence (LLR = 0)")
     ]
@@ -127,6 +129,10 @@ def ece(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
             Shown("prior log10-odds", c.log10_odds), Shown("prior", np.asarray(sigmoid(c.log_odds))),
             Shown("cross-entropy (bits)", c.system), Shown("after PAV (bits)", c.pav),
         )  # fmt: skip
+        if system.name in given:
+            limits = given[system.name]
+            odds = limits.log_odds / np.log(10.0)
+            marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
         marks += _pair(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
     marks += _meanings("system", "after PAV")

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from llrkit.core.special import FloatArray
 
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
@@ -113,6 +115,14 @@ class Band:
     ink: Ink
     label: str = ""
     group: str = ""
+
+
+def band(
+    x: FloatArray, low: FloatArray, high: FloatArray, ink: Ink, label: str = "", group: str = ""
+) -> Band:
+    """A band where both limits are known: where they are not, nothing is drawn."""
+    known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+    return Band(x[known], low[known], high[known], ink, label, group)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -26,7 +27,10 @@ from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section import Section, Words, as_words
 from llrkit.report.tables import Table, format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
+from llrkit.trust.bands import CurveBands
+from llrkit.trust.calibration import CalibrationCheck
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
@@ -38,6 +42,8 @@ def write_report(
     title: str = "Evaluation of detection scores",
     by: str = "condition",
     comparison: Comparison | None = None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
     first: Sequence[Section] = (),
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
@@ -56,6 +62,9 @@ def write_report(
         What the groups of the evaluations are, for headings.
     comparison
         Calibrators compared, as a section beside the systems.
+    bands, checks
+        By system: confidence bands (:func:`llrkit.curve_bands`) and tests of calibration
+        (:func:`llrkit.check_calibration`).
     first, sections
         More sections with words, tables and pictures: before the systems, and after their curves.
     cautions
@@ -77,6 +86,8 @@ def write_report(
         title=title,
         by=by,
         comparison=comparison,
+        bands=bands,
+        checks=checks,
         first=first,
         sections=sections,
         cautions=cautions,
@@ -95,6 +106,8 @@ def report_page(
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
     headline: str = "",
     what: str = "",
 ) -> str:
@@ -104,7 +117,7 @@ def report_page(
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    own = _parts(results, systems, comparison, by)
+    own = _parts(results, systems, comparison, by, bands, checks)
     parts = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
@@ -130,9 +143,15 @@ def report_page(
 
 
 def _parts(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
+    results: Any,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    by: str,
+    bands: Mapping[str, CurveBands],
+    checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
+    parts = [*contents.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
+    parts += [*contents.calibration(checks), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
     return parts
