@@ -14,7 +14,7 @@ from llrkit.trust import replicates
 from llrkit.trust.bootstrap import bootstrap_numbers, percentile_interval
 from llrkit.trust.functionals import Functional
 from llrkit.trust.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
-from llrkit.trust.resample import ResampledSource, speaker_resampling
+from llrkit.trust.resample import resampled, speaker_resampling
 
 SIDES = ("left", "right")
 
@@ -195,7 +195,7 @@ def test_replicates_are_evaluations_of_repeated_trials(recordings, most, monkeyp
     resampling = speaker_resampling(trials, SIDES, recordings, seed=5)
     drawn = bootstrap_numbers(trials, result, resampling, 8)
     for i in range(8):
-        again = plain_evaluate(ResampledSource(trials, resampling, i), **options)
+        again = plain_evaluate(resampled(trials, resampling, i), **options)
         wanted = dict(names_of(again))
         assert set(wanted) == set(drawn)
         for name, value in wanted.items():

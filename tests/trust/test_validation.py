@@ -321,6 +321,24 @@ def test_command_writes_a_report(files, tmp_path):
     assert "test 1.0" in out.read_text()
 
 
+def test_command_writes_a_page(files, tmp_path):
+    scores, criteria = files
+    criteria.write_text(CRITERIA.format(bound=5.0).replace("test 1.0", "<b>bold</b>"))
+    out = tmp_path / "page.html"
+    assert run(scores, "--criteria", criteria, "--html", out, "--verbal").exit_code == 0
+    page = out.read_text()
+    assert "<b>bold</b>" not in page
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    for words in (
+        "All 2 criteria are met.",
+        "Most misleading trials",
+        "support for",
+        "Intervals",
+        "not stated",
+    ):
+        assert words in page
+
+
 def test_command_names_faults(files):
     scores, criteria = files
     criteria.write_text("[[criterion]]\ncharacteristic = 'accuracy'\n")

@@ -32,6 +32,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.choose.compare import Comparison
+    from llrkit.report.section import Section
 
 html_option: Callable[[Any], Any] = click.option(
     "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
@@ -138,6 +139,7 @@ def write_page(
     by: str | None = None,
     comparison: Comparison | None = None,
     cautions: Sequence[str] = (),
+    first: Sequence[Section] = (),
     to_stderr: bool = False,
 ) -> None:
     """Write the report of a command, with the hashes of its files and the command line, and say where."""
@@ -152,6 +154,7 @@ def write_page(
         by=by or "condition",
         comparison=comparison,
         cautions=cautions,
+        first=first,
         made_from=made_from,
     )
     click.echo(f"The report is in {path}", err=to_stderr)

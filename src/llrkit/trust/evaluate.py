@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from llrkit.core.special import probability
 from llrkit.core.values import value_named
@@ -41,7 +40,6 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
-    progress: Callable[[int], Any] = lambda more: None,
 ) -> Evaluation:
     """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
 
@@ -73,8 +71,8 @@ def evaluate(
         For the bootstrap: columns with the recordings, which are then drawn within speakers.
     level
         Confidence level.
-    replicates, seed, progress
-        Of the bootstrap; ``progress`` is called now and then with the number of replicates just done.
+    replicates, seed
+        Of the bootstrap.
 
     Examples
     --------
@@ -121,7 +119,7 @@ def evaluate(
         if ci == "speaker":
             return closed_form(part, found, find_speakers(part, speakers), level)
         resampling = speaker_resampling(part, speakers, recordings, seed)
-        return bootstrap(part, found, resampling, level, replicates, progress)
+        return bootstrap(part, found, resampling, level, replicates)
 
     whole = uncertainty(source, result)
     groups = {}

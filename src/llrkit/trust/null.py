@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.core.counts import count_trials
 from llrkit.core.density import DensityGrid
 from llrkit.core.hull import pav_blocks
@@ -182,7 +183,8 @@ def calibration_null(
     rng = np.random.default_rng(seed)
     sizes = min(int(n_target), MOST_DRAWN), min(int(n_nontarget), MOST_DRAWN)
     used = folds if cross_validate else 0
-    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in range(replicates)])
+    sets = tracked(range(replicates), "null distributions", replicates, "sets")
+    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in sets])
     return CalibrationNull(*rows.T)
 
 

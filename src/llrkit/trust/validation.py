@@ -131,7 +131,7 @@ def validate(
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
     options = dict(criteria.options)
-    result = evaluate(source, **options)
+    result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
     check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=False)
     listed = misleading_trials(source, worst)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from llrkit.metrics import wording
 from llrkit.trust.criteria import REPORT_FIELDS
-from llrkit.trust.verbal import verbal_scale
+from llrkit.trust.verbal import LN10
 
 if TYPE_CHECKING:
+    from llrkit.metrics.evaluation import Evaluation
     from llrkit.trust.validation import Validation, ValidationRow
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
@@ -54,13 +55,14 @@ def markdown(found: Validation, *, verbal: bool) -> str:
     parts += ["| " + " | ".join(_clean(cell) for cell in matrix_cells(row)) + " |" for row in found.rows]
     parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|"]
     parts += ["| " + " | ".join(_clean(cell) for cell in row) + " |" for row in wording.rows(result)]
-    parts += ["", f"Intervals: {_how(found)}", "", "## Calibration", "", *_calibration(found)]
+    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", "", *_calibration(found)]
     parts += ["", "## Most misleading trials", "", *_misleading(found, verbal)]
     return "\n".join(parts) + "\n"
 
 
-def _how(found: Validation) -> str:
-    used = found.evaluation.uncertainty
+def how_intervals(result: Evaluation) -> str:
+    """How the intervals of an evaluation were made, as a sentence."""
+    used = result.uncertainty
     if used is None:
         return "none were asked for."
     kinds = {
@@ -81,18 +83,24 @@ def _calibration(found: Validation) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _misleading(found: Validation, verbal: bool) -> list[str]:
-    if not found.misleading:
-        return ["None: no LLR points the wrong way."]
-    header = ["truth", "LLR (nats)", "log10 LR", "trial", *(["in words"] if verbal else [])]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows of the most misleading trials."""
+    header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
+    cells = []
     for trial in found.misleading:
         where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
-        cells = ["same source" if trial.is_target else "different sources", f"{trial.llr:.3f}"]
-        cells += [f"{trial.llr / 2.302585092994046:.3f}", _clean(where)]
-        cells += [verbal_scale(trial.llr)] if verbal else []
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        truth = "same source" if trial.is_target else "different sources"
+        row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
+        cells.append((*row, trial.words) if verbal else row)
+    return header, tuple(cells)
+
+
+def _misleading(found: Validation, verbal: bool) -> list[str]:
+    header, cells = misleading_rows(found, verbal)
+    if not cells:
+        return ["None: no LLR points the wrong way."]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(map(_clean, row)) + " |" for row in cells]
 
 
 def _clean(text: object) -> str:
