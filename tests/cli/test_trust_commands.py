@@ -63,16 +63,3 @@ def test_an_unknown_kind_is_refused_by_the_command_line(trial_file):
     done = run("evaluate", trial_file, "--ci", "perhaps")
     assert done.exit_code == 2
     assert "perhaps" in done.stderr
-
-
-def test_a_page_shows_the_intervals(trial_file, tmp_path):
-    out = tmp_path / "page.html"
-    sides = ("left", "right")
-    done = run("evaluate", trial_file, "--ci", "speaker", "--speakers", "left,right", "--html", out)
-    assert done.exit_code == 0, done.output
-    low, high = lk.evaluate(lk.read_trials(trial_file), ci="speaker", speakers=sides).intervals["cllr"]
-    page = out.read_text()
-    assert f"[{low:.4f}, {high:.4f}]" in page
-    assert "dyadic-robust variance" in page
-    assert run("evaluate", trial_file, "--html", out).exit_code == 0
-    assert "dyadic-robust variance" not in out.read_text()

@@ -24,6 +24,12 @@ from llrkit.cli.systems import system_names
     help="How many of the most misleading trials of each class are listed.",
 )
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@click.option(
+    "--map",
+    "map_path",
+    metavar="FILE",
+    help="The calibration that made the LLRs: the report then states how, and its bounds.",
+)
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
 @html_option
 @reading_options
@@ -34,6 +40,7 @@ def validate_command(
     criteria: str,
     worst: int,
     verbal: bool,
+    map_path: str | None,
     report_path: str | None,
     html_path: str | None,
     json_path: str | None,
@@ -50,10 +57,13 @@ def validate_command(
       llrkit validate llrs.csv --criteria criteria.toml --report validation.md --html validation.html
     """
     from llrkit._atomic import write_atomically
+    from llrkit.calibrate.files import load_map
     from llrkit.trust.validation import validate
     from llrkit.trust.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
-    found = validate(open_scores(scores, **read_options(**reading)), criteria, worst=worst)
+    calibration = load_map(map_path) if map_path else None
+    trials = open_scores(scores, **read_options(**reading))
+    found = validate(trials, criteria, calibration=calibration, worst=worst)
     to_stderr = json_path == "-"
     cells = [matrix_cells(row) for row in found.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
@@ -70,7 +80,7 @@ def validate_command(
 
         (name,) = system_names((scores,), [None], None)
         write_page(
-            {name: found.evaluation}, html_path, files=[scores, criteria, reading.get("key")],
+            {name: found.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
             title="Validation report", first=validation(found, verbal=verbal), to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **found.to_dict()}, "validate", json_path)

@@ -18,7 +18,7 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.plot.figures import plotly_javascript
 from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
-from llrkit.report import contents, trust_sections
+from llrkit.report import contents
 from llrkit.report.exact import exact_rates
 from llrkit.report.figures import page_figures
 from llrkit.report.methods import methods_text
@@ -132,8 +132,7 @@ def report_page(
 def _parts(
     results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
 ) -> list[Section]:
-    parts = [*trust_sections.intervals(systems), contents.curves(systems), contents.distributions(systems)]
-    parts += contents.conditions(systems, by)
+    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
     return parts

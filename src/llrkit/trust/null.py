@@ -138,8 +138,13 @@ class CalibrationNull(ReadOnlyArrays):
         found = {}
         for name in ("cllr_cal", "dev_pav", "cv_loss", "eer"):
             drawn = getattr(self, name)
-            high = float(np.quantile(drawn, 0.95))
-            found[name] = {"mean": float(drawn.mean()), "sd": float(drawn.std()), "p95": high}
+            drawn = drawn[np.isfinite(drawn)]  # devPAV does not exist where the classes do not overlap
+            known = len(drawn) > 0
+            found[name] = {
+                "mean": float(drawn.mean()) if known else math.nan,
+                "sd": float(drawn.std()) if known else math.nan,
+                "p95": float(np.quantile(drawn, 0.95)) if known else math.nan,
+            }
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from llrkit.metrics import wording
@@ -13,10 +14,18 @@ if TYPE_CHECKING:
     from llrkit.trust.validation import Validation, ValidationRow
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+ROWS = "Rows are counted from 0."
+FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
+
+
+def full_cells(row: ValidationRow) -> list[str]:
+    """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
+    characteristic, metric, criterion, *rest = matrix_cells(row)
+    return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
 
 
 def matrix_cells(row: ValidationRow) -> list[str]:
-    """One row of the matrix for a table."""
+    """One row of the matrix for a terminal."""
     result = row.result if isinstance(row.result, str) else wording.number(row.result)
     if row.interval is not None:
         result += f" [{wording.number(row.interval[0])}, {wording.number(row.interval[1])}]"
@@ -36,7 +45,7 @@ def outcome(found: Validation) -> str:
     """One sentence."""
     failed = [row for row in found.rows if not row.passed]
     if not failed:
-        return f"All {len(found.rows)} criteria are met."
+        return f"All {len(found.rows)} criteria are met." if len(found.rows) > 1 else "The criterion is met."
     names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
     return f"{len(failed)} of {len(found.rows)} criteria are not met: {names}."
 
@@ -45,19 +54,19 @@ def markdown(found: Validation, *, verbal: bool) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = found.evaluation
     parts = ["# Validation report", "", outcome(found), "", "## What was validated", ""]
-    parts += [f"- **{name}**: {_clean(found.report.get(name, 'not stated'))}" for name in REPORT_FIELDS]
-    parts.append(f"- **trials**: {result.n_target:,} same-source, {result.n_nontarget:,} different-source")
-    if result.uncertainty is not None and result.uncertainty.n_speakers:
-        parts.append(f"- **speakers**: {result.uncertainty.n_speakers:,}")
-    low, high = result.moments.extremes
-    parts.append(f"- **range of the LLRs**: {low:.2f} to {high:.2f} nats")
-    parts += ["", "## Validation matrix", "", "| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
-    parts += ["| " + " | ".join(_clean(cell) for cell in matrix_cells(row)) + " |" for row in found.rows]
-    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|"]
-    parts += ["| " + " | ".join(_clean(cell) for cell in row) + " |" for row in wording.rows(result)]
-    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", "", *_calibration(found)]
+    parts += [f"- **{name}**: {_clean(text)}" for name, text in stated(found)]
+    parts += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, found.rows))]
+    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(wording.rows(result))]
+    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
+    parts += [f"- {_clean(line)}" for line in calibration_lines(found)]
     parts += ["", "## Most misleading trials", "", *_misleading(found, verbal)]
     return "\n".join(parts) + "\n"
+
+
+def stated(found: Validation) -> list[tuple[str, str]]:
+    """What was validated and on what: in the words of its owner, then as counted."""
+    said = [(name, found.report.get(name, "not stated")) for name in REPORT_FIELDS]
+    return [*said, *found.setting.words().items()]
 
 
 def how_intervals(result: Evaluation) -> str:
@@ -73,14 +82,14 @@ def how_intervals(result: Evaluation) -> str:
     return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
 
 
-def _calibration(found: Validation) -> list[str]:
+def calibration_lines(found: Validation) -> list[str]:
+    """The calibration check, and the shares of misleading LLRs."""
     misses, alarms = found.evaluation.tippett.misleading
-    lines = [*repr(found.check).splitlines()]
-    lines.append(
+    return [
+        *repr(found.check).splitlines(),
         f"Misleading LLRs (Tippett at 0): {wording.percent(misses)} of same-source trials below 0, "
-        f"{wording.percent(alarms)} of different-source trials at or above 0."
-    )
-    return [f"- {line}" for line in lines]
+        f"{wording.percent(alarms)} of different-source trials at or above 0.",
+    ]
 
 
 def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -97,10 +106,15 @@ def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], t
 
 def _misleading(found: Validation, verbal: bool) -> list[str]:
     header, cells = misleading_rows(found, verbal)
-    if not cells:
-        return ["None: no LLR points the wrong way."]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return lines + ["| " + " | ".join(map(_clean, row)) + " |" for row in cells]
+    return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
+
+
+def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *_lines(rows)]
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(map(_clean, row)) + " |" for row in rows]
 
 
 def _clean(text: object) -> str:
