@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import Counter
 
@@ -10,8 +11,7 @@ import numpy as np
 
 import llrkit as lk
 from llrkit.core.density import DensityGrid
-from llrkit.core.moments import Moments
-from llrkit.trust.null import CalibratedCells
+from llrkit.trust.null import CalibratedCells, judged_range
 from llrkit.trust.recalibration import recalibrate
 from llrkit.trust.verdict import LEVEL, Verdict, verdict
 
@@ -25,14 +25,16 @@ CASES = {
 
 def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
     """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
-    grid = scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes))
+    result = lk.evaluate(scores)
+    span = judged_range(result.moments.extremes, result.summaries.blocks)
+    grid = scores.reduce(DensityGrid.between(*span))
     cells = CalibratedCells.relabelled(grid)
     line = recalibrate(scores, cells)
     if line.p_value < LEVEL:
         return verdict(line)
     sizes = scores.n_target, scores.n_nontarget
     null = lk.calibration_null(cells, *sizes, replicates=replicates, seed=seed, cross_validate=False)
-    return verdict(line, null.p_value("cllr_cal", lk.cllr_cal(scores)))
+    return verdict(line, null.p_value("cllr_cal", result.cllr_cal))
 
 
 def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> dict[str, Counter[str]]:
@@ -59,7 +61,9 @@ def main() -> None:
     print("| LLRs | right verdict | all verdicts |\n|---|--:|---|")
     for name, (_, right) in CASES.items():
         shown = ", ".join(f"{kind or 'none'} {n}" for kind, n in found[name].most_common())
-        print(f"| {name} | {100 * found[name]['+'.join(right)] / options.runs:.1f} % | {shown} |")
+        share = found[name]["+".join(right)] / options.runs
+        error = math.sqrt(share * (1.0 - share) / options.runs)
+        print(f"| {name} | {100 * share:.1f} +- {100 * error:.1f} % | {shown} |")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from llrkit.trust.identities import Identities, identities
 from llrkit.trust.line import SAFEGUARD
 from llrkit.trust.llr_curves import LlrCurve, llr_curves
 from llrkit.trust.loss import CalibrationLoss, calibration_loss
-from llrkit.trust.null import MOST_DRAWN, CalibratedCells, CalibrationNull, calibration_null
+from llrkit.trust.null import MOST_DRAWN, CalibratedCells, CalibrationNull, calibration_null, judged_range
 from llrkit.trust.recalibration import Recalibration, recalibrate
 from llrkit.trust.speakers import find_speakers
 from llrkit.trust.verdict import LEVEL, Verdict, verdict
@@ -145,10 +145,11 @@ def check_calibration(
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
         raise InputError(f"replicates must be a whole number from 0 up, got {replicates!r}")
     moments = training_moments(source)
-    grid = source.reduce(DensityGrid.between(*moments.extremes))
+    result = evaluate(source)
+    blocks = result.summaries.blocks
+    grid = source.reduce(DensityGrid.between(*judged_range(moments.extremes, blocks)))
     cells = CalibratedCells.relabelled(grid)
     who = find_speakers(source, speakers) if speakers else None
-    result = evaluate(source)
     sizes, notes = _effective_sizes(source, result, who)
     notes += [] if who else ["trials are taken as independent: give speakers where they share some"]
     try:
@@ -165,7 +166,7 @@ def check_calibration(
         words = verdict(line, null.p_value("cllr_cal", result.cllr_cal) if null is not None else None, level)
     made = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
     return CalibrationCheck(
-        result, words, line, found, dev_pav_from_blocks(result.summaries.blocks),
+        result, words, line, found, dev_pav_from_blocks(blocks),
         _loss(source, speakers, seed), null, made, tuple(notes),
     )  # fmt: skip
 

@@ -101,7 +101,7 @@ def recalibrate(
         positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null)[0]
         null = together if positive else positive_block(at_identity)
     gradient = at_identity.values
-    statistic = float(gradient @ np.linalg.solve(null, gradient))
+    statistic = _distance(gradient, null)
     df = speakers.n - 1.0 if speakers is not None else math.inf
     if math.isinf(df) or df < 2.0:
         p_value = float(chdtrc(2.0, statistic))
@@ -109,6 +109,15 @@ def recalibrate(
         p_value = float(fdtrc(2.0, df - 1.0, statistic * (df - 1.0) / (2.0 * df)))
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return Recalibration(fitted.a, fitted.b, rows, statistic, p_value, df)
+
+
+def _distance(gradient: FloatArray, covariance: FloatArray) -> float:
+    """``gradient' covariance^-1 gradient``; infinite where LLRs so strong would make no error at all."""
+    errors = np.sqrt(np.diag(covariance))
+    if not (errors > 0.0).all():
+        return math.inf if gradient.any() else 0.0
+    scaled = gradient / errors
+    return float(scaled @ np.linalg.pinv(covariance / np.outer(errors, errors), hermitian=True) @ scaled)
 
 
 def _sizes(source: ScoreSource) -> tuple[float, float]:

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.summary import SummaryBase
-from llrkit.errors import InputError
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.trust.speakers import IntArray, Speakers, find_speakers
 
+FEWEST_SPEAKERS = 5
+"""With fewer, most replicates hold the same speakers again, or nobody to compare them with."""
 Weights = npt.NDArray[np.float64]
 
 
@@ -132,6 +134,11 @@ def speaker_resampling(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
     found = find_speakers(source, speakers)
+    if found.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {found.n} speakers in {' and '.join(found.columns)}; resampling them needs "
+            f"at least {FEWEST_SPEAKERS}"
+        )
     if recordings is None:
         return SpeakerResampling(found, seed=int(seed))
     sessions = find_speakers(source, recordings)
