@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
 from llrkit.core.special import FloatArray, probability
-from llrkit.errors import InputError, SystemCountError, UnknownNameError
+from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
 from llrkit.metrics.wording import number as shown
@@ -26,7 +26,7 @@ from llrkit.trust.dyadic import Contributions, covariance
 from llrkit.trust.functionals import Functional, functionals
 from llrkit.trust.interval import quantile
 from llrkit.trust.resample import speaker_resampling
-from llrkit.trust.speakers import find_speakers
+from llrkit.trust.speakers import find_speakers, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
 
@@ -165,10 +165,7 @@ def compare_systems(
     (True, True)
     """
     source = as_source(source)
-    if ci not in KINDS:
-        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(KINDS)}")
-    if ci != "trial" and not speakers:
-        raise InputError(f"ci={ci!r} needs to know who speaks in each trial: give speakers")
+    require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     names = _names(source)
     systems = [one_system(source, k) for k in (0, 1)]
