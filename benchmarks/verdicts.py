@@ -12,7 +12,7 @@ import numpy as np
 import llrkit as lk
 from llrkit.core.density import DensityGrid
 from llrkit.trust.null import CalibratedCells, judged_range
-from llrkit.trust.recalibration import recalibrate
+from llrkit.trust.recalibration import identity_test, recalibrate
 from llrkit.trust.verdict import LEVEL, Verdict, verdict
 
 CASES = {
@@ -29,7 +29,7 @@ def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
     span = judged_range(result.moments.extremes, result.summaries.blocks)
     grid = scores.reduce(DensityGrid.between(*span))
     cells = CalibratedCells.relabelled(grid)
-    line = recalibrate(scores, cells)
+    line = recalibrate(scores, identity_test(scores, cells))
     if line.p_value < LEVEL:
         return verdict(line)
     sizes = scores.n_target, scores.n_nontarget

@@ -16,8 +16,8 @@ from llrkit.core.density import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.trust.identities import identities
 from llrkit.trust.line import SAFEGUARD, cross_validated_cllr, fit_line
-from llrkit.trust.null import CalibratedCells
-from llrkit.trust.recalibration import Recalibration, null_covariance, recalibrate
+from llrkit.trust.null import CalibratedCells, CalibrationNull
+from llrkit.trust.recalibration import Recalibration, identity_test, null_covariance, recalibrate
 from llrkit.trust.verdict import verdict
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
@@ -193,7 +193,7 @@ def test_line_and_its_errors_against_a_simulation():
     lines = []
     for seed in range(150):
         scores = moved(draw(200, 800, seed), lambda x: 2 * x + 1)
-        lines.append(recalibrate(scores, cells_of(scores)))
+        lines.append(recalibrate(scores, identity_test(scores, cells_of(scores))))
     a, b = np.array([line.a for line in lines]), np.array([line.b for line in lines])
     assert_allclose([a.mean(), b.mean()], [0.5, -0.5], rtol=0.15)  # logistic regression is a little off
     assert_allclose(np.mean([line.se_a for line in lines]), a.std(), rtol=0.3)
@@ -344,12 +344,44 @@ def test_llrs_that_stand_for_certainty_do_not_spoil_the_null():
     assert_allclose(found.recalibration.statistic, plain.recalibration.statistic, atol=0.1)
 
 
-def test_classes_that_do_not_overlap_are_not_judged():
-    found = lk.check_calibration(lk.Scores([3.0, 4.0, 5.0], [-1.0, -2.0, -4.0]), replicates=10)
+@pytest.mark.parametrize(
+    ("change", "parts", "text"),
+    [
+        (lambda x: x, (), "no evidence of miscalibration, but the classes do not overlap"),
+        (
+            lambda x: x / 20,
+            ("under-confident",),
+            "under-confident; the classes do not overlap",
+        ),
+        (lambda x: x + 20, ("same-source",), "biased towards same-source; "),
+        (lambda x: x - 20, ("different-source",), "biased towards different-source; "),
+    ],
+)
+def test_classes_that_do_not_overlap_are_judged_without_a_number(change, parts, text):
+    apart = lk.Scores(np.linspace(6.0, 12.0, 60), np.linspace(-12.0, -6.0, 80))
+    found = lk.check_calibration(moved(apart, change), replicates=10)
     assert found.recalibration is None
-    assert found.verdict.text == "not to be judged: the classes do not overlap"
+    assert found.verdict.parts == parts
+    assert found.verdict.calibrated == (not parts)
+    assert found.verdict.text.startswith(text)
     assert found.curves == ()
     assert found.to_dict()["recalibration"] is None
+
+
+def test_classes_the_wrong_way_round_are_recognised():
+    apart = lk.Scores(np.linspace(-6.0, -3.0, 50), np.linspace(3.0, 6.0, 60))
+    with pytest.warns(lk.ReversedScoresWarning):
+        found = lk.check_calibration(apart, replicates=20, curves=False)
+    assert found.verdict.text == "pointing the wrong way: higher LLRs belong to non-targets"
+    assert not found.verdict.calibrated
+
+
+def test_sets_without_dev_pav_are_left_out_of_its_null():
+    null = CalibrationNull(*(np.array([0.1, math.nan, 0.3, math.inf]),) * 4)
+    assert null.p_value("dev_pav", 0.2) == (1 + 1) / (2 + 1)
+    assert_allclose(null.to_dict()["dev_pav"]["mean"], 0.2)
+    nowhere = CalibrationNull(*(np.full(3, math.nan),) * 4)
+    assert math.isnan(nowhere.to_dict()["dev_pav"]["mean"])
 
 
 def test_wrong_use_is_refused():

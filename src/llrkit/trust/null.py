@@ -144,17 +144,21 @@ class CalibrationNull(ReadOnlyArrays):
     cv_loss: FloatArray
     eer: FloatArray
 
+    def known(self, name: str) -> FloatArray:
+        """The values of those sets that have one: devPAV does not exist where the classes do not overlap."""
+        drawn: FloatArray = getattr(self, name)
+        return drawn[np.isfinite(drawn)]
+
     def p_value(self, name: str, observed: float) -> float:
         """Share of sets, the observed one included, that show at least as large a value."""
-        drawn = getattr(self, name)
+        drawn = self.known(name)
         return float((np.count_nonzero(drawn >= observed) + 1) / (len(drawn) + 1))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and 95th percentile of each."""
         found = {}
         for name in ("cllr_cal", "dev_pav", "cv_loss", "eer"):
-            drawn = getattr(self, name)
-            drawn = drawn[np.isfinite(drawn)]  # devPAV does not exist where the classes do not overlap
+            drawn = self.known(name)
             known = len(drawn) > 0
             found[name] = {
                 "mean": float(drawn.mean()) if known else math.nan,

@@ -192,13 +192,18 @@ class _Judge:
             value = self.check.dev_pav if name == "dev_pav" else math.nan
             if name == "cv_loss" and self.check.loss is not None:
                 value = self.check.loss.loss
-            return value, None, f"p = {self.check.p_value(name):.2g} if calibrated"
+            return value, None, self.by_chance(name)
         if name in WORST:
             sides = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
             return max((abs(llr) for llr in sides), default=0.0), None, ""
-        note = f"p = {self.check.p_value(name):.2g} if calibrated" if name == "cllr_cal" else ""
+        note = self.by_chance(name) if name == "cllr_cal" else ""
         value, key = number_of(self.result, name)
         return value, self.result.intervals.get(key), note
+
+    def by_chance(self, name: str) -> str:
+        """How often a calibrated system shows as much, where that is known."""
+        p = self.check.p_value(name)
+        return "" if math.isnan(p) else f"p = {p:.2g} if calibrated"
 
     def by_condition(self, one: Criterion) -> ValidationRow:
         """The worst condition."""
