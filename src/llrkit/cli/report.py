@@ -32,7 +32,6 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.choose.compare import Comparison
-    from llrkit.report.section import Section
 
 html_option: Callable[[Any], Any] = click.option(
     "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
@@ -138,11 +137,13 @@ def write_page(
     title: str = "Evaluation of detection scores",
     by: str | None = None,
     comparison: Comparison | None = None,
-    cautions: Sequence[str] = (),
-    first: Sequence[Section] = (),
     to_stderr: bool = False,
+    **parts: Any,
 ) -> None:
-    """Write the report of a command, with the hashes of its files and the command line, and say where."""
+    """Write the report of a command, with the hashes of its files and the command line, and say where.
+
+    ``parts`` are further keywords of :func:`llrkit.write_report`.
+    """
     from llrkit.report.page import write_report
     from llrkit.report.provenance import provenance
 
@@ -153,8 +154,7 @@ def write_page(
         title=title,
         by=by or "condition",
         comparison=comparison,
-        cautions=cautions,
-        first=first,
         made_from=made_from,
+        **parts,
     )
     click.echo(f"The report is in {path}", err=to_stderr)
