@@ -46,7 +46,7 @@ def closed_form(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=speakers.n if speakers is not None else None,
-        notes=(*_notes(found), *effect_note(effects, found.n_speakers)),
+        notes=(*_notes(found), *effect_note(effects, found.n_speakers), *_bias_note(intervals)),
     )
 
 
@@ -72,6 +72,12 @@ def effect_note(effects: dict[str, float], n_speakers: int) -> list[str]:
     if effect > 1.0:
         said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
     return [said]
+
+
+def _bias_note(intervals: dict[str, Range]) -> list[str]:
+    if "min_cllr" not in intervals:
+        return []
+    return ["min Cllr is fitted to these trials and too low for others; bootstrap intervals correct for that"]
 
 
 def _notes(found: Covariance) -> list[str]:
