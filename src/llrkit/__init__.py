@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.scores.vectors import ClassSource, ClassVectors
+    from llrkit.scores.weights import weigh
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.bands import CurveBands, curve_bands
@@ -173,6 +174,7 @@ _HOME = {
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.scores.vectors": ("ClassSource", "ClassVectors"),
+    "llrkit.scores.weights": ("weigh",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.bands": ("CurveBands", "curve_bands"),
@@ -319,6 +321,7 @@ __all__ = [
     "theory",
     "validate",
     "verbal_scale",
+    "weigh",
     "write_report",
     "write_trials",
 ]

@@ -142,7 +142,19 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
+    policy = options["duplicates"] or ("error" if options["key"] else "keep")
+    again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
+    write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
+
+
+def _repeated(trials: Any) -> dict[str, int | None]:
+    """What is known of trials that occur more than once, which count each time; said if there are any."""
+    if getattr(trials, "test", None) is None:
+        return {}
+    n = getattr(trials, "n_repeated", None)  # ids are not held in memory for what is read in batches
+    if n:
+        click.echo(f"{n:,} trials are repeated and count each time (--duplicates drop or error)", err=True)
+    return {} if n == 0 else {"repeated_trials": n}
 
 
 def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:

@@ -68,7 +68,8 @@ def delong_test(source: ScoreSource) -> DeLong:
         table.add_placements()
         tables.append(table.influences())
         areas.append(result.auc)
-    n = float(result.n_target), float(result.n_nontarget)
+    bins = result.summaries.bins
+    n = float(bins.n_target), float(bins.n_nontarget)
     if min(n) < 2:
         raise TooFewTrialsError("DeLong's test needs at least two trials of each class")
     both = PairedInfluences((tables[0], tables[1]))

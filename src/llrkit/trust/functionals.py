@@ -66,7 +66,8 @@ def functionals(result: Evaluation) -> Functionals:
 class _Builder:
     def __init__(self, result: Evaluation, table: StepTable) -> None:
         self.result, self.table = result, table
-        self.n = (float(result.n_target), float(result.n_nontarget))
+        bins = result.summaries.bins  # weighted trials need not add up to a whole number
+        self.n = (float(bins.n_target), float(bins.n_nontarget))
         self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
