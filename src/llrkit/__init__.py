@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.choose.compare import Comparison, compare
     from llrkit.choose.diagnose import Diagnosis, diagnose
-    from llrkit.engine.dask import DaskSource, cluster
+    from llrkit.engine.cluster import cluster
+    from llrkit.engine.dask import DaskSource
     from llrkit.engine.files import scan_trials
     from llrkit.errors import (
         ClusterError,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.scores.vectors import ClassSource, ClassVectors
+    from llrkit.scores.weights import weigh
     from llrkit.simulate.pairs import simulate_trials
     from llrkit.theory.points import OperatingPoint, operating_point, preset
     from llrkit.trust.bands import CurveBands, curve_bands
@@ -123,7 +125,8 @@ _HOME = {
     "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best"),
     "llrkit.choose.compare": ("Comparison", "compare"),
     "llrkit.choose.diagnose": ("Diagnosis", "diagnose"),
-    "llrkit.engine.dask": ("DaskSource", "cluster"),
+    "llrkit.engine.cluster": ("cluster",),
+    "llrkit.engine.dask": ("DaskSource",),
     "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
         "ClusterError",
@@ -171,6 +174,7 @@ _HOME = {
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.scores.vectors": ("ClassSource", "ClassVectors"),
+    "llrkit.scores.weights": ("weigh",),
     "llrkit.simulate.pairs": ("simulate_trials",),
     "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.bands": ("CurveBands", "curve_bands"),
@@ -317,6 +321,7 @@ __all__ = [
     "theory",
     "validate",
     "verbal_scale",
+    "weigh",
     "write_report",
     "write_trials",
 ]

@@ -105,7 +105,10 @@ def test_a_command_gives_the_same_numbers(table, tmp_path, monkeypatch, form, na
     in_memory = json.loads(run(*arguments, "--json", "-").stdout)
     small_batches(monkeypatch)
     assert isinstance(open_trials(path), Files)
-    same(json.loads(run(*arguments, "--json", "-").stdout), in_memory)
+    in_batches = json.loads(run(*arguments, "--json", "-").stdout)
+    if arguments[0] == "evaluate":  # ids are not in memory: whether trials are repeated is not known
+        assert in_batches.pop("repeated_trials") is None
+    same(in_batches, in_memory)
 
 
 def test_the_hash_of_a_directory_is_that_of_what_sha256sum_prints(table, tmp_path):
@@ -224,6 +227,15 @@ def test_what_must_be_seen_as_a_whole_is_read_into_memory(table, tmp_path, monke
     assert isinstance(open_trials(tmp_path / "t.npz"), lk.Trials)
     monkeypatch.setattr(files, "LARGE_BYTES", 1 << 30)
     assert isinstance(open_trials(path), lk.Trials)
+
+
+def test_repeated_trials_are_counted_and_said(table, tmp_path):
+    pl.concat([table, table.head(3)]).write_csv(tmp_path / "t.csv")
+    done = run("evaluate", tmp_path / "t.csv", "--json", "-")
+    assert json.loads(done.stdout)["repeated_trials"] == 3
+    assert "3 trials are repeated and count each time" in done.stderr
+    done = run("evaluate", tmp_path / "t.csv", "--duplicates", "drop", "--json", "-")
+    assert "repeated_trials" not in json.loads(done.stdout)
 
 
 READS_SCORES = ["evaluate", "calibrate", "apply", "compare", "fuse", "diagnose", "convert"]

@@ -65,7 +65,7 @@ def stored(table, tmp_path_factory):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Many partitions, although the files are small."""
-    monkeypatch.setattr(dask, "ROWS_A_PARTITION", 900)
+    monkeypatch.setattr(dask, "ROWS_A_TASK", 900)
 
 
 def scattered(stored, client, **options):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,18 +77,6 @@ def test_one_file_per_class_of_log10_llrs_against_the_printed_numbers(shared):
     assert_allclose([lk.cllr(trials), lk.min_cllr(trials)], [0.64879, 0.47457], rtol=0, atol=5.1e-6)
 
 
-def test_hdf5_arrays_of_bob_hold_what_its_text_files_hold(shared, need):
-    need("h5py")
-    folder = shared / "data/bob_testdata/bob.measure"
-    for name in ("nonsep", "linsep"):
-        read = [
-            lk.read_trials(folder / f"{name}-positives.{end}", nontargets=folder / f"{name}-negatives.{end}")
-            for end in ("hdf5", "txt")
-        ]
-        assert_array_equal(read[0].score_array, read[1].score_array)
-        assert read[0].is_target.sum() == 50
-
-
 @pytest.mark.parametrize(
     ("scores", "key", "system"),
     [("kaldi_plda_scores_head.txt", "kaldi_trials_head.txt", "ivector_plda"),
@@ -147,7 +134,8 @@ def test_every_sample_file_is_read_or_says_what_it_needs(shared, need):
 
 
 LAYOUT_FILES = {
-    # SRE08 from memory of its nine columns; SRE16 to SRE21 as Kaldi's recipes write their submissions
+    # SRE08: the nine columns of read.sre in the R package ROC; SRE16 to SRE21: modelid, segmentid, side and
+    # LLR, as NIST's scorers (sre18_submission_scorer.py) read submissions
     "sre08.txt": ("short2 n short3 f 10017 fbnep a t 3.5\nshort2 n short3 f 10017 fdsgq b f -1.25\n", "nist"),
     "sre16.tsv": (
         "modelid\tsegmentid\tside\tLLR\n1001_sre16\tabc.sph\ta\t3.5\n1001_sre16\tdef.sph\ta\t-1.25\n",
@@ -193,6 +181,31 @@ def test_layouts_are_recognised(tmp_path, name):
         ),
         # as bob.db.nist_sre12 reads NIST_SRE12_core_trial_key: model, segment, side, type, ..., conditions
         ("W,X,Y,Z,V,U,T,S,R,Q\nm1,s1,a,target,M,N,Y,N,N,N\nm1,s2,a,nontarget,M,N,Y,N,N,N\n", "nist"),
+        # SRE08, as Kaldi's egs/sre08 (make_sre_2008_test.sh, score_sre08.sh) reads NIST_SRE08_*.trial.key
+        (
+            "M,S,C,T,1,2,3,4,5,6,7,8\nm1,s1,a,target,N,N,N,N,N,Y,Y,Y\nm1,s2,a,nontarget,Y,N,N,N,N,N,N,N\n",
+            "nist",
+        ),
+        # SRE10, as Kaldi's egs/sre10 (make_sre_2010_test.pl) reads coreext-coreext.trialkey.csv
+        (
+            "m1,s1,a,target,Y,N,N,N,N,Y,N,N,N,N\nm1,s2,a,nontarget,N,N,N,N,N,N,N,N,N,N\n",
+            "nist",
+        ),
+        # SRE18: the columns by which sre18_submission_scorer.py of NIST partitions trials
+        (
+            "modelid\tsegmentid\tside\ttargettype\tnum_enroll_segs\tphone_num_match\tgender\tsource_type\t"
+            "data_source\nm1\ts1\ta\ttarget\t1\tY\tfemale\tpstn\tcmn2\nm1\ts2\ta\tnontarget\t1\tN\tfemale\t"
+            "pstn\tcmn2\n",
+            "table",
+        ),
+        # SRE21, as prepare_sre21av_dev_audio.py of hyperion reads sre21_audio_dev_trial_key.tsv
+        (
+            "modelid\tsegmentid\tside\ttargettype\tnum_enroll_segs\tphone_num_match\tgender\tlanguage_match\t"
+            "source_type_match\nm1\ts1\ta\ttarget\t3\tY\tmale\tY\tN\nm1\ts2\ta\tnontarget\t3\tN\tmale\tN\tN\n",
+            "table",
+        ),
+        # ASVspoof 2019, README.LA.txt: speaker, file, attack or bonafide, kind of trial
+        ("m1 s1 bonafide target\nm1 s2 A07 spoof\n", "asvspoof"),
         # ASVspoof 2021, LA/ASV/trial_metadata.txt: the columns of config.py, p_names_asv
         (
             "m1 s1 alaw ita_tx bonafide target notrim eval\nm1 s2 alaw ita_tx A07 spoof notrim eval\n",
@@ -206,6 +219,26 @@ def test_scores_are_joined_with_keys_of_every_layout(tmp_path, key, kind):
     assert read_found(tmp_path / "k").format == kind
     trials = lk.read_trials(tmp_path / "s", key=tmp_path / "k")
     assert_array_equal(trials.score_array, [2.5, -1.0])
+    assert_array_equal(trials.is_target, [True, False])
+
+
+@pytest.mark.parametrize("attacks", [("A07", "A19"), ("AA", "CB")])  # logical and physical access
+def test_asvspoof_2019_scores_name_attacks_in_any_order(tmp_path, attacks):
+    """README.LA.txt: CM_KEY is bonafide or the attack, ASV_KEY target, nontarget or spoof."""
+    (tmp_path / "s").write_text(
+        f"{attacks[0]} spoof 1.5\nbonafide target 7\n{attacks[1]} spoof 0.5\nbonafide nontarget -2\n"
+    )
+    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof' both"):
+        trials = lk.read_trials(tmp_path / "s")
+    assert trials.columns == ["cm_label", "label", "score"]
+    assert_array_equal(trials.is_target, [False, True, False, False])
+    assert_array_equal(trials.score_array, [1.5, 7.0, 0.5, -2.0])
+
+
+def test_utterances_with_labels_and_scores_are_no_pairs(tmp_path):
+    (tmp_path / "s").write_text("utt1 bonafide 1.5\nutt2 spoof -2\n")
+    trials = lk.read_trials(tmp_path / "s")
+    assert (trials.enroll, trials.test) == (None, "test")
     assert_array_equal(trials.is_target, [True, False])
 
 
@@ -244,37 +277,13 @@ def test_the_known_non_targets_of_sre12_are_labels_and_channels_may_be_capitals(
     assert trials.table["c1"].to_list() == ["Y"] * 4
 
 
-@pytest.mark.parametrize("form", ["bosaris", "table"])
-def test_quality_measures_of_segments_become_columns(tmp_path, need, form):
-    h5py = need("h5py")
-    (tmp_path / "s").write_text("m1 s1 2.5\nm2 s2 -1\nm1 s2 0.5\n")
-    (tmp_path / "k").write_text("m1 s1 target\nm2 s2 target\nm1 s2 imp\n")
-    quality, column = tmp_path / "q", "seconds"
-    if form == "bosaris":  # Seg_Quality: one row of /values for each measure
-        column = "quality_1"
-        with h5py.File(quality, "w") as archive:
-            archive["values"] = np.array([[3.0, 30.0], [7.0, 8.0]])
-            archive["ids"] = np.array([b"s2", b"s1"], dtype=h5py.string_dtype())
-    else:
-        quality.write_text("segment,seconds\ns2,3\ns1,30\n")
-    trials = lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
-    assert_array_equal(trials.table[f"test_{column}"], [30.0, 3.0, 3.0])
-    assert not any(name.startswith("enroll_") for name in trials.columns)  # no model is in the file
-    if form == "bosaris":
-        assert_array_equal(trials.table["test_quality_2"], [8.0, 7.0, 7.0])
-        with pytest.raises(lk.FileFormatError, match=r"quality measures of segments.*--quality-file"):
-            lk.read_trials(quality)
-    else:
-        quality.write_text("segment,seconds\ns1,30\n")
-        with pytest.raises(lk.FileFormatError, match=r"s, line 2: no quality measures.*2 trials"):
-            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
-        assert len(lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality, missing="drop")) == 1
-        quality.write_text("segment,seconds\nzz,30\n")
-        with pytest.raises(lk.InputError, match="none of its ids"):
-            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
-        quality.write_text("segment,seconds\ns1,long\n")
-        with pytest.raises(lk.FileFormatError, match=r"q, line 2, column 'seconds': 'long' is not a number"):
-            lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
+@pytest.mark.parametrize(
+    "first", ["m1,s1,a,target,M,Y,N,N,N", "m1,s1,a,target,M,Y,N,N,N,Z", "m,s,c,t,x,1,2,3,4,5,6"]
+)
+def test_a_damaged_first_trial_of_an_sre12_key_is_no_header(tmp_path, first):
+    (tmp_path / "k.csv").write_text(f"{first}\nm1,s2,a,nontarget,M,Y,N,N,N,N\nm2,s2,a,target,M,Y,N,N,N,N\n")
+    with pytest.raises(lk.FileFormatError, match=r"k.csv, line 1: neither a trial nor names for 10 columns"):
+        read_found(tmp_path / "k.csv")
 
 
 def example(n=40):
@@ -313,24 +322,6 @@ def test_what_was_written_is_read_back_to_the_bit(tmp_path, need, kind, narrow):
     assert sorted(path.name for path in tmp_path.iterdir()) == (["key", "out"] if separate else ["out"])
 
 
-def test_bosaris_files_have_the_published_layout(tmp_path, need):
-    h5py = need("h5py")
-    lk.write_trials(example(), tmp_path / "s.h5", key=tmp_path / "k.h5")
-    with h5py.File(tmp_path / "s.h5") as scores, h5py.File(tmp_path / "k.h5") as key:
-        assert scores["scores"].shape == scores["score_mask"].shape == (5, 8)
-        assert scores["ID/row_ids"][0] == b"spk0"
-        assert scores["file_format"][()] == b"2.0"
-        assert key["trial_mask"].dtype == np.int8
-        assert set(np.unique(key["trial_mask"])) == {-1, 1}
-
-
-def test_a_missing_hdf5_package_is_named(tmp_path, monkeypatch):
-    (tmp_path / "s.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(lk.InputError, match=r"pip install llrkit\[hdf5\]"):
-        lk.read_trials(tmp_path / "s.h5")
-
-
 def test_npz_and_csv_matrices_of_scores(tmp_path):
     values = np.array([[1.5, -0.5], [0.25, 3.0]])
     np.savez(tmp_path / "m.npz", scores=values, row_ids=["a", "b"], column_ids=["x", "y"])
@@ -340,6 +331,47 @@ def test_npz_and_csv_matrices_of_scores(tmp_path):
         trials = lk.read_trials(tmp_path / name, key=tmp_path / "key")
         assert_array_equal(trials.score_array, values.ravel())
         assert_array_equal(trials.is_target, [True, False, False, True])
+
+
+ODD = [
+    "a,b",
+    'q"x',
+    " lead",
+    "trail ",
+    "été",
+    "NA",
+    "007",
+    "1e5",
+    "a\nb",
+    "TRUE",
+    "nan",
+    "a\tb",
+    "a\rb",
+    "#x",
+    "-",
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("kind", WRITE_FORMATS)
+def test_odd_ids_come_back_as_they_are_or_are_not_written(tmp_path, need, kind, odd):
+    if kind == "bosaris":
+        need("h5py")
+    table = {"model": ["x", odd, "y"], "test": ["1", "2", "3"], "score": [1.5, -0.25, 3], "label": [1, 0, 1]}
+    key = tmp_path / "key" if kind in ("kaldi", "nist", "bosaris") else None
+    trials = lk.Trials(table, enroll="model", test="test")
+    # their fields end at blanks or tabs and are not quoted
+    marks = {"kaldi": ' \t\r\n"', "nist": '\t\r\n"'}.get(kind, "")
+    if any(mark in odd for mark in marks):
+        with pytest.raises(lk.InputError, match="cannot hold the id"):
+            lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+        assert list(tmp_path.iterdir()) == []
+        return
+    lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+    read = lk.read_trials(tmp_path / "out", key)
+    assert read.table[read.enroll].to_list() == table["model"]
+    assert_array_equal(read.score_array, table["score"])
+    assert_array_equal(read.is_target, [True, False, True])
 
 
 def test_a_directory_and_a_glob_are_read_as_one_table(tmp_path):

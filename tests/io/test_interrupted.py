@@ -58,7 +58,12 @@ for i in range(kills):
     os.close(tell)
     if i % 2:  # the other half is killed at any moment from the start
         os.read(ready, 1)
-    time.sleep(random.uniform(0, 0.12))
+    if i % 3 == 0:  # while something is being written, for sure
+        until = time.monotonic() + 10
+        while time.monotonic() < until and not list(folder.glob(".out.*")):
+            pass
+    else:
+        time.sleep(random.uniform(0, 0.12))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     os.close(ready)

@@ -102,6 +102,20 @@ def test_a_table_with_its_own_labels_may_repeat_trials(tmp_path):
         lk.read_trials(path, duplicates="error")
 
 
+def test_labels_beside_the_scores_must_agree_with_the_key(tmp_path):
+    scores, key = tmp_path / "s.csv", tmp_path / "k.csv"
+    scores.write_text("model,test,score,label\na,x,1,tgt\nb,x,2,imp\nc,x,3,?\n")
+    key.write_text("model,test,label\nc,x,target\na,x,target\nb,x,nontarget\n")
+    trials = lk.read_trials(scores, key)  # other words for the same, and one that says nothing
+    assert_array_equal(trials.is_target, [True, False, True])
+    assert trials.columns == ["model", "test", "score", "label"]
+    key.write_text("model,test,label\nc,x,target\na,x,target\nb,x,target\n")
+    with pytest.raises(
+        lk.FileFormatError, match=r"s.csv, line 3: the label here is 'imp', but 'target' in .*k.csv; 1 trials"
+    ):
+        lk.read_trials(scores, key)
+
+
 def test_options_that_change_labels_and_scores(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("score,label\n1,ja\n2,nee\n3,misschien\n")

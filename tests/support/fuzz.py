@@ -15,6 +15,15 @@ import llrkit as lk
 from llrkit.io import read_found, scan_found, text
 from llrkit.io.roles import as_trials_checked
 
+try:  # without them the files of their formats are not made
+    import h5py
+except ImportError:
+    h5py = None
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
+
 NUMBERS = [
     b"1.5", b"-2", b"0", b"1", b"1e400", b"-1e400", b"NaN", b"inf", b"-Infinity", b"1,5", b"1_000", b"0x1p3",
     b"", b"NA", b"+.5", b"5.", b"1e", b"--1", b" 3 ", b"\xd9\xa3", b"9" * 400, b"1e-400", b"1d5",
@@ -32,9 +41,10 @@ def seeds() -> list[bytes]:
     """One good file of each format."""
     rows = [("m1", "s1", 2.5, "target"), ("m1", "s2", -1.0, "nontarget"), ("m2", "s1", 0.25, "nontarget")] * 3
     table = pl.DataFrame(rows, schema=["enroll", "test", "score", "label"], orient="row")
-    npz, npy = io.BytesIO(), io.BytesIO()
+    npz, npy, matrix = io.BytesIO(), io.BytesIO(), io.BytesIO()
     np.savez(npz, score=np.arange(6.0), label=np.arange(6) % 2)
     np.save(npy, np.arange(6.0))
+    np.savez_compressed(matrix, scores=np.eye(2), row_ids=["m1", "m2"], column_ids=["s1", "s2"])
     text = [
         table.write_csv(), table.write_csv(separator="\t"), table.write_csv(separator=" "),
         table.write_csv(include_header=False, separator=" "),
@@ -48,9 +58,18 @@ def seeds() -> list[bytes]:
         "".join(f"{s}\n" for _, _, s, _ in rows),
         "".join(f"{int(k == 'target')} {s}\n" for _, _, s, k in rows),
         ",s1,s2\nm1,1.5,2\nm2,-1,0\n", '"score" "label"\n1.5 TRUE\n-2 FALSE\n',
+        "".join(f"short2 n short3 f {e} {t} a t {s}\n" for e, t, s, _ in rows),
+        "m,s,c,t,x,1,2,3,4,5\n" + "".join(f"{e},{t},a,{k},M,Y,N,N,N,N\n" for e, t, _, k in rows),
+        "m,s,c,t,1,2,3,4,5,6,7,8\n" + "".join(f"{e},{t},a,{k},Y,N,N,N,N,N,N,N\n" for e, t, _, k in rows),
+        "".join(f"{e},{t},a,{k},Y,Y,N,N,N,N,N,N,N,N\n" for e, t, _, k in rows),
+        "".join(f"{'bonafide target' if k == 'target' else 'A07 spoof'} {s}\n" for _, _, s, k in rows),
+        "".join(f"{e} {t} alaw ita_tx A07 {k} notrim eval\n" for e, t, _, k in rows),
+        "".join(f"{'bonafide' if k == 'target' else 'spoof'} {k} {s}\n" for _, _, s, k in rows),
     ]  # fmt: skip
     packed = [gzip.compress(text[0].encode()), gzip.compress(text[4].encode())]
-    return [*(part.encode() for part in text), *packed, npz.getvalue(), npy.getvalue(), *column_files(table)]
+    packed += [] if pyarrow is None else [pyarrow.Codec("zstd").compress(text[0].encode(), asbytes=True)]
+    made = [*(part.encode() for part in text), *packed, npz.getvalue(), npy.getvalue(), matrix.getvalue()]
+    return [*made, *column_files(table), *hdf5_files()]
 
 
 def column_files(table) -> list[bytes]:
@@ -64,6 +83,25 @@ def column_files(table) -> list[bytes]:
         table.write_ipc(made[-1], compression=packing)
     made.append(io.BytesIO())
     table.write_ipc_stream(made[-1])
+    return [file.getvalue() for file in made]
+
+
+def hdf5_files() -> list[bytes]:
+    """Scores and a key as BOSARIS writes them, a key of SIDEKIT, and an array of bob."""
+    if h5py is None:
+        return []
+    ids = {f"ID/{side}_ids": np.array([b"a", b"b"], dtype="S") for side in ("row", "column")}
+    contents = (
+        {"scores": np.eye(2), "score_mask": np.ones((2, 2), np.uint8), "file_format": "2.0", **ids},
+        {"trial_mask": np.array([[1, -1], [0, 1]], np.int8), **ids}, {"array": np.arange(6.0)},
+        {"trial_mask": -np.eye(2, dtype=np.int8), "modelset": [b"a", b"b"], "segset": [b"c", b"d"]},
+    )  # fmt: skip
+    made = []
+    for content in contents:
+        made.append(io.BytesIO())
+        with h5py.File(made[-1], "w") as archive:
+            for name, values in content.items():
+                archive[name] = values
     return [file.getvalue() for file in made]
 
 
@@ -145,7 +183,7 @@ def _read(path):
 
 def _assert_nothing_lost_or_made(content, found, scores) -> None:
     rows = _rows(content)
-    expected = None if rows is None else rows - (found.format == "table")
+    expected = None if rows is None else rows - _has_header(content, found)
     if found.format != "matrix" and expected not in (None, found.table.height):
         raise AssertionError(f"{content[:300]!r}: {expected} rows became {found.table.height}")
     large = re.search(rb"(?i)inf|e\+?\d\d\d|\d{309}", _plain(content))
@@ -168,13 +206,25 @@ def _assert_same_in_batches(path, content, found) -> None:
         text.BLOCK_BYTES = whole
 
 
+def _has_header(content, found) -> bool:
+    """Tables have one, and keys of SRE12 where the fourth field is no label."""
+    fourth = _plain(content).lstrip(b"\xef\xbb\xbf \r\n").split(b",", 4)[3:4]
+    return found.format == "table" or (
+        found.table.columns[-1] in ("c5", "c8", "c9") and b"target" not in fourth[0]
+    )
+
+
 def _plain(content) -> bytes:
+    if content[:4] == b"\x28\xb5\x2f\xfd":
+        return pyarrow.CompressedInputStream(io.BytesIO(content), "zstd").read()
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
 def _rows(content) -> int | None:
-    """Lines that are not blank, counted in the simplest way; None where quotes may hold a line end."""
+    """Lines that are not blank, counted in the simplest way; None where that cannot be known."""
     if b'"' in (plain := _plain(content)):
-        return None
+        return None  # they may hold the end of a line
     lines = plain.removeprefix(b"\xef\xbb\xbf").split(b"\n" if b"\n" in plain else b"\r")
+    if any(b"\t" in line and not line.strip() for line in lines):
+        return None  # empty fields between tabs, or a line of blanks
     return sum(bool(line.strip()) for line in lines)

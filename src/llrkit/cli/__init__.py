@@ -93,3 +93,8 @@ def main() -> None:
     except OSError as error:
         click.echo(f"llrkit: error: {error}", err=True)
         sys.exit(1)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of polars, which is not imported here
+            raise
+        click.echo(f"llrkit: error: the table library gave up ({error})", err=True)
+        sys.exit(1)

@@ -59,7 +59,7 @@ def client_of(scheduler: str | None, workers: int | None) -> Client:
     """The cluster of this command; what was started for it ends with the command."""
     import logging
 
-    from llrkit.engine.dask import cluster
+    from llrkit.engine.cluster import cluster
 
     context = click.get_current_context()
     if _CLUSTER not in context.meta:
@@ -75,6 +75,6 @@ def part_runner(scheduler: str | None, workers: int | None) -> Callable[..., Any
         return None
     from functools import partial
 
-    from llrkit.engine.dask import done_on
+    from llrkit.engine.cluster import done_on
 
     return partial(done_on, client_of(scheduler, workers))

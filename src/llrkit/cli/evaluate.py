@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit._progress import stage
 from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
@@ -101,7 +99,10 @@ def evaluate_command(
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     if has_classes(scores, classes, prior, reading):
-        refuse_for_classes(by=by, threshold_from=threshold_from)
+        refuse_for_classes(
+            by=by, threshold_from=threshold_from, equalise=equalise, speakers=speakers,
+            ci=None if ci == "none" else ci,
+        )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
@@ -114,24 +115,21 @@ def evaluate_command(
     trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
     dev = open_scores(threshold_from, **of_dev) if threshold_from else None
-    bar = stage("resampling", replicates, "samples") if ci == "bootstrap" else nullcontext(lambda more: None)
-    with bar as advance:
-        result = evaluate(
-            trials,
-            parse_points(points) or ("sre08", "sre10"),
-            by=by,
-            threshold_from=dev,
-            ece=html_path is not None and not equalise,
-            allow_unconfirmed=allow_unconfirmed,
-            equalise=split_names(equalise),
-            ci=ci,
-            speakers=split_names(speakers),
-            recordings=split_names(recordings),
-            level=parse_share(level, "--level"),
-            replicates=replicates,
-            seed=seed,
-            progress=advance,
-        )
+    result = evaluate(
+        trials,
+        parse_points(points) or ("sre08", "sre10"),
+        by=by,
+        threshold_from=dev,
+        ece=html_path is not None and equalise is None,
+        allow_unconfirmed=allow_unconfirmed,
+        equalise=split_names(equalise),
+        ci=ci,
+        speakers=split_names(speakers),
+        recordings=split_names(recordings),
+        level=parse_share(level, "--level"),
+        replicates=replicates,
+        seed=seed,
+    )
     to_stderr = json_path == "-"
     (name,) = system_names((scores,), [None], None)
     if table_style is not None:
@@ -145,7 +143,19 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    write_json({"scores": scores, **result.to_dict()}, "evaluate", json_path)
+    policy = options["duplicates"] or ("error" if options["key"] else "keep")
+    again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
+    write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
+
+
+def _repeated(trials: Any) -> dict[str, int | None]:
+    """What is known of trials that occur more than once, which count each time; said if there are any."""
+    if getattr(trials, "test", None) is None:
+        return {}
+    n = getattr(trials, "n_repeated", None)  # ids are not held in memory for what is read in batches
+    if n:
+        click.echo(f"{n:,} trials are repeated and count each time (--duplicates drop or error)", err=True)
+    return {} if n == 0 else {"repeated_trials": n}
 
 
 def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:

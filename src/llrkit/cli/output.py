@@ -42,6 +42,7 @@ _READING: tuple[Callable[[Any], Any], ...] = (
     click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
     click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
     click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+    click.option("--weight-column", metavar="NAME", help="Column that says how often each trial counts."),
     click.option("--quality-file", metavar="FILE",
                  help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
     click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
@@ -102,6 +103,7 @@ def read_options(
     score_column: str | None,
     label_column: str | None,
     quality_file: str | None = None,
+    weight_column: str | None = None,
     **others: Any,
 ) -> dict[str, Any]:
     """The keywords of ``read_trials`` from the options of a command.
@@ -112,8 +114,9 @@ def read_options(
     {'columns': ['test', 'score'], 'score': 'score', 'label': None, 'log10': True}
     """
     names = columns.split(",") if columns else None
-    quality = {} if quality_file is None else {"quality": quality_file}
-    return {"columns": names, "score": score_column, "label": label_column, **others, **quality}
+    rare = {"quality": quality_file, "weight": weight_column}
+    given = {name: value for name, value in rare.items() if value is not None}
+    return {"columns": names, "score": score_column, "label": label_column, **others, **given}
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
+from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of, joined
 from llrkit.errors import UnknownNameError
 from llrkit.io import factor_of, files_of, needs_memory, read_trials, scan_found
 from llrkit.io.formats import in_batches
@@ -21,9 +21,12 @@ from llrkit.scores.derived import row_in_words
 from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.source import S, reduce_chunks
 from llrkit.scores.trials import Trials
+from llrkit.scores.weights import weighted
 
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
+JOIN_BYTES = 1 << 30
+"""Sets whose arrays are larger than this are summarised in larger chunks than they are read in."""
 LARGE_BYTES = 64 << 20
 """Files that are larger than this together are read in batches by the command line."""
 
@@ -41,10 +44,11 @@ class Files:
         *,
         positive: str | None = None,
         factor: float = 1.0,
+        weight: str | None = None,
         carried: Sequence[str] = (),
         kept: _Kept | None = None,
     ) -> None:
-        self.scans, self.positive, self.factor = tuple(scans), positive, factor
+        self.scans, self.positive, self.factor, self.weight = tuple(scans), positive, factor, weight
         self.carried = tuple(carried)
         first = self.scans[0].like
         require_roles(first)
@@ -52,7 +56,7 @@ class Files:
         self.enroll, self.test = first.enroll, first.test
         self.roles = Roles(self.score, self.label, positive, factor, self.carried)
         self._kept = kept if kept is not None else _Kept()
-        for name in self.carried:
+        for name in (*self.carried, *((weight,) if weight else ())):
             if name not in (*COUNTED, *self.columns):
                 raise UnknownNameError(
                     f"{first.file}: there is no column {name!r}; there are: {', '.join(self.columns)}"
@@ -65,13 +69,26 @@ class Files:
 
     def with_columns(self, *names: str) -> Files:
         """The same trials, each chunk carrying these columns."""
-        return Files(self.scans, positive=self.positive, factor=self.factor, carried=names, kept=self._kept)
+        return self._carrying(names, self.weight)
+
+    def _carrying(self, names: Sequence[str], weight: str | None) -> Files:
+        return Files(
+            self.scans,
+            positive=self.positive,
+            factor=self.factor,
+            weight=weight,
+            carried=names,
+            kept=self._kept,
+        )
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
-        width = 8 * (len(self.score) + len(self.carried))
-        known = sum(scan.rows or 0 for scan in self.scans)
-        return reduce_chunks(self._kept.or_else(self.carried, self._read, known * width), summarise)
+        if self.weight is not None:
+            names = tuple(dict.fromkeys((*self.carried, self.weight)))
+            return self._carrying(names, None).reduce(weighted(summarise, self.weight))
+        announced = sum(scan.rows or 0 for scan in self.scans) * 8 * (len(self.score) + len(self.carried))
+        chunks = self._kept.or_else(self.carried, self._read, announced)
+        return reduce_chunks(joined(chunks) if announced > JOIN_BYTES else chunks, summarise)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; the files are read again for it."""
@@ -149,6 +166,7 @@ def scan_trials(
     label: str | None = None,
     format: str | None = None,  # noqa: A002
     columns: Sequence[str] | None = None,
+    weight: str | None = None,
     positive: str | None = None,
     log10: bool = False,
     distance: bool = False,
@@ -172,7 +190,8 @@ def scan_trials(
     """
     names = [score] if isinstance(score, str) else score
     scans = scan_found(paths, format=format, columns=columns, score=names, label=label)
-    return Files(scans, positive=positive, factor=factor_of(log10=log10, distance=distance))
+    factor = factor_of(log10=log10, distance=distance)
+    return Files(scans, positive=positive, factor=factor, weight=weight)
 
 
 def open_trials(

@@ -35,6 +35,7 @@ def read_trials(
     missing: str = "error",
     duplicates: str | None = None,
     quality: str | PathLike[str] | None = None,
+    weight: str | None = None,
 ) -> Trials:
     """Read trials from a file of any of the usual formats.
 
@@ -66,6 +67,8 @@ def read_trials(
     quality
         A file with quality measures of segments (BOSARIS Seg_Quality, or a table with an id): they become
         columns ``enroll_<name>`` and ``test_<name>``.
+    weight
+        The column that says how often each trial counts.
 
     Examples
     --------
@@ -106,6 +109,8 @@ def read_trials(
 
         found = with_quality(found, quality, missing=missing)
     trials = as_trials_checked(found, positive=positive)
+    if weight is not None:
+        trials = trials.weighed_by(weight)
     factor = factor_of(log10=log10, distance=distance)
     return trials if factor == 1.0 else trials.rescaled(factor)
 

@@ -1,4 +1,4 @@
-"""BOSARIS HDF5 files (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py."""
+"""HDF5 files of BOSARIS and SIDEKIT (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py."""
 
 from __future__ import annotations
 
@@ -44,13 +44,8 @@ def _read(archive: Any, file: str) -> Found:
         values, mask = _matrix(archive, "scores", ids, file), _matrix(archive, "score_mask", ids, file)
         table = long_table(values, ids[0], ids[1], mask=mask != 0)
         return Found(file, "bosaris", table, ("score",), None, "enroll", "test")
-    if "trial_mask" in archive:
-        ids = _ids(archive, file)
-        mask = _matrix(archive, "trial_mask", ids, file).astype(np.int64)
-        table = long_table(mask, ids[0], ids[1], name="label", mask=mask != 0)
-        if archive["trial_mask"].dtype.kind == "u":  # an Ndx says which trials there are, not what they are
-            return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
-        return Found(file, "bosaris", table, (), "label", "enroll", "test")
+    if "trial_mask" in archive or "target_mask" in archive:
+        return _key(archive, file)
     if "ids" in archive and "values" in archive:
         raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
     arrays = [name for name in archive if hasattr(archive[name], "shape")]
@@ -60,6 +55,26 @@ def _read(archive: Any, file: str) -> Found:
         f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
         f"{', '.join(archive) or 'none'}"
     )
+
+
+def _key(archive: Any, file: str) -> Found:
+    """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
+    ids = _ids(archive, file)
+    if "trial_mask" in archive:
+        mask = _matrix(archive, "trial_mask", ids, file)
+    else:
+        target, nontarget = (
+            _matrix(archive, f"{name}_mask", ids, file) != 0 for name in ("target", "nontarget")
+        )
+        if (target & nontarget).any():
+            raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
+        mask = target.astype(np.int8) - nontarget
+    table = long_table(mask.astype(np.int64), ids[0], ids[1], name="label", mask=mask != 0)
+    # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
+    is_index = mask.dtype.kind in "bu" or ("modelset" in archive and mask.size > 0 and mask.min() >= 0)
+    if is_index:
+        return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
+    return Found(file, "bosaris", table, (), "label", "enroll", "test")
 
 
 def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
@@ -92,14 +107,17 @@ def _texts(values: Any) -> list[str]:
 
 def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
     found = []
-    for name in ("ID/row_ids", "ID/column_ids"):
-        if name not in archive:
-            raise FileFormatError(f"{file}: no /{name}")
-        found.append(_texts(archive[name]))
+    for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
+        there = next((known for known in (name, other) if known in archive), None)
+        if there is None:
+            raise FileFormatError(f"{file}: neither /{name} nor /{other}")
+        found.append(_texts(archive[there]))
     return found[0], found[1]
 
 
 def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
+    if name not in archive:
+        raise FileFormatError(f"{file}: no /{name}")
     values = np.asarray(archive[name])
     shape = (len(ids[0]), len(ids[1]))
     if values.shape != shape or values.dtype.kind not in "biuf":

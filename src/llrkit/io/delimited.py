@@ -13,13 +13,14 @@ from llrkit.io.found import Found, Scan
 from llrkit.io.layouts import (
     KNOWN_NAMES,
     LAYOUTS,
-    SRE12_KEY,
+    NIST_KEYS,
+    Layout,
     distinct_names,
     has_header,
     kinds_of,
     unique_names,
 )
-from llrkit.io.parse import parse
+from llrkit.io.parse import Columns, parse
 from llrkit.io.text import Text, open_text
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
@@ -44,13 +45,15 @@ def scan_delimited(
 
         return read_matrix(text, names)
     roles = roles_of(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
-    types = {name: pl.Float64 if name in roles.score else pl.String for name in names}
+    ids = [name for name in (roles.enroll, roles.test, *(roles.same or ())) if name is not None]
+    types = Columns(names, roles.score).types
     like = roles.given_to(Found(str(file), family, pl.DataFrame(schema=types)))
 
     def read(wanted: Sequence[str]) -> Iterator[Found]:
         first_row = 0
         physical = roles.needed_for(names, wanted)
-        for piece, table in parse(text, names, header=header, numbers=roles.score, wanted=physical):
+        parsed = parse(text, names, header=header, numbers=roles.score, ids=ids, wanted=physical)
+        for piece, table in parsed:
             found = Found(str(file), family, table, lines=piece.lines, first_row=first_row)
             yield roles.given_to(found, wanted)
             first_row += table.height
@@ -73,8 +76,10 @@ def _names(
         return "table", distinct_names(columns, "--columns"), header
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
-    if format in (None, "nist") and SRE12_KEY.fits(kinds_of(rows[1:]), text.delimiter):
-        return "nist", SRE12_KEY.names.split(), not SRE12_KEY.fits(kinds_of(rows), text.delimiter)
+    below = kinds_of(rows[1:])
+    for key in NIST_KEYS:
+        if format in (None, "nist") and key.fits(below, text.delimiter):
+            return "nist", key.names.split(), _names_conditions(rows[0], key, where)
     if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
@@ -93,6 +98,17 @@ def _names(
         f"{where}: no header line and no known layout ({len(rows[0])} columns); "
         "name the columns, for example --columns enroll,test,score"
     )
+
+
+def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
+    """Whether the first line of a NIST key is a header; a damaged trial must not be taken for one."""
+    kinds = kinds_of([first])
+    if key.fits(kinds, ","):
+        return False
+    alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, kinds, strict=False))
+    if len(first) != len(key.holds) or alike > 1:  # a name of one letter may be a side, or n
+        raise FileFormatError(f"{where}: neither a trial nor names for {len(key.holds)} columns")
+    return True
 
 
 def _is_matrix(rows: list[list[str]]) -> bool:

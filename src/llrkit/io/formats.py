@@ -42,7 +42,7 @@ FORMATS = (
     Format("npy", "one array, of one class", "magic", "numpy_files.read_npy", "", _TESTS, b"\x93NUMPY",
            (".npy",)),
     Format("bosaris", "HDF5: Scores, Key, Ndx; bob arrays", "magic", "bosaris.read_hdf5",
-           "bosaris.write_hdf5", _TESTS, b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
+           "bosaris.write_hdf5", "tests/io/test_hdf5.py", b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
     Format("parquet", "table", "magic", "tables.read_parquet", "write.write_columns", _TESTS, b"PAR1",
            (".parquet", ".pq")),
     Format("arrow", "table, file or stream", "magic", "tables.read_arrow", "write.write_columns", _TESTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ TEST_NAMES = (
 SAME_SUBJECT = (("claimed_id", "real_id"), ("bio_ref_subject_id", "probe_subject_id"))
 """Columns that name the subject on both sides: the trial is a target where they are equal."""
 
+BONAFIDE, ATTACK = {"bonafide", "bona-fide", "genuine"}, re.compile("spoof|-|[as][0-9]{1,2}|[abc]{2}")
+"""What is no attack, and the names of attacks in ASVspoof: S1 to S10, A01 to A32, AA to CC."""
 KNOWN_NAMES = {*SCORE_NAMES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES, "side", "channel", "gender"}
 
 
@@ -32,7 +35,7 @@ class Layout:
     """A layout without header: what each column must hold, and its name.
 
     Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
-    (a or b), Y yes or no (y or n), * anything.
+    (a or b), Y yes or no (y or n), C bonafide or which attack, * anything.
     """
 
     format: str
@@ -53,6 +56,8 @@ LAYOUTS = (
     Layout("two-column", "NL", "score label"),
     Layout("asvspoof", "*N", "test score"),
     Layout("asvspoof", "WWN", "cm_label label score"),
+    Layout("asvspoof", "CWN", "cm_label label score"),
+    Layout("asvspoof", "*WN", "test label score"),
     Layout("kaldi", "**L", "enroll test label"),
     Layout("voxceleb", "B**", "label enroll test"),
     Layout("kaldi", "**N", "enroll test score"),
@@ -60,6 +65,7 @@ LAYOUTS = (
     Layout("nist", "**SL", "enroll test side label"),
     Layout("nist", "**SN", "enroll test side score"),
     Layout("asvspoof", "**WW", "enroll test cm_label label"),
+    Layout("asvspoof", "**CW", "enroll test cm_label label"),
     Layout("asvspoof", "**WN", "test attack label score"),
     Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
     Layout("nist", "**SWN", "enroll test side decision score"),
@@ -83,8 +89,13 @@ LAYOUTS = (
 )
 """In this order: the first that fits is taken."""
 
-SRE12_KEY = Layout("nist", "**SW*YYYYY", "enroll test side label column_5 c1 c2 c3 c4 c5", ",")
-"""Model, segment, channel, kind of trial, and whether it counts in each of five conditions; with a header."""
+_KEY, _NINE = "enroll test side label", "c1 c2 c3 c4 c5 c6 c7 c8 c9"
+NIST_KEYS = (
+    Layout("nist", "**SWYYYYYYYY", f"{_KEY} {_NINE[:-3]}", ","),  # SRE08
+    Layout("nist", "**SWYYYYYYYYYY", f"{_KEY} scored {_NINE}", ","),  # SRE10
+    Layout("nist", "**SW*YYYYY", f"{_KEY} column_5 {_NINE[:14]}", ","),  # SRE12
+)
+"""Model, segment, channel, kind of trial, and whether it counts in each condition; with a header."""
 
 
 def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -108,6 +119,8 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
             kind += "S"
         if values <= {"y", "n"}:
             kind += "Y"
+        if values & BONAFIDE and all(ATTACK.fullmatch(value) for value in values - BONAFIDE):
+            kind += "C"
         kinds.append(kind)
     return kinds
 

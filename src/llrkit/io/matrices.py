@@ -52,7 +52,7 @@ def read_matrix(text: Text, names: Sequence[str]) -> Found:
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
     ids = [field.strip() for field in text.head[0][1][1:]]
-    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:]))
+    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:
         raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")

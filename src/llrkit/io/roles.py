@@ -14,8 +14,9 @@ import polars as pl
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.found import Found
 from llrkit.io.text import not_a_number
+from llrkit.scores.label_columns import is_label_type, target_rows
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.trials import Trials, target_rows
+from llrkit.scores.trials import Trials
 
 MISSING, DUPLICATES = ("error", "drop"), ("keep", "error", "drop")
 SHOWN = 5
@@ -74,6 +75,8 @@ def with_scores(found: Found, *, missing: bool = False) -> Found:
         column = found.table[name]
         if column.len() == 0:
             continue
+        if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Null):
+            raise FileFormatError(f"{found.file}, column {name!r}: holds {column.dtype}, not numbers")
         if not column.dtype.is_numeric():
             text = column.cast(pl.String, strict=False).str.strip_chars()
             number = text.cast(pl.Float64, strict=False)
@@ -116,7 +119,7 @@ def with_positive(found: Found, positive: str) -> Found:
     """Labels as booleans: true where they are this word."""
     label = found.label or ""
     column = found.table[label]
-    if column.has_nulls():
+    if column.has_nulls() or not is_label_type(column.dtype):
         _name_label(found)
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     is_target = (words == positive.strip().lower()).alias(label)
@@ -148,6 +151,10 @@ def _name_label(found: Found) -> None:
     if column.has_nulls():
         row = int(column.is_null().arg_max() or 0)
         raise LabelError(f"{found.place(row)}, column {label!r}: no label")
+    if not is_label_type(column.dtype):
+        raise LabelError(
+            f"{found.file}, column {label!r}: holds {column.dtype}, not labels; accepted are {ACCEPTED}"
+        )
     words = column.cast(pl.String)
     known = {word for word in words.unique() if classify_words([word.removesuffix(".0")]) != [None]}
     strange = ~words.is_in(list(known))

@@ -27,6 +27,7 @@ def read_systems(
     log10: bool = False,
     distance: bool = False,
     quality: str | None = None,
+    weight: str | None = None,
     **reading: Any,
 ) -> Trials:
     """Trials scored by several systems; a score that is missing stays so unless ``missing`` is 'error'.
@@ -56,6 +57,8 @@ def read_systems(
         found.table, score=found.score, label=found.label or "", enroll=found.enroll, test=found.test,
         origin=found.file, lines=found.lines,
     )  # fmt: skip
+    if weight is not None:
+        trials = trials.weighed_by(weight)
     factor = factor_of(log10=log10, distance=distance)
     return trials if factor == 1.0 else trials.rescaled(factor)
 

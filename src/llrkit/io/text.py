@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,11 @@ class Piece:
     data: bytes
     delimiter: str
     first_line: int = 1
+
+    @cached_property
+    def quoted(self) -> bool:
+        """Whether there are quotes anywhere."""
+        return b'"' in self.data
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line number and fields of every line that is not blank."""
@@ -99,7 +105,9 @@ class Text:
                 continue
             data = b"".join(waiting)
             cut = end_of_last_line(data)
-            waiting, size, due = [data[cut:]], len(data) - cut, 0 if cut else 2 * len(data)
+            # nothing is copied where a block ends with a line
+            waiting = [data[cut:]] if cut < len(data) else []
+            size, due = len(data) - cut, 0 if cut else 2 * len(data)
             if cut:
                 piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line))
                 yield from _after(piece, skip)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -172,8 +173,9 @@ def eer_threshold(source: ScoreSource) -> float:
     if after == 0 or bins.low[run] == bins.high[run]:
         return float(roc.threshold[np.argmin(np.abs(gap))])
     # a run of one class: its inner thresholds are not in the counts, so look at its scores
-    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run]))).values
-    cuts, below = np.unique(inside, return_index=True)
+    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run])))
+    cuts, first = np.unique(inside.values, return_index=True)
+    below = (np.cumsum(inside.times) - inside.times)[first]
     step = roc.n_nontarget if bins.target[run] else roc.n_target
     gaps = np.append(gap[run] + below * step, gap[after])
     return float(np.append(cuts, roc.threshold[after])[np.argmin(np.abs(gaps))])
@@ -181,9 +183,10 @@ def eer_threshold(source: ScoreSource) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ScoresBetween(SummaryBase):
-    """The scores of both classes in a closed interval, sorted."""
+    """The scores of both classes in a closed interval, sorted, and how often each counts."""
 
     values: FloatArray
+    times: npt.NDArray[Any]
 
     @classmethod
     def of(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
@@ -191,15 +194,18 @@ class ScoresBetween(SummaryBase):
 
         def make(chunk: Scores) -> ScoresBetween:
             both = np.concatenate([chunk.target, chunk.nontarget]).astype(np.float64, copy=False)
-            return cls(np.sort(both[(both >= low) & (both <= high)]))
+            inside = np.sort(both[(both >= low) & (both <= high)])
+            return cls(inside, np.ones(len(inside), dtype=np.int64))
 
         return make
 
     def __add__(self, other: ScoresBetween) -> ScoresBetween:
-        return ScoresBetween(np.sort(np.concatenate([self.values, other.values]), kind="stable"))
+        values = np.concatenate([self.values, other.values])
+        order = np.argsort(values, kind="stable")
+        return ScoresBetween(values[order], np.concatenate([self.times, other.times])[order])
 
     def __mul__(self, weight: float) -> ScoresBetween:
-        return self
+        return ScoresBetween(self.values, self.times * weight)
 
 
 def hter(dev: ScoreSource, source: ScoreSource) -> float:

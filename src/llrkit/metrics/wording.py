@@ -53,7 +53,7 @@ def verdict(result: Evaluation) -> tuple[str, str]:
             words += f", but decisions at {where} are worse than deciding blindly"
         return "calibrated", words
     if result.cllr_cal <= 0.2 * result.cllr:
-        return "nearly calibrated", "calibration would still help a little"
+        return "nearly calibrated", "calibration would still help a little, unless the difference is chance"
     return "not calibrated", "a good part of the information is lost by the scale or offset: calibrate them"
 
 

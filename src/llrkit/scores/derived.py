@@ -47,6 +47,11 @@ class DerivedSource:
         """The column with the ids of the other side, where the source below has one."""
         return getattr(self.source, "test", None)
 
+    @property
+    def weight(self) -> str | None:
+        """The column that says how often each trial counts, where the source below has one."""
+        return getattr(self.source, "weight", None)
+
     def __post_init__(self) -> None:
         as_source(self.source)
 

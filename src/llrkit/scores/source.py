@@ -58,7 +58,7 @@ def as_source(given: object) -> ScoreSource:
     Traceback (most recent call last):
     llrkit.errors.InputError: expected trials, got list: make lk.Scores(target, nontarget) of two arrays, ...
     """
-    if not (callable(getattr(given, "reduce", None)) and callable(getattr(given, "with_columns", None))):
+    if not callable(getattr(given, "reduce", None)):
         raise InputError(
             f"expected trials, got {type(given).__name__}: make lk.Scores(target, nontarget) of two arrays, "
             "lk.Scores.from_labels(scores, labels), lk.Trials(table), lk.read_trials(path) or "

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, reduce
-from operator import or_
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
+from llrkit.errors import InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.derived import row_in_words
-from llrkit.scores.labels import ACCEPTED, classify_words, warn_of_pooled
+from llrkit.scores.label_columns import target_rows
+from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.source import POSITION, S
+from llrkit.scores.weights import weighted
 
+WEIGHT = "how often each trial counts"
 ROW = "row"
 """Name under which the row number of each trial can be asked for."""
 
@@ -34,6 +36,8 @@ class Trials:
         The column that says which trials are targets: bool, 0/1, -1/1 or the usual words.
     enroll, test
         The columns with the ids of the two sides, if there are any.
+    weight
+        The column that says how often each trial counts, if not once; metrics and fits take it into account.
     origin
         Where the table came from, for messages; ``lines`` gives the lines there of some rows.
 
@@ -54,16 +58,17 @@ class Trials:
         label: str = "label",
         enroll: str | None = None,
         test: str | None = None,
+        weight: str | None = None,
         carried: Sequence[str] = (),
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
         self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
         self.score = (score,) if isinstance(score, str) else tuple(score)
-        self.label, self.enroll, self.test = label, enroll, test
+        self.label, self.enroll, self.test, self.weight = label, enroll, test, weight
         self.carried = tuple(carried)
         self.origin, self.lines = origin, lines
-        roles = [*self.score, label, *(name for name in (enroll, test) if name is not None)]
+        roles = [*self.score, label, *(name for name in (enroll, test, weight) if name is not None)]
         for name in (*roles, *(name for name in self.carried if name not in (ROW, POSITION))):
             self._require(name)
 
@@ -85,6 +90,14 @@ class Trials:
 
     def __len__(self) -> int:
         return self.table.height
+
+    @property
+    def n_repeated(self) -> int | None:
+        """How many rows hold a trial that is in an earlier row already; None where trials have no ids."""
+        if self.test is None:
+            return None
+        ids = [name for name in (self.enroll, self.test, "side") if name in self.table.columns]
+        return self.table.height - self.table.select(ids).n_unique()
 
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
@@ -129,6 +142,22 @@ class Trials:
                 categories[name] = values
         return Scores.from_labels(self.score_array, mask, columns, categories=categories)
 
+    @cached_property
+    def _weighed(self) -> Scores:
+        """The scores carrying how often each trial counts."""
+        column = self.table[self.weight or ""]
+        numbers = column.cast(pl.Float64, strict=False)
+        bad = numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            raise InputError(
+                f"{self.place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
+                "expected a number from 0 up"
+            )
+        plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
+        columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
+        return Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
         if name in (ROW, POSITION) and name not in self.table.columns:
@@ -155,7 +184,9 @@ class Trials:
 
     def reduce(self, summarise: Callable[[Scores], S]) -> S:
         """Summarise every chunk and merge the summaries."""
-        return self._scores.reduce(summarise)
+        if self.weight is None:
+            return self._scores.reduce(summarise)
+        return self._weighed.reduce(weighted(summarise, WEIGHT))
 
     def with_columns(self, *names: str) -> Trials:
         """The same trials, each chunk carrying these columns."""
@@ -192,13 +223,21 @@ class Trials:
         """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
 
-    def _replace(self, table: pl.DataFrame, carried: Sequence[str] | None = None) -> Trials:
+    def weighed_by(self, column: str) -> Trials:
+        """The same trials, each counting as often as this column says."""
+        self._require(column)
+        return self._replace(self.table, weight=column)
+
+    def _replace(
+        self, table: pl.DataFrame, carried: Sequence[str] | None = None, weight: str | None = None
+    ) -> Trials:
         return Trials(
             table,
             score=self.score,
             label=self.label,
             enroll=self.enroll,
             test=self.test,
+            weight=weight or self.weight,
             carried=self.carried if carried is None else carried,
             origin=self.origin,
             lines=self.lines if table.height == self.table.height else None,
@@ -209,54 +248,6 @@ class Trials:
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
         return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
-
-
-def target_rows(
-    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
-) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
-    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
-
-    ``expected`` are words that are likely to occur, for speed.
-    """
-    if column.has_nulls():
-        row = int(column.is_null().arg_max() or 0)
-        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
-    if column.dtype == pl.Boolean:
-        return column.to_numpy(), frozenset()
-    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
-        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
-    distinct, masks = _distinct(column, expected)
-    words = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in distinct
-    ]
-    meaning = classify_words(words)
-    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-    if unknown or {"0", "-1"} <= set(words):
-        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
-        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-        raise LabelError(
-            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
-            f"accepted are {ACCEPTED}"
-        )
-    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    only = masks.get(targets[0]) if len(targets) == 1 else None
-    mask = column.is_in(targets) if only is None else only
-    return mask.to_numpy(), frozenset(words)
-
-
-def _distinct(column: pl.Series, expected: Iterable[str]) -> tuple[list[Any], dict[str, pl.Series]]:
-    """The values of a column of labels, as they come first, and where some of them are.
-
-    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
-    """
-    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
-    if column.dtype != pl.String or not 0 < len(likely) <= 4:
-        return column.unique(maintain_order=True).to_list(), {}
-    masks = {word: column == word for word in likely}
-    known = reduce(or_, masks.values())
-    there = [word for word, mask in masks.items() if mask.any()]
-    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
 
 
 def as_table(table: Any) -> pl.DataFrame:

@@ -24,8 +24,9 @@ def closed_form(
     width = quantile(level, speakers.n - 1 if speakers is not None else math.inf)
     intervals: dict[str, Range] = {}
     errors, effects, reasons = {}, {}, dict(wanted.reasons)
+    counted = speakers is None and getattr(source, "weight", None) is None
     for number in wanted.numbers:
-        if speakers is None and number.name.endswith((".p_miss", ".p_fa")):
+        if counted and number.name.endswith((".p_miss", ".p_fa")):
             n = result.n_target if number.name.endswith("p_miss") else result.n_nontarget
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
             continue
@@ -46,7 +47,7 @@ def closed_form(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=speakers.n if speakers is not None else None,
-        notes=(*_notes(found), *effect_note(effects, found.n_speakers)),
+        notes=(*_notes(found), *effect_note(effects, found.n_speakers), *_bias_note(intervals)),
     )
 
 
@@ -72,6 +73,12 @@ def effect_note(effects: dict[str, float], n_speakers: int) -> list[str]:
     if effect > 1.0:
         said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
     return [said]
+
+
+def _bias_note(intervals: dict[str, Range]) -> list[str]:
+    if "min_cllr" not in intervals:
+        return []
+    return ["min Cllr is fitted to these trials and too low for others; bootstrap intervals correct for that"]
 
 
 def _notes(found: Covariance) -> list[str]:

@@ -14,7 +14,7 @@ from llrkit.trust.influence import StepInfluences, StepTable
 
 Scale = Literal["rate", "cost"]
 FEWEST_ERRORS = 5
-"""With fewer errors of a kind the normal approximation says nothing about their rate."""
+"""With fewer errors of a kind, or trials of a class, the normal approximation says nothing about them."""
 
 COUNTED = "counted, not estimated"
 GIVEN = "given, not estimated"
@@ -66,7 +66,8 @@ def functionals(result: Evaluation) -> Functionals:
 class _Builder:
     def __init__(self, result: Evaluation, table: StepTable) -> None:
         self.result, self.table = result, table
-        self.n = (float(result.n_target), float(result.n_nontarget))
+        bins = result.summaries.bins  # weighted trials need not add up to a whole number
+        self.n = (float(bins.n_target), float(bins.n_nontarget))
         self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
@@ -101,6 +102,13 @@ class _Builder:
         for what, rate, n in (("misses", p_miss, self.n[0]), ("false alarms", p_fa, self.n[1])):
             if round(rate * n) < FEWEST_ERRORS:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
+        return ""
+
+    def few_trials(self) -> str:
+        """Why numbers of a class of few trials get no interval."""
+        for what, n in (("targets", self.n[0]), ("non-targets", self.n[1])):
+            if n < FEWEST_ERRORS:
+                return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
         return ""
 
     def add_point(self, i: int) -> None:
@@ -143,13 +151,14 @@ class _Builder:
 
     def finished(self) -> Functionals:
         influences = self.table.influences()
+        few = self.few_trials()
         numbers = []
         for name, value, scale, parts, reason in self.found:
             coefficients = np.zeros(influences.size)
             for number, by_class in parts.items():
                 for side in (0, 1):
                     coefficients[2 * number + side] = by_class[side] / self.n[side]
-            numbers.append(Functional(name, value, scale, coefficients, reason))
+            numbers.append(Functional(name, value, scale, coefficients, few or reason))
         return Functionals(influences, tuple(numbers), self.reasons)
 
 

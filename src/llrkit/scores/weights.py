@@ -1,0 +1,97 @@
+"""Trials that count more than once, or for a part: summaries are weighted value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+from llrkit.scores.arrays import Scores
+from llrkit.scores.source import S, ScoreSource, as_source
+
+MOST_WEIGHTS = 1000
+"""Each weight costs a summary of the trials that have it."""
+
+
+def weigh(source: ScoreSource, column: str) -> WeightedSource:
+    """The same trials, each counting as often as a column says: twice, not at all, or for a half.
+
+    Trials of the same weight are summarised together and the summary is multiplied, so every metric and every
+    fit that is made of sums takes weights. ``Trials`` and ``scan_trials`` have a role for it.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([1.0, 2.0, -1.0], [0.0, -2.0], {"times": ([1, 1, 2], [1, 1])})
+    >>> lk.auc(scores), lk.auc(lk.weigh(scores, "times"))
+    (0.8333333333333334, 0.75)
+    """
+    as_source(source).with_columns(column)  # a name that does not exist is refused here already
+    return WeightedSource(source, column)
+
+
+@dataclass(frozen=True)
+class WeightedSource:
+    """The trials of another source, counted as often as a column says."""
+
+    source: ScoreSource
+    weight: str
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarise: Callable[[Scores], S]) -> S:
+        """Summarise the trials of each weight, and multiply."""
+        wide = self.source.with_columns(*dict.fromkeys((*self.carried, self.weight)))
+        return wide.reduce(weighted(summarise, self.weight))
+
+    def with_columns(self, *names: str) -> WeightedSource:
+        """The same trials carrying these columns."""
+        return replace(self, carried=names)
+
+
+def weighted(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores], S]:
+    """A summariser that counts every trial as often as a column says.
+
+    Examples
+    --------
+    >>> from llrkit.core.moments import Moments
+    >>> scores = Scores([1.0, 4.0], [0.0], {"w": ([2, 1], [1])})
+    >>> scores.reduce(weighted(Moments.of, "w")).target.mean
+    array([2.])
+    """
+
+    def make(chunk: Scores) -> S:
+        target, nontarget = (_numbers(chunk, column, side) for side in (0, 1))
+        values = np.unique(np.concatenate([target, nontarget]))
+        if len(values) > MOST_WEIGHTS:
+            raise InputError(
+                f"column {column!r}: more than {MOST_WEIGHTS:,} different weights; round them to fewer"
+            )
+        parts = [
+            summarise(chunk.select(target == value, nontarget == value)) * float(value)
+            for value in values if value > 0
+        ]  # fmt: skip
+        return reduce(add, parts) if parts else summarise(chunk.select(slice(0), slice(0)))
+
+    return make
+
+
+def _numbers(chunk: Scores, column: str, side: int) -> npt.NDArray[Any]:
+    """The weights of one class; columns of text are codes with the words they stand for."""
+    values, words = chunk.columns[column][side], chunk.categories.get(column)
+    try:
+        given = values if words is None else np.array([float(word) for word in words])[values]
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"column {column!r}: weights must be numbers, got {list(words or values)[:3]}"
+        ) from None
+    bad = ~(np.isfinite(numbers) & (numbers >= 0))
+    if bad.any():
+        raise InputError(f"column {column!r}: weights must be numbers from 0 up, got {numbers[bad][0]:g}")
+    return numbers

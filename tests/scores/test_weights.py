@@ -1,0 +1,152 @@
+"""Weighted trials give what trials give that are there as often as their weight says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+from llrkit.cli import cli
+from llrkit.io import tables
+
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
+N = 900
+
+
+def weighted_and_repeated():
+    rng = np.random.default_rng(0)
+    label = rng.random(N) < 0.3
+    table = pl.DataFrame(
+        {
+            "score": np.round(rng.normal(np.where(label, 2.0, -2.0), 1.8), 2),  # with ties
+            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
+            "label": label,
+            "times": rng.integers(0, 4, N),
+            "room": rng.choice(["a", "b"], N),
+            "seconds": rng.uniform(3, 60, N),
+            "test": [f"t{i % 40}" for i in range(N)],
+        }
+    )
+    return table, table[np.repeat(np.arange(N), table["times"].to_numpy())]
+
+
+TABLE, REPEATED = weighted_and_repeated()
+
+METRICS = {
+    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
+    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
+    "min_dcf": ("sre08",), "prbep": (), "rule_cost": ("brier", 0.2),
+}  # fmt: skip
+SOURCES = {
+    "trials": lambda folder: lk.Trials(TABLE, weight="times"),
+    "any source": lambda folder: lk.weigh(lk.Trials(TABLE), "times"),
+    "parquet": lambda folder: lk.scan_trials(stored(folder, "t.parquet"), weight="times"),
+    "text": lambda folder: lk.scan_trials(stored(folder, "t.csv"), weight="times"),
+    "text in memory": lambda folder: lk.read_trials(stored(folder, "t.csv"), weight="times"),
+}
+
+
+def stored(folder, name):
+    TABLE.write_csv(folder / name) if name.endswith("csv") else TABLE.write_parquet(folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics(tmp_path, monkeypatch, name, kind):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 200)
+    metric, arguments = getattr(lk, name), METRICS[name]
+    expected = metric(lk.Trials(REPEATED), *arguments)
+    assert_allclose(metric(SOURCES[kind](tmp_path), *arguments), expected, rtol=1e-12)
+    if name != "eer_threshold":
+        assert metric(lk.Trials(TABLE), *arguments) != expected  # weights do matter
+
+
+NEEDS = {
+    "fit_by": {"column": "room", "method": lk.fit_cmlg},
+    "fit_quality": {"columns": ["seconds"]},
+    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
+}
+
+
+@pytest.mark.parametrize("name", [n for n in lk.__all__ if n.startswith("fit_") and n != "fit_lineup"])
+def test_fits(name):
+    score = ["score", "other"] if name == "fit_fusion" else "score"
+    repeated = lk.Trials(REPEATED, score=score)
+    fitted = [
+        getattr(lk, name)(trials, **NEEDS.get(name, {}))
+        for trials in (lk.Trials(TABLE, score=score, weight="times"), repeated)
+    ]
+    assert_allclose(*(lk.cllr(one.on(repeated)) for one in fitted), rtol=1e-8)
+
+
+def test_a_lineup_takes_no_weights():
+    with pytest.raises(lk.InputError, match="cannot be weighted"):
+        lk.fit_lineup(lk.Trials(TABLE, weight="times"), by="test")
+
+
+def test_an_evaluation_with_conditions_and_parts_of_trials():
+    weighted = lk.evaluate(lk.Trials(TABLE, weight="times"), by="room").to_dict()
+    repeated = lk.evaluate(lk.Trials(REPEATED), by="room").to_dict()
+    assert weighted["n_target"] == repeated["n_target"]
+    assert_allclose(weighted["groups"]["a"]["cllr"], repeated["groups"]["a"]["cllr"], rtol=1e-13)
+    half = lk.evaluate(lk.Trials(TABLE.with_columns(times=pl.col("times") / 2), weight="times"))
+    assert half.n_target == round(repeated["n_target"] / 2)
+    assert_allclose(half.cllr, repeated["cllr"], rtol=1e-13)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.013, 1e-4])  # the last adds up to less than a trial
+def test_intervals_do_not_depend_on_the_scale_of_the_weights(share):
+    scaled = lk.Trials(TABLE.with_columns(times=pl.col("times") * share), weight="times")
+    widths = [
+        lk.evaluate(lk.AffineMap(a=0.9, b=0.1).on(trials), ci="trial").uncertainty.intervals["cllr"]
+        for trials in (scaled, lk.Trials(TABLE, weight="times"))
+    ]
+    assert_allclose(*widths, rtol=1e-9)
+
+
+def test_rates_of_weighted_trials_are_no_counts():
+    """With a weight of 1000 for all, a rate is as uncertain as without weights."""
+    many = TABLE.with_columns(times=pl.lit(1000))
+    found = [
+        lk.evaluate(trials, [0.5], ci="trial").uncertainty.intervals["points.0.p_miss"]
+        for trials in (lk.Trials(many, weight="times"), lk.Trials(TABLE))
+    ]
+    assert_allclose(*found, atol=0.01)  # the one by the delta method, the other exact
+
+
+def test_on_the_command_line(tmp_path):
+    path = stored(tmp_path, "t.csv")
+    done = CliRunner().invoke(cli, ["evaluate", str(path), "--weight-column", "times", "--json", "-"])
+    assert_allclose(json.loads(done.stdout)["cllr"], lk.cllr(lk.Trials(REPEATED)), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([1.0, -1.0, 2.0], r"row 1 .*the weight is -1.0"),
+        ([1.0, None, 2.0], r"row 1 .*the weight is None"),
+        (["1", "2", "many"], r"row 2 .*the weight is 'many'"),
+        ([1.0, float("inf"), 2.0], r"row 1 .*the weight is inf"),
+    ],
+)
+def test_what_is_no_weight_is_named(weights, said):
+    table = {"score": [1.0, 0.0, 2.0], "label": [1, 0, 1], "w": weights}
+    with pytest.raises(lk.InputError, match=said):
+        lk.eer(lk.Trials(table, weight="w"))
+    with pytest.raises(lk.InputError, match="column 'w': weights must be numbers"):
+        lk.eer(lk.weigh(lk.Trials(table), "w"))
+
+
+def test_too_many_weights_and_unknown_columns_are_refused():
+    table = {"score": np.arange(3000.0), "label": np.arange(3000) % 2, "w": np.linspace(1, 2, 3000)}
+    with pytest.raises(lk.InputError, match="more than 1,000 different weights"):
+        lk.eer(lk.Trials(table, weight="w"))
+    for wrong in (lambda: lk.Trials(table, weight="v"), lambda: lk.weigh(lk.Trials(table), "v")):
+        with pytest.raises(lk.UnknownNameError, match="no column 'v'"):
+            wrong()
