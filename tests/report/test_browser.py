@@ -288,6 +288,9 @@ def test_the_print_view_fits_a4(chromium, report):
     assert over == []
     assert page.evaluate("document.getElementById('figure0')._fullLayout.paper_bgcolor") == "#FFFFFF"
     assert page.locator("#panel-form").is_hidden()
+    assert page.locator("main details:not([open])").count() == 0  # nothing on paper can be opened
+    page.emulate_media(media="screen")
+    wait_until(page, "document.querySelectorAll('main details:not([open])').length > 10")
     page.close()
 
 

@@ -63,7 +63,8 @@ def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
         f"{note[0].upper()}{note[1:]}." for check in checks.values() for note in check.notes
     )
     note = (
-        "Values after the sign are standard errors; means and p are those of calibrated LLRs drawn by chance."
+        "± is followed by the standard error. The third column has the mean of calibrated LLRs of the same "
+        "distribution, drawn at random; p is the chance that such LLRs are as far from it."
     )
     return [Section("Calibration tested", (*said, *notes), tables, pictures, note=note)]
 

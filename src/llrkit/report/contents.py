@@ -90,11 +90,9 @@ def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -
         drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
     return Section(
         "Curves",
-        (
-            "Point at a line to read thresholds, error rates and priors, or move to a plot with the Tab key "
-            "and along its lines with the arrow keys; drag to zoom in, double-click to zoom out.",
-        ),
         pictures=drawn,
+        hint="Point at a line to read thresholds, error rates and priors, or move to a plot with the Tab key "
+        "and along its lines with the arrow keys; drag to zoom in, double-click to zoom out.",
     )
 
 

@@ -202,7 +202,7 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
         tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
-        "figures": drawn, "small": part.small, "note": part.note,
+        "figures": drawn, "small": part.small, "note": part.note, "hint": part.hint,
     }  # fmt: skip
 
 

@@ -38,6 +38,8 @@ class Section:
     small: bool = False
     """Whether the pictures are small multiples."""
     note: str = ""
+    hint: str = ""
+    """How to use the section on a screen; not printed."""
 
 
 WIDEST = 14

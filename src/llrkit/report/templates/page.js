@@ -27,16 +27,20 @@ byId("theme").addEventListener("click", () => {
   redraw();
 });
 
-function toPaper() {
+let closed = [];
+function toPaper() {  // paper cannot be opened: everything is shown
   if (screenTheme !== null) return;
   screenTheme = theme;
   setTheme("light");
+  closed = [...document.querySelectorAll("details:not([open])")];
+  closed.forEach((part) => { part.open = true; });
   data.figures.forEach((_, i) => draw(i));
 }
 function toScreen() {
   if (screenTheme === null) return;
   setTheme(screenTheme);
   screenTheme = null;
+  closed.forEach((part) => { part.open = false; });
   redraw();
 }
 addEventListener("beforeprint", toPaper);
