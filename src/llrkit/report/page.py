@@ -123,7 +123,9 @@ def report_page(
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
-    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
+    about = _about(results, systems, comparison, table, bool(checks)) | (
+        {"headline": headline} if headline else {}
+    )
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
@@ -160,7 +162,11 @@ def _parts(
 
 
 def _about(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table
+    results: Any,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    table: Table,
+    checked: bool,
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
@@ -172,7 +178,9 @@ def _about(
         "numbers": as_words(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
-        "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
+        "methods": methods_text(
+            systems, list(comparison.maps) if comparison is not None else (), checked=checked
+        ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
         "trials": {name: (e.n_target, e.n_nontarget) for name, e in systems.items()},
     }
