@@ -337,10 +337,11 @@ def test_command_writes_a_page(files, tmp_path):
         "All 2 criteria are met.",
         "Most misleading trials",
         "support for",
-        "Intervals: 95 %, dyadic-robust variance",
+        "dyadic-robust variance",
+        "95 % interval",
+        "Calibration tested",
         "not stated",
         "Tippett at 0",
-        "interpolated ROC",
     ):
         assert words in page
 
@@ -409,6 +410,15 @@ def test_a_map_without_bounds_says_so(scores):
     text = found.to_markdown()
     assert "**calibration map**: logistic, trained on 300 same-source and 3,000 different-source" in text
     assert "**bounds of the map**: none" in text
+
+
+def test_curves_and_bands_for_a_page(scores):
+    assert lk.validate(scores, rows({"at_most": 1.0}), replicates=0).bands is None
+    found = lk.validate(scores, rows({"at_most": 1.0}), replicates=20, curves=True)
+    assert {curve.method for curve in found.check.curves} == {"logistic", "pav", "gaussian", "kde"}
+    assert found.bands.det.level == 0.95
+    wide = rows({"at_most": 1.0}, options={"level": 0.5, "ci": "trial"})
+    assert lk.validate(scores, wide, replicates=0, curves=True).bands.det.level == 0.5
 
 
 def test_command_states_the_calibration(files, tmp_path):

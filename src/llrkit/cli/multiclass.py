@@ -198,7 +198,7 @@ def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
 
 def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
     """The keywords of ``read_classes`` from the options of a command."""
-    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers")
+    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers", "unreadable")
     refuse_for_classes(**{name: reading.get(name) for name in for_two})
     return {
         "key": reading["key"],

@@ -63,7 +63,9 @@ def validate_command(
 
     calibration = load_map(map_path) if map_path else None
     trials = open_scores(scores, **read_options(**reading))
-    found = validate(trials, criteria, calibration=calibration, worst=worst)
+    found = validate(
+        trials, criteria, calibration=calibration, worst=worst, curves=html_path is not None
+    )  # fmt: skip
     to_stderr = json_path == "-"
     cells = [matrix_cells(row) for row in found.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
@@ -81,7 +83,8 @@ def validate_command(
         (name,) = system_names((scores,), [None], None)
         write_page(
             {name: found.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
-            title="Validation report", first=validation(found, verbal=verbal), to_stderr=to_stderr,
+            title="Validation report", first=validation(found, verbal=verbal), checks={name: found.check},
+            bands={name: found.bands}, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **found.to_dict()}, "validate", json_path)
     sys.exit(0 if found.passed else 1)

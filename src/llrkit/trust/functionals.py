@@ -68,6 +68,7 @@ class _Builder:
         self.result, self.table = result, table
         bins = result.summaries.bins  # weighted trials need not add up to a whole number
         self.n = (float(bins.n_target), float(bins.n_nontarget))
+        self.weighted = bins.target.dtype.kind == "f"  # then nobody knows how many trials there are
         self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
@@ -100,14 +101,14 @@ class _Builder:
     def few(self, p_miss: float, p_fa: float) -> str:
         """Why rates that rest on few errors get no interval."""
         for what, rate, n in (("misses", p_miss, self.n[0]), ("false alarms", p_fa, self.n[1])):
-            if round(rate * n) < FEWEST_ERRORS:
+            if round(rate * n) < FEWEST_ERRORS and not self.weighted:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
         return ""
 
     def few_trials(self) -> str:
         """Why numbers of a class of few trials get no interval."""
         for what, n in (("targets", self.n[0]), ("non-targets", self.n[1])):
-            if n < FEWEST_ERRORS:
+            if n < FEWEST_ERRORS and not self.weighted:
                 return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
         return ""
 

@@ -14,6 +14,7 @@ from llrkit.io import read_trials
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
+from llrkit.trust.bands import CurveBands, curve_bands
 from llrkit.trust.calibration import CalibrationCheck, check_calibration
 from llrkit.trust.criteria import Criteria, Criterion, criteria_from_dict, read_criteria
 from llrkit.trust.evaluate import evaluate
@@ -63,6 +64,8 @@ class Validation:
     """What the owner of the system states in words."""
     setting: Setting
     """What was counted: trials, sources, recordings, range and bounds of the LLRs."""
+    bands: CurveBands | None = None
+    """Of the DET, Tippett and ECE curves, where they were asked for."""
 
     @property
     def passed(self) -> bool:
@@ -94,6 +97,7 @@ def validate(
     criteria: Criteria | Mapping[str, Any] | str | Path,
     *,
     calibration: Map | None = None,
+    curves: bool = False,
     worst: int = 10,
     replicates: int = 200,
     seed: int = 0,
@@ -110,6 +114,8 @@ def validate(
     calibration
         The map that made the LLRs, for the report: how it was trained, which bounds it puts on LLRs and
         why. It is not applied.
+    curves
+        Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
     worst
         How many of the most misleading trials of each class are listed.
     replicates, seed
@@ -143,14 +149,16 @@ def validate(
     options = dict(criteria.options)
     result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
-    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=False)
+    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
     listed = misleading_trials(source, worst)
     setting = find_setting(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
     judge = _Judge(source, criteria, options, result, check, listed)
     rows = tuple(judge.row(one) for one in criteria.rows)
-    return Validation(rows, result, check, listed, criteria.report, setting)
+    level = options.get("level", 0.95)
+    bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
+    return Validation(rows, result, check, listed, criteria.report, setting, bands)
 
 
 @dataclass(frozen=True, eq=False)

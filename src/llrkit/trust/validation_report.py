@@ -58,8 +58,8 @@ def markdown(found: Validation, *, verbal: bool) -> str:
     parts += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, found.rows))]
     parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(wording.rows(result))]
     parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    parts += [f"- {_clean(line)}" for line in calibration_lines(found)]
-    parts += ["", "## Most misleading trials", "", *_misleading(found, verbal)]
+    parts += [f"- {_clean(line)}" for line in repr(found.check).splitlines()]
+    parts += ["", "## Most misleading trials", "", misleading_shares(found), "", *_misleading(found, verbal)]
     return "\n".join(parts) + "\n"
 
 
@@ -82,14 +82,13 @@ def how_intervals(result: Evaluation) -> str:
     return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
 
 
-def calibration_lines(found: Validation) -> list[str]:
-    """The calibration check, and the shares of misleading LLRs."""
+def misleading_shares(found: Validation) -> str:
+    """How many LLRs point the wrong way, as a sentence."""
     misses, alarms = found.evaluation.tippett.misleading
-    return [
-        *repr(found.check).splitlines(),
+    return (
         f"Misleading LLRs (Tippett at 0): {wording.percent(misses)} of same-source trials below 0, "
-        f"{wording.percent(alarms)} of different-source trials at or above 0.",
-    ]
+        f"{wording.percent(alarms)} of different-source trials at or above 0."
+    )
 
 
 def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
