@@ -131,7 +131,7 @@ def test_wrong_use_of_plot(folder, tmp_path, arguments, words):
 
 
 def test_files_of_other_kinds_are_refused_before_anything_is_read(tmp_path):
-    with pytest.raises(lk.InputError, match="x.doc: expected a file that ends in pdf, svg, png or html"):
+    with pytest.raises(lk.InputError, match=r"x\.doc: expected a file that ends in pdf, svg, png or html"):
         run("plot", "det", tmp_path / "absent.csv", "-o", tmp_path / "x.doc")
 
 
