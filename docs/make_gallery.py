@@ -65,6 +65,23 @@ def idempotence(rng: np.random.Generator) -> object:
     return [curve for curve in found.curves if curve.method in ("logistic", "kde")]
 
 
+def of_classes(rng: np.random.Generator) -> dict[str, object]:
+    """Scores of four languages, twice as large as they should be, two of them alike."""
+    near = np.array([[3.2, 0, 0, 0], [0, 3.2, 1.6, 0], [0, 1.6, 3.2, 0], [0, 0, 0, 3.2]])
+    labels = np.repeat(np.arange(4), 250)
+    trials = lk.ClassScores(
+        3.2 * (near[labels] + rng.normal(0, 1.4, (1000, 4))), labels, ("Dutch", "Danish", "Swedish", "Thai")
+    )
+    found = lk.multiclass.evaluate(trials)
+    return {
+        "class_det": lk.plot.class_det(found),
+        "confusion": lk.plot.confusion(found),
+        "class_calibration": lk.plot.class_calibration(found),
+        "pair_histogram": lk.plot.pair_histogram(lk.multiclass.pair_histograms(trials)[0]),
+        "class_idempotence": lk.plot.class_idempotence(lk.multiclass.idempotence(trials)),
+    }
+
+
 def prior_scan(rng: np.random.Generator) -> PriorScan:
     """Wider target scores: the weight of the classes decides."""
     log_odds = np.arange(-10.0, 5.0)
@@ -111,6 +128,7 @@ def draw_all(rng: np.random.Generator) -> None:
                           [0.32, 0.04, 1.06])
         ),
         "zoo": lk.plot.zoo(zoo(rng)),
+        **of_classes(rng),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, axes in drawn.items():

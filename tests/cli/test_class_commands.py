@@ -256,3 +256,15 @@ def test_help_stays_quick():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("False False")
     assert "--classes" in done.stdout
+
+
+def test_tables_for_papers(files):
+    code, out, _ = run("evaluate", files / "eval.tsv", "--table", "markdown")
+    assert code == 0
+    assert out == lk.format_table(mc.evaluate(mc.read_classes(files / "eval.tsv")), "markdown")
+    code, out, err = run(
+        "compare", files / "dev.tsv", files / "eval.tsv", "--methods", "temperature", "--table", "csv"
+    )
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == ["method", "raw", "temperature"]
+    assert "Best is temperature" in err

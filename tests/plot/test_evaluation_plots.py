@@ -93,7 +93,7 @@ def test_det_hull_is_below_the_steps_and_straight_in_rates():
 
 
 def corners_of(axes):
-    return [part.get_paths()[0].vertices for part in axes.collections]
+    return [part.get_paths()[0].vertices for part in axes.collections if part.get_paths()]
 
 
 def is_corner(corners, x, y):
@@ -237,6 +237,16 @@ def test_idempotence_lines_and_band():
     assert axes.get_xlim() == axes.get_ylim()
     with pytest.raises(lk.InputError, match="CalibrationCheck with curves"):
         lk.plot.idempotence([])
+
+
+@pytest.mark.parametrize("name", ["det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"])
+def test_legends_of_several_systems_cover_no_curve(name):
+    axes = getattr(lk.plot, name)({"first": RESULT, "second": some_evaluation(seed=9, scale=3.0)})
+    axes.figure.canvas.draw()
+    legend, inside = axes.get_legend().get_window_extent(), axes.get_window_extent()
+    label = axes.xaxis.label.get_window_extent()
+    assert legend.y1 < label.y0 < inside.y0
+    assert legend.y0 >= -2  # of its empty border
 
 
 def test_several_systems_have_a_colour_and_a_name_each():

@@ -100,12 +100,13 @@ def evaluate_command(
     """
     if has_classes(scores, classes, prior, reading):
         refuse_for_classes(
-            by=by, threshold_from=threshold_from, table=table_style, equalise=equalise, speakers=speakers,
+            by=by, threshold_from=threshold_from, equalise=equalise, speakers=speakers,
             ci=None if ci == "none" else ci,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+            table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.trust.evaluate import evaluate

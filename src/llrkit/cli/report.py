@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from llrkit.cli.multiclass import (
 from llrkit.cli.output import (
     interval_options,
     json_option,
+    made_by_command,
     parse_points,
     parse_share,
     point_option,
@@ -174,16 +173,14 @@ def write_page(
     ``parts`` are further keywords of :func:`llrkit.write_report`.
     """
     from llrkit.report.page import write_report
-    from llrkit.report.provenance import provenance
 
-    made_from = provenance([file for file in files if file], command=shlex.join(["llrkit", *sys.argv[1:]]))
     write_report(
         results,
         path,
         title=title,
         by=by or "condition",
         comparison=comparison,
-        made_from=made_from,
+        made_from=made_by_command(files),
         **parts,
     )
     click.echo(f"The report is in {path}", err=to_stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +90,12 @@ def cluster(
             client.close(timeout=1)
             local.close(timeout=3)
         _kill(local)
+
+
+def quieten() -> None:
+    """No logs of Dask from now on: a user of a command gets one line about what went wrong."""
+    for name in ("distributed", "distributed.client", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _kill(local: Any) -> None:

@@ -15,7 +15,7 @@ from llrkit.metrics.wording import number, percent
 from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Picture, Points, Shown, band, system_ink
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, bands_of, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, legend_of, systems_of
 from llrkit.trust.bands import DetBand
 
 NOWHERE = np.array([np.nan])
@@ -83,7 +83,7 @@ def det(
             "Misses against false alarms on probit axes. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
             equal=True,
-            legend="upper right",
+            legend=legend_of(drawn, "upper right"),
         ),
         ax,
         renderer,
@@ -128,7 +128,7 @@ def roc(
             "Share of targets accepted against the false-alarm rate. "
             + in_words(drawn, ("AUC", lambda e: e.auc, "")),
             equal=True,
-            legend="lower right",
+            legend=legend_of(drawn, "lower right"),
         ),
         ax,
         renderer,

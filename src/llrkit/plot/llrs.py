@@ -13,9 +13,9 @@ from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.pictures import ScoreToLlr
 from llrkit.metrics.wording import percent
-from llrkit.plot.picture import Axis, Ink, Line, Mark, Picture, Shown, Stairs, band, system_ink
+from llrkit.plot.picture import Axis, Band, Ink, Line, Mark, Picture, Shown, Stairs, band, system_ink
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, bands_of, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, legend_of, systems_of
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.bands import TippettBand
 from llrkit.trust.calibration import CalibrationCheck
@@ -92,6 +92,7 @@ def tippett(
             Axis("share of trials", (-0.01, 1.01)),
             tuple(marks),
             f"Cumulative distributions of the LLRs of both classes. {misled}.",
+            legend="below",
         ),
         ax,
         renderer,
@@ -122,15 +123,16 @@ def histogram(
         raise InputError(f"histogram draws one system, got {len(drawn)}: {', '.join(s.name for s in drawn)}")
     c, found = drawn[0].curve, drawn[0].evaluation
     marks: list[Mark] = [
-        Stairs(c.edges, c.nontarget_density, Ink("nontarget"), "non-targets"),
-        Stairs(c.edges, c.target_density, Ink("target"), "targets"),
+        histogram_stairs(c, "nontarget", "non-targets"),
+        histogram_stairs(c, "target", "targets"),
     ]
     pair = predicted if isinstance(predicted, PairCurve) else found.predicted if predicted and found else None
     if pair is not None:
         what = f"Gaussian pair of EER {percent(pair.eer)}"
-        shown = (Shown("LLR", pair.llr),)
-        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, shown))
-        marks.append(Line(pair.llr, pair.target, Ink("target"), "", shown))
+        llr = Shown("LLR", pair.llr)
+        of_nontargets, of_targets = (Shown("density", part) for part in (pair.nontarget, pair.target))
+        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, (llr, of_nontargets)))
+        marks.append(Line(pair.llr, pair.target, Ink("target"), "", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
     return render(
         Picture(
@@ -185,7 +187,7 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
             + in_words(
                 drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
             ),
-            legend="upper left",
+            legend=legend_of(drawn, "upper left"),
         ),
         ax,
         renderer,
@@ -214,7 +216,7 @@ def idempotence(
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
     >>> found = lk.check_calibration(scores, replicates=20)
     >>> lk.plot.idempotence(found.curves[:1]).get_legend_handles_labels()[1]
-    ['calibrated', 'logistic, if calibrated', 'logistic']
+    ['calibrated', 'logistic', 'where 95 % are if calibrated']
     """
     given = curves.curves if isinstance(curves, CalibrationCheck) else curves
     drawn = [given] if isinstance(given, LlrCurve) else list(given)
@@ -227,11 +229,13 @@ def idempotence(
     for i, curve in enumerate(drawn):
         name = curve.method
         low, high = (np.clip(part, -OFF_THE_PICTURE, OFF_THE_PICTURE) for part in (curve.lower, curve.upper))
-        marks.append(band(curve.llr, low, high, Ink(i), f"{name}, if calibrated", name))
+        marks.append(band(curve.llr, low, high, Ink(i), "", name))
         shown = (Shown("LLR", curve.llr), Shown("LLR of the LLR", curve.estimate))
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
+    nowhere = np.array([np.nan])
+    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
     return render(
         Picture(
             "idempotence",
@@ -246,6 +250,19 @@ def idempotence(
         ax,
         renderer,
     )
+
+
+def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
+    """The histogram of one class; pointing at it shows how many trials are between two LLRs."""
+    counts = pair.target if whose == "target" else pair.nontarget
+    heights = pair.target_density if whose == "target" else pair.nontarget_density
+    shown = (
+        Shown("LLR from", pair.edges[:-1]),
+        Shown("to", pair.edges[1:]),
+        Shown("trials", np.asarray(counts, dtype=np.float64), digits=15),
+        Shown("density", heights),
+    )
+    return Stairs(pair.edges, heights, Ink(whose), label, shown)
 
 
 def _tippett_bands(

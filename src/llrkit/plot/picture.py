@@ -15,6 +15,7 @@ import numpy as np
 
 from llrkit.core.special import FloatArray
 
+Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"]
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
 Marker: TypeAlias = Literal["circle", "square", "triangle", "diamond", "cross", "plus"]
 Role: TypeAlias = Literal["target", "nontarget", "reference", "guide"]
@@ -133,6 +134,8 @@ class Stairs:
     heights: FloatArray
     ink: Ink
     label: str = ""
+    shown: tuple[Shown, ...] = ()
+    """A value for each height."""
     group: str = ""
 
 
@@ -181,9 +184,7 @@ class Picture:
     """The picture in a sentence, for those who cannot see it."""
     equal: bool = False
     """Whether a unit is as long on both axes."""
-    legend: Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"] = (
-        "best"
-    )
+    legend: Legend = "best"
     grid: bool = True
 
     def labels(self) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from llrkit.errors import InputError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.wording import number
+from llrkit.plot.picture import Legend
 from llrkit.trust.bands import CurveBands
 
 C = TypeVar("C")
@@ -49,6 +50,11 @@ def _system(name: str, value: Any, kinds: Any, of: Callable[[Evaluation], Any], 
         f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
         f"got {type(value).__name__}" + (f" for {name!r}" if name else "")
     )
+
+
+def legend_of(systems: Sequence[object], place: Legend) -> Legend:
+    """Where a legend covers no curve: beside a single one, under the plot of several."""
+    return place if len(systems) == 1 else "below"
 
 
 def bands_of(

@@ -9,21 +9,15 @@ from llrkit import plot
 from llrkit.choose.compare import Comparison
 from llrkit.choose.diagnose import diagnosis_of
 from llrkit.metrics.evaluation import Evaluation
-from llrkit.metrics.wording import number, percent, rows, verdict
+from llrkit.metrics.wording import number, percent, verdict
 from llrkit.plot.picture import Picture
-from llrkit.report.section import Section, Words
+from llrkit.report.section import Section
 from llrkit.report.tables import summary_table
 from llrkit.trust.bands import CurveBands
-from llrkit.trust.calibration import CalibrationCheck
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
 ALL_TRIALS = "all trials"
-INTERVALS = {
-    "trial": "Intervals as if trials were independent; they are too short where trials share speakers.",
-    "speaker": "Intervals for trials that share speakers (dyadic-robust variance, Student t).",
-    "bootstrap": "Intervals by drawing speakers with replacement.",
-}
 GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "poor", "not usable": "poor"}
 
 
@@ -65,13 +59,19 @@ def headline(systems: Mapping[str, Evaluation]) -> str:
     if len(systems) == 1:
         (result,) = systems.values()
         return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits: {verdict(result)[1]}."
+    eers = {name: percent(result.eer) for name, result in systems.items()}
     separates = min(systems, key=lambda name: systems[name].eer)
     informs = min(systems, key=lambda name: systems[name].cllr)
-    also = "it is best as well" if informs == separates else f"{informs} is best"
+    if len(set(eers.values())) == 1:
+        said = (
+            f"All separate the classes equally well (EER {eers[separates]}); read as LLRs, {informs} is best"
+        )
+    else:
+        also = "it is best as well" if informs == separates else f"{informs} is best"
+        said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
     ready = sum(verdict(result)[0] == "calibrated" for result in systems.values())
     return (
-        f"{separates} separates the classes best (EER {percent(systems[separates].eer)}); read as LLRs, "
-        f"{also} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} systems "
+        f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
         f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
     )
 
@@ -90,11 +90,9 @@ def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -
         drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
     return Section(
         "Curves",
-        (
-            "Point at a line to read thresholds, error rates and priors; drag to zoom in, double-click to "
-            "zoom out.",
-        ),
         pictures=drawn,
+        hint="Point at a line to read thresholds, error rates and priors, or move to a plot with the Tab key "
+        "and along its lines with the arrow keys; drag to zoom in, double-click to zoom out.",
     )
 
 
@@ -109,44 +107,6 @@ def distributions(systems: Mapping[str, Evaluation]) -> Section:
         pictures=[plot.histogram({name: result}, renderer="none") for name, result in systems.items()],
         small=len(systems) > 1,
     )
-
-
-def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
-    """How sure the numbers are, where that was asked for."""
-    tables: list[Words] = []
-    said: dict[str, None] = {}
-    for name, result in systems.items():
-        found = result.uncertainty
-        if found is None:
-            continue
-        shown = [row for row in rows(result) if row[2].startswith("[")]
-        cells = tuple((label, value, note.partition("]")[0] + "]") for label, value, note in shown)
-        tables.append(
-            Words(("number", "value", f"{100 * found.level:g} % interval"), cells, name, numeric=True)
-        )
-        speakers = f" {found.n_speakers:,} speakers." if found.n_speakers else ""
-        said |= dict.fromkeys([f"{INTERVALS[found.kind]}{speakers}", *found.notes])
-        if found.no_interval:
-            said[f"Without an interval in {name}: {_without(found.no_interval)}."] = None
-    return [Section("How sure", tuple(said), tables)] if tables else []
-
-
-def _without(reasons: Mapping[str, str]) -> str:
-    return "; ".join(f"{name} ({why})" for name, why in reasons.items())
-
-
-def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
-    """Whether the LLR of the LLR is the LLR, system by system."""
-    if not checks:
-        return []
-    said = ["The bands are where calibrated systems with as many trials have the curve in 95 % of all cases."]
-    pictures = []
-    for name, check in checks.items():
-        said += [f"{name}: {line}" for line in repr(check).splitlines()]
-        if check.curves:
-            picture: Picture = plot.idempotence(check, renderer="none")
-            pictures.append(replace(picture, title=f"{picture.title}: {name}"))
-    return [Section("Calibration tested", tuple(said), pictures=pictures)]
 
 
 def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:

@@ -19,13 +19,14 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.plot.figures import plotly_javascript
 from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
-from llrkit.report import contents
+from llrkit.report import certainty, contents
 from llrkit.report.exact import exact_rates
 from llrkit.report.figures import page_figures
 from llrkit.report.methods import methods_text
+from llrkit.report.numbers import Table
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section import Section, Words, as_words
-from llrkit.report.tables import Table, format_table, same_points, summary_table
+from llrkit.report.tables import format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.bands import CurveBands
 from llrkit.trust.calibration import CalibrationCheck
@@ -122,7 +123,9 @@ def report_page(
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
-    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
+    about = _about(results, systems, comparison, table, bool(checks)) | (
+        {"headline": headline} if headline else {}
+    )
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
@@ -130,6 +133,7 @@ def report_page(
         title=title,
         version=__version__,
         what=what,
+        several=f"{what}es" if what.endswith("s") else f"{what}s",
         cautions=list(cautions),
         first=shown[: len(first)],
         sections=shown[len(first) :],
@@ -137,7 +141,7 @@ def report_page(
         made=made_from or provenance(),
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
-        program=trusted("report.js"),
+        program=trusted("plots.js", "panel.js", "page.js"),
         data=script_json(data),
     )
 
@@ -150,15 +154,19 @@ def _parts(
     bands: Mapping[str, CurveBands],
     checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [*contents.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
-    parts += [*contents.calibration(checks), *contents.conditions(systems, by)]
+    parts = [*certainty.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
+    parts += [*certainty.calibration(checks), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
     return parts
 
 
 def _about(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table
+    results: Any,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    table: Table,
+    checked: bool,
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
@@ -170,8 +178,11 @@ def _about(
         "numbers": as_words(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
-        "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
+        "methods": methods_text(
+            systems, list(comparison.maps) if comparison is not None else (), checked=checked
+        ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+        "trials": {name: (e.n_target, e.n_nontarget) for name, e in systems.items()},
     }
 
 
@@ -199,7 +210,7 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
         tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
-        "figures": drawn, "small": part.small, "note": part.note,
+        "figures": drawn, "small": part.small, "note": part.note, "hint": part.hint,
     }  # fmt: skip
 
 
