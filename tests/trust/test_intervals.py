@@ -307,6 +307,19 @@ def test_few_trials_of_a_class_have_reasons(ci):
     assert set(found.intervals) == exact
 
 
+@pytest.mark.parametrize("weight", [1e-3, 1000.0])
+def test_few_trials_stay_few_whatever_they_weigh(weight):
+    score = np.concatenate([[1.0, -0.5, 2.0, 3.0], np.linspace(-3, 1.5, 60)])
+    table = {"score": score, "label": np.arange(64) < 4, "times": np.full(64, weight)}
+    few = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
+    assert few.no_interval["cllr"].startswith("4 targets: fewer than 5")
+    table["label"] = np.arange(64) % 2 == 0
+    enough = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
+    plain = lk.evaluate(lk.Trials({name: table[name] for name in ("score", "label")}), [0.3], ci="trial")
+    assert set(enough.no_interval) == set(plain.uncertainty.no_interval)
+    assert_allclose(enough.intervals["eer"], plain.intervals["eer"], rtol=1e-9)
+
+
 def test_groups_of_arrays_have_intervals_too():
     scores = sample(20, 3000).with_columns(*SIDES).scores()
     half = {"half": tuple(side % 2 for side in scores.columns["left"])}

@@ -20,7 +20,7 @@ from llrkit.metrics.uncertainty import Range, Uncertainty
 from llrkit.scores import ScoreSource
 from llrkit.trust.closed_form import effect_note, why_not
 from llrkit.trust.dyadic import covariance, quadratic
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import quantile
 from llrkit.trust.replicates import Replicate, replicates
 from llrkit.trust.resample import SpeakerResampling
@@ -60,7 +60,7 @@ def bootstrap(
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
-    wanted = functionals(result)
+    wanted = functionals(result, trial_numbers(source))
     single = covariance(source, wanted.influences).independent
     n_speakers = resampling.speakers.n
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)

@@ -9,7 +9,7 @@ from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.uncertainty import Range, Uncertainty
 from llrkit.scores import ScoreSource
 from llrkit.trust.dyadic import Covariance, covariance
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
 from llrkit.trust.pairs import MOST_PAIRS
 from llrkit.trust.speakers import Speakers
@@ -19,7 +19,7 @@ def closed_form(
     source: ScoreSource, result: Evaluation, speakers: Speakers | None, level: float
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, from one more pass over its trials."""
-    wanted = functionals(result)
+    wanted = functionals(result, trial_numbers(source))
     found = covariance(source, wanted.influences, speakers)
     width = quantile(level, speakers.n - 1 if speakers is not None else math.inf)
     intervals: dict[str, Range] = {}

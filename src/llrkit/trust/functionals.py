@@ -8,7 +8,9 @@ from typing import Literal
 import numpy as np
 
 from llrkit.core.special import LN2, FloatArray
+from llrkit.core.summary import SummaryBase
 from llrkit.metrics.evaluation import Evaluation
+from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.points import OperatingPoint
 from llrkit.trust.influence import StepInfluences, StepTable
 
@@ -56,19 +58,49 @@ class Functionals:
         return {number.name: number for number in self.numbers}[name]
 
 
-def functionals(result: Evaluation) -> Functionals:
-    """The numbers of an evaluation with their influence functions."""
+def functionals(result: Evaluation, trials: tuple[float, float] | None = None) -> Functionals:
+    """The numbers of an evaluation with their influence functions.
+
+    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights.
+    """
     fixed = [result.fixed.threshold] if result.fixed is not None else []
     thresholds = [*(point.point.threshold for point in result.points), *fixed]
-    return _Builder(result, StepTable(result, thresholds)).build()
+    return _Builder(result, StepTable(result, thresholds), trials).build()
+
+
+@dataclass(frozen=True)
+class _Tally(SummaryBase):
+    """How many trials there are, whatever they weigh."""
+
+    n: tuple[int, int]
+
+    @classmethod
+    def of(cls, chunk: Scores) -> _Tally:
+        return cls((chunk.n_target, chunk.n_nontarget))
+
+    def __add__(self, other: _Tally) -> _Tally:
+        return _Tally((self.n[0] + other.n[0], self.n[1] + other.n[1]))
+
+    def __mul__(self, weight: float) -> _Tally:
+        return self
+
+
+def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
+    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
+    if getattr(source, "weight", None) is None:
+        return None
+    found = source.reduce(_Tally.of).n
+    return float(found[0]), float(found[1])
 
 
 class _Builder:
-    def __init__(self, result: Evaluation, table: StepTable) -> None:
+    def __init__(
+        self, result: Evaluation, table: StepTable, trials: tuple[float, float] | None = None
+    ) -> None:
         self.result, self.table = result, table
         bins = result.summaries.bins  # weighted trials need not add up to a whole number
         self.n = (float(bins.n_target), float(bins.n_nontarget))
-        self.weighted = bins.target.dtype.kind == "f"  # then nobody knows how many trials there are
+        self.trials = self.n if trials is None else trials
         self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
@@ -100,15 +132,15 @@ class _Builder:
 
     def few(self, p_miss: float, p_fa: float) -> str:
         """Why rates that rest on few errors get no interval."""
-        for what, rate, n in (("misses", p_miss, self.n[0]), ("false alarms", p_fa, self.n[1])):
-            if round(rate * n) < FEWEST_ERRORS and not self.weighted:
+        for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
+            if round(rate * n) < FEWEST_ERRORS:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
         return ""
 
     def few_trials(self) -> str:
         """Why numbers of a class of few trials get no interval."""
-        for what, n in (("targets", self.n[0]), ("non-targets", self.n[1])):
-            if n < FEWEST_ERRORS and not self.weighted:
+        for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
+            if n < FEWEST_ERRORS:
                 return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
         return ""
 

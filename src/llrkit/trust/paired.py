@@ -23,7 +23,7 @@ from llrkit.scores.source import as_source
 from llrkit.theory.points import OperatingPoint
 from llrkit.trust.bootstrap import bootstrap_numbers, checked_replicates, tails
 from llrkit.trust.dyadic import Contributions, covariance
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import quantile
 from llrkit.trust.resample import speaker_resampling
 from llrkit.trust.speakers import find_speakers, require_columns
@@ -170,7 +170,7 @@ def compare_systems(
     names = _names(source)
     systems = [one_system(source, k) for k in (0, 1)]
     results = [evaluate(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
-    numbers = [functionals(result) for result in results]
+    numbers = [functionals(result, trial_numbers(source)) for result in results]
     reasons = {
         a.name: a.reason or b.reason
         for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True)
