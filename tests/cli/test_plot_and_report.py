@@ -130,6 +130,11 @@ def test_wrong_use_of_plot(folder, tmp_path, arguments, words):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_files_of_other_kinds_are_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(lk.InputError, match=r"x\.doc: expected a file that ends in pdf, svg, png or html"):
+        run("plot", "det", tmp_path / "absent.csv", "-o", tmp_path / "x.doc")
+
+
 def data_of(path):
     return json.loads(re.search(r'id="report-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
 

@@ -9,6 +9,7 @@ from drawn import some_scores
 
 import llrkit as lk
 from llrkit.metrics.wording import number, percent
+from llrkit.report.classes import write_class_report
 from llrkit.report.provenance import provenance
 
 EVIL = "<img src=x onerror=document.title='broken'>"
@@ -102,6 +103,48 @@ def expected(system, point):
 def test_it_loads_in_silence_and_asks_for_nothing(opened, report):
     _, heard = opened
     assert heard == [report.as_uri(), "data:,"] or heard == [report.as_uri()]
+
+
+def of_calibrators(path):
+    lk.write_report(lk.compare(some_scores(), some_scores(seed=6), "cmlg,pav"), path)
+
+
+def of_classes(path):
+    labels = np.arange(200) % 4
+    loglik = np.random.default_rng(5).normal(size=(200, 4)) + 2.0 * np.eye(4)[labels]
+    trials = lk.ClassScores(loglik, labels, ("a", "b", "<b>c</b>", "d"))
+    pairs, means = lk.multiclass.pair_histograms(trials), lk.multiclass.idempotence(trials)
+    write_class_report(lk.multiclass.evaluate(trials), path, pairs=pairs, idempotence=means)
+
+
+def with_checks(path):
+    scores = some_scores()
+    result = lk.evaluate(scores, ece=True, ci="trial")
+    bands = {"A": lk.curve_bands(scores, result)}
+    lk.write_report({"A": result}, path, bands=bands, checks={"A": lk.check_calibration(scores)})
+
+
+@pytest.mark.parametrize(("write", "kinds"), [
+    (of_calibrators, {"pav"}),
+    (of_classes, {"class_det", "confusion", "class_calibration", "pair_histogram", "class_idempotence"}),
+    (with_checks, {"idempotence"}),
+])  # fmt: skip
+def test_every_other_kind_of_report_loads_in_silence_and_fits(chromium, tmp_path, write, kinds):
+    path = tmp_path / "report.html"
+    write(path)
+    page = chromium.new_page(viewport={"width": 420, "height": 800})
+    heard = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda request: heard.append(request.url))
+    load(page, path)
+    assert {url for url in heard if url != "data:,"} == {path.as_uri()}
+    data = json.loads(re.search(r'id="report-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
+    assert kinds <= {figure["kind"] for figure in data["figures"]}
+    traces = page.evaluate("[...document.querySelectorAll('.plot')].map(p => p._fullData.length)")
+    assert traces == [len(figure["data"]) for figure in data["figures"]]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.close()
 
 
 def test_every_plot_has_its_traces(opened, report):

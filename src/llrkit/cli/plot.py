@@ -20,6 +20,7 @@ OTHERS = ("idempotence", "two-gaussians", "heat-map", "zoo")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
 WITH_BANDS = ("det", "tippett", "ece")
+ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 
@@ -100,6 +101,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     """
     if not scores and not (kind == "two-gaussians" and options["eer"]):
         raise InputError(f"plot {kind}: give at least one file of scores")
+    if not output.lower().endswith(ENDINGS):
+        raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
     pictures = _pictures(kind, scores, options)
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.figures import write_page
