@@ -46,6 +46,7 @@ def summarise(work: Work, partitions: Sequence[Partition], before: Any) -> Part:
             for chunk in joined(chunks_of(some, work.roles, before)):
                 part = _sum(part, work.summarise(chunk))
                 after, here = after + work.roles.counted(chunk), here + work.roles.rows_of(chunk)
+                del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
             if work.unreadable == "error":
                 raise

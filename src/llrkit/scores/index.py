@@ -79,11 +79,13 @@ class ScoreIndex:
         """Like :meth:`count_below`, and the smallest and largest score in each open interval.
 
         There are ``len(cuts) + 1`` intervals: below the first cut, between the cuts, above the last.
-        An empty one has inf as its smallest and -inf as its largest score.
+        An empty one has inf as its smallest and -inf as its largest score. Extremes of 32-bit scores
+        have 32 bits.
         """
         ordered, skipped = self._around(cuts, neighbours=True)
         left, right = _ranks(ordered, cuts)
-        low, high = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
+        kind: Any = np.float32 if self.values.dtype == np.float32 else np.float64  # these arrays are long
+        low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
         # An interval begins after the scores at one cut and ends before those at the next.
         for start in range(1, len(cuts), _BLOCK):
             here = slice(start, min(start + _BLOCK, len(cuts)))
