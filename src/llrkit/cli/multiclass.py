@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import made_by_command, parse_points, print_table, write_json
+from llrkit.cli.output import made_by_command, named_file, parse_points, print_table, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,13 +164,14 @@ def compare_classes(
         prior=parse_prior(prior),
     )
     to_stderr = json_path == "-"
+    with named_file(train):  # where not one could be trained
+        best, raw = found.evaluations[found.best], found.evaluations["raw"]
     if table_style is not None:
         _echo_table(found, table_style, to_stderr)
     else:
         print_table(*found.table(), to_stderr=to_stderr)
     for name, reason in found.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    best, raw = found.evaluations[found.best], found.evaluations["raw"]
     said = (
         f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores."
         if best.cllr < raw.cllr
@@ -209,7 +210,11 @@ def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any
 
 
 def read_class_file(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
-    """The trials of a file of several classes."""
+    """The trials of a file of several classes, some of each."""
     from llrkit.io.multiclass import read_classes
+    from llrkit.multiclass.priors import require_all_classes
 
-    return read_classes(path, **class_options(classes, reading))
+    scores = read_classes(path, **class_options(classes, reading))
+    with named_file(path):
+        require_all_classes(scores.classes, scores.counts)
+    return scores

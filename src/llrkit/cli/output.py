@@ -142,6 +142,19 @@ def parse_options(settings: Sequence[str]) -> dict[str, Any]:
 
 
 @contextmanager
+def named_file(file: str) -> Iterator[None]:
+    """Faults that are found after reading are told with the file they came from."""
+    from llrkit.errors import FileFormatError, InputError
+
+    try:
+        yield
+    except FileFormatError:  # names its file itself
+        raise
+    except InputError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+@contextmanager
 def shown_warnings() -> Iterator[None]:
     """Warnings of llrkit as one line each on standard error."""
     import warnings
