@@ -30,7 +30,6 @@ from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
 from llrkit.errors import ClusterError, LlrkitError
 
-
 WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """What a user can put right, other than a full disk, say."""
 
