@@ -55,6 +55,17 @@ def test_hdf5_files_of_other_programs(tmp_path, need, program):
     assert_array_equal(trials.is_target, [True, False, False, True])
 
 
+@pytest.mark.parametrize("name", ["ID/row_ids", "trial_mask"])
+def test_an_array_that_the_file_cannot_hold_is_not_made(tmp_path, need, name):
+    h5py = need("h5py")
+    write_hdf5(h5py, tmp_path / "k.h5", {k: v for k, v in HDF5["bosaris"][1].items() if k != name})
+    with h5py.File(tmp_path / "k.h5", "a") as archive:  # nothing is stored of what was never written
+        shape = (10**12,) if name.startswith("ID") else (10**6, 10**6)
+        archive.create_dataset(name, shape, "S4" if name.startswith("ID") else np.int8, chunks=True)
+    with pytest.raises(lk.FileFormatError, match=rf"k\.h5: /{name} has shape .*more than the file can hold"):
+        read_found(tmp_path / "k.h5")
+
+
 def test_an_index_of_trials_is_no_key(tmp_path, need):
     index = {"trial_mask": np.int8(MASK != 0), "modelset": MODELS, "segset": SEGMENTS}  # SIDEKIT's Ndx
     write_hdf5(need("h5py"), tmp_path / "s.h5", HDF5["sidekit"][0])

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.io.found import Found
+from llrkit.io.hdf5_heap import refuse_endless_heaps
 from llrkit.io.matrices import long_table
 from llrkit.io.numpy_files import one_class
 
 VERSION = "2.0"
+DEFLATE_RATIO, ID_RATIO = 1100, 200
+"""How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
 
 
 def _h5py() -> Any:
@@ -30,6 +35,7 @@ def read_hdf5(file: Path) -> Found:
     """Read BOSARIS scores or a key, or an array as bob writes it."""
     h5py = _h5py()
     try:
+        refuse_endless_heaps(Path(file))
         with h5py.File(file, "r") as archive:
             return _read(archive, str(file))
     except LlrkitError:
@@ -50,7 +56,7 @@ def _read(archive: Any, file: str) -> Found:
         raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
     arrays = [name for name in archive if hasattr(archive[name], "shape")]
     if len(arrays) == 1:
-        return one_class(np.asarray(archive[arrays[0]]), file, "bosaris")
+        return one_class(_array(archive, arrays[0], file), file, "bosaris")
     raise FileFormatError(
         f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
         f"{', '.join(archive) or 'none'}"
@@ -69,7 +75,8 @@ def _key(archive: Any, file: str) -> Found:
         if (target & nontarget).any():
             raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
         mask = target.astype(np.int8) - nontarget
-    table = long_table(mask.astype(np.int64), ids[0], ids[1], name="label", mask=mask != 0)
+    table = long_table(mask, ids[0], ids[1], name="label", mask=mask != 0)
+    table = table.with_columns(table["label"].cast(pl.Int64))
     # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
     is_index = mask.dtype.kind in "bu" or ("modelset" in archive and mask.size > 0 and mask.min() >= 0)
     if is_index:
@@ -81,12 +88,16 @@ def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
     h5py = _h5py()
     try:
+        refuse_endless_heaps(Path(file))
         with h5py.File(file, "r") as archive:
             if "ids" not in archive or "values" not in archive:
                 raise FileFormatError(
                     f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
                 )
-            ids, values = _texts(archive["ids"]), np.atleast_2d(np.asarray(archive["values"]))
+            ids, values = (
+                _texts(archive, "ids", str(file)),
+                np.atleast_2d(_array(archive, "values", str(file))),
+            )
     except LlrkitError:
         raise
     except Exception as error:  # h5py raises nearly everything on broken files
@@ -100,8 +111,21 @@ def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
     return ids, values.astype(np.float64)
 
 
-def _texts(values: Any) -> list[str]:
-    found = np.asarray(values).ravel()
+def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> npt.NDArray[Any]:
+    """An array; one that says it is larger than the file can hold is refused before it is made."""
+    if name not in archive:
+        raise FileFormatError(f"{file}: no /{name}")
+    there = archive[name]
+    if not hasattr(there, "shape"):
+        raise FileFormatError(f"{file}: /{name} is not an array")
+    size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
+    if size > most:
+        raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
+    return np.asarray(there)
+
+
+def _texts(archive: Any, name: str, file: str) -> list[str]:
+    found = _array(archive, name, file, ID_RATIO).ravel()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in found]
 
 
@@ -111,14 +135,12 @@ def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
         there = next((known for known in (name, other) if known in archive), None)
         if there is None:
             raise FileFormatError(f"{file}: neither /{name} nor /{other}")
-        found.append(_texts(archive[there]))
+        found.append(_texts(archive, there, file))
     return found[0], found[1]
 
 
 def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
-    if name not in archive:
-        raise FileFormatError(f"{file}: no /{name}")
-    values = np.asarray(archive[name])
+    values = _array(archive, name, file)
     shape = (len(ids[0]), len(ids[1]))
     if values.shape != shape or values.dtype.kind not in "biuf":
         raise FileFormatError(f"{file}: /{name} has shape {values.shape}, but there are ids for {shape}")
