@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import Counter
 
@@ -10,9 +11,8 @@ import numpy as np
 
 import llrkit as lk
 from llrkit.core.density import DensityGrid
-from llrkit.core.moments import Moments
-from llrkit.trust.null import CalibratedCells
-from llrkit.trust.recalibration import recalibrate
+from llrkit.trust.null import CalibratedCells, judged_range
+from llrkit.trust.recalibration import identity_test, recalibrate
 from llrkit.trust.verdict import LEVEL, Verdict, verdict
 
 CASES = {
@@ -25,14 +25,16 @@ CASES = {
 
 def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
     """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
-    grid = scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes))
+    result = lk.evaluate(scores)
+    span = judged_range(result.moments.extremes, result.summaries.blocks)
+    grid = scores.reduce(DensityGrid.between(*span))
     cells = CalibratedCells.relabelled(grid)
-    line = recalibrate(scores, cells)
+    line = recalibrate(scores, identity_test(scores, cells))
     if line.p_value < LEVEL:
         return verdict(line)
     sizes = scores.n_target, scores.n_nontarget
     null = lk.calibration_null(cells, *sizes, replicates=replicates, seed=seed, cross_validate=False)
-    return verdict(line, null.p_value("cllr_cal", lk.cllr_cal(scores)))
+    return verdict(line, null.p_value("cllr_cal", result.cllr_cal))
 
 
 def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> dict[str, Counter[str]]:
@@ -48,18 +50,41 @@ def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> 
     return found
 
 
+def shared_rates(runs: int, seed: int, *, replicates: int = 100) -> dict[str, Counter[str]]:
+    """Verdicts on exact PLDA LLRs of speakers compared all with all, by design and what is known."""
+    from coverage import DESIGNS, SIDES, trials  # the script beside this one
+
+    found: dict[str, Counter[str]] = {}
+    for design, sizes in DESIGNS.items():
+        rng = np.random.default_rng(seed)
+        kinds = {f"{design}, speakers {word}": who for word, who in (("given", SIDES), ("not given", None))}
+        found |= {name: Counter() for name in kinds}
+        for run in range(runs):
+            scores = trials(*sizes, rng)
+            for name, who in kinds.items():
+                check = lk.check_calibration(
+                    scores, speakers=who, replicates=replicates, seed=run, curves=False
+                )
+                found[name]["+".join(check.verdict.parts)] += 1
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shared", action="store_true", help="calibrated LLRs of shared speakers")
     options = parser.parse_args()
     start = time.perf_counter()
-    found = rates(options.runs, options.seed)
+    found = (shared_rates if options.shared else rates)(options.runs, options.seed)
     print(f"{options.runs} runs, seed {options.seed}, {time.perf_counter() - start:.0f} s\n")
     print("| LLRs | right verdict | all verdicts |\n|---|--:|---|")
-    for name, (_, right) in CASES.items():
-        shown = ", ".join(f"{kind or 'none'} {n}" for kind, n in found[name].most_common())
-        print(f"| {name} | {100 * found[name]['+'.join(right)] / options.runs:.1f} % | {shown} |")
+    for name, counts in found.items():
+        right = CASES[name][1] if name in CASES else ()
+        shown = ", ".join(f"{kind or 'none'} {n}" for kind, n in counts.most_common())
+        share = counts["+".join(right)] / options.runs
+        error = math.sqrt(share * (1.0 - share) / options.runs)
+        print(f"| {name} | {100 * share:.1f} +- {100 * error:.1f} % | {shown} |")
 
 
 if __name__ == "__main__":

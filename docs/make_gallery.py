@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.pictures import CurveBand, FusionWeights, HeatMap, IdempotenceCurve, PriorScan
+from llrkit.metrics.pictures import FusionWeights, HeatMap, PriorScan
 from llrkit.metrics.zoo import zoo_curve
 
 FOLDER = Path(__file__).parent / "pictures" / "gallery"
@@ -58,17 +58,28 @@ def zoo(rng: np.random.Generator) -> object:
     )
 
 
-def idempotence(rng: np.random.Generator) -> IdempotenceCurve:
-    """LLRs that are twice too large, looked at by two calibrators trained on them."""
-    given = scores(0.05, rng, 2.0)
-    llr = np.linspace(-20, 20, 81)
-    repeated = np.array([lk.fit_logistic(scores(0.05, rng, 2.0))(llr) for _ in range(40)])
-    band = CurveBand(llr, *np.quantile(repeated, (0.025, 0.975), axis=0))
-    return IdempotenceCurve(
-        llr,
-        {"logistic": lk.fit_logistic(given)(llr), "CMLG": lk.fit_cmlg(given)(llr)},
-        {"logistic": band},
+def idempotence(rng: np.random.Generator) -> object:
+    """LLRs that are twice too large: the slope of the LLR of the LLR is one half."""
+    target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(300, 3000, rng)
+    found = lk.check_calibration(lk.Scores(2 * target, 2 * nontarget))
+    return [curve for curve in found.curves if curve.method in ("logistic", "kde")]
+
+
+def of_classes(rng: np.random.Generator) -> dict[str, object]:
+    """Scores of four languages, twice as large as they should be, two of them alike."""
+    near = np.array([[3.2, 0, 0, 0], [0, 3.2, 1.6, 0], [0, 1.6, 3.2, 0], [0, 0, 0, 3.2]])
+    labels = np.repeat(np.arange(4), 250)
+    trials = lk.ClassScores(
+        3.2 * (near[labels] + rng.normal(0, 1.4, (1000, 4))), labels, ("Dutch", "Danish", "Swedish", "Thai")
     )
+    found = lk.multiclass.evaluate(trials)
+    return {
+        "class_det": lk.plot.class_det(found),
+        "confusion": lk.plot.confusion(found),
+        "class_calibration": lk.plot.class_calibration(found),
+        "pair_histogram": lk.plot.pair_histogram(lk.multiclass.pair_histograms(trials)[0]),
+        "class_idempotence": lk.plot.class_idempotence(lk.multiclass.idempotence(trials)),
+    }
 
 
 def prior_scan(rng: np.random.Generator) -> PriorScan:
@@ -90,8 +101,13 @@ def draw_all(rng: np.random.Generator) -> None:
     """One PNG for each kind of plot."""
     found = systems(rng)
     large = found["twice too large"]
+    few = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.05).rvs(200, 4000, rng))
+    few_result = lk.evaluate(few)
     drawn = {
         "det": lk.plot.det(found),
+        "det_band": lk.plot.det(
+            {"calibrated": few_result}, points=False, bands={"calibrated": lk.curve_bands(few, few_result)}
+        ),
         "roc": lk.plot.roc(found),
         "bayes_error": lk.plot.bayes_error(found),
         "ape": lk.plot.ape(found),
@@ -112,6 +128,7 @@ def draw_all(rng: np.random.Generator) -> None:
                           [0.32, 0.04, 1.06])
         ),
         "zoo": lk.plot.zoo(zoo(rng)),
+        **of_classes(rng),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, axes in drawn.items():

@@ -32,8 +32,8 @@ STRANGERS = {
 
 # framework -> modules (or rooms, with all they hold) that may import it
 FRAMEWORKS = {
-    "dask": {"engine.dask"},
-    "distributed": {"engine.dask"},
+    "dask": {"engine.cluster", "engine.dask"},
+    "distributed": {"engine.cluster", "engine.dask", "engine.tasks"},
     "sklearn": {"sklearn", "_sklearn_classes", "recognize.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},

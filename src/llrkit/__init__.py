@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.choose.compare import Comparison, compare
     from llrkit.choose.diagnose import Diagnosis, diagnose
-    from llrkit.engine.dask import DaskSource, cluster
+    from llrkit.engine.cluster import cluster
+    from llrkit.engine.dask import DaskSource
     from llrkit.engine.files import scan_trials
     from llrkit.errors import (
         ClusterError,
@@ -124,7 +125,8 @@ _HOME = {
     "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best"),
     "llrkit.choose.compare": ("Comparison", "compare"),
     "llrkit.choose.diagnose": ("Diagnosis", "diagnose"),
-    "llrkit.engine.dask": ("DaskSource", "cluster"),
+    "llrkit.engine.cluster": ("cluster",),
+    "llrkit.engine.dask": ("DaskSource",),
     "llrkit.engine.files": ("scan_trials",),
     "llrkit.errors": (
         "ClusterError",

@@ -240,6 +240,137 @@ def test_wrong_use_is_named(files, monkeypatch, arguments, words):
     assert not (files / "x.csv").exists()
 
 
+def lre07_rows(wide):
+    """The same trials as rows of the LRE 2007 scorer, one for each class."""
+    return "".join(
+        f"general_lr {c} closed_set {row['segmentid']} t {row[c]} {row['label']}\n"
+        for row in wide.iter_rows(named=True) for c in CLASSES
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["long.csv", "lre07.txt", "logits.npz"])
+def test_every_layout_goes_through_every_command_like_the_wide_table(files, layout):
+    for i, part in enumerate(("dev", "eval")):
+        wide, path = table(i), files / f"{part}-{layout}"
+        if layout == "long.csv":
+            wide.unpivot(CLASSES, index=["segmentid", "label"], variable_name="language",
+                         value_name="score").write_csv(path)  # fmt: skip
+        elif layout == "lre07.txt":
+            path.write_text(lre07_rows(wide))
+        else:
+            codes = [CLASSES.index(c) for c in wide["label"]]
+            ids = wide["segmentid"].to_list()
+            np.savez(path, logits=wide.select(CLASSES).to_numpy(), target=codes, classes=CLASSES, ids=ids)
+    answers = {}
+    for name in ("wide", layout):
+        dev, evaluation = (
+            files / (f"{part}.tsv" if name == "wide" else f"{part}-{layout}") for part in ("dev", "eval")
+        )
+        maps, applied = [files / f"{name}{i}.json" for i in (0, 1)], files / "applied.csv"
+        assert run("calibrate", dev, "-o", maps[0])[0] == 0
+        assert run("apply", maps[0], evaluation, "-o", applied)[0] == 0
+        assert run("fuse", dev, files / "dev.tsv", "-o", maps[1])[0] == 0
+        assert run("report", evaluation, "-o", files / "page.html")[0] == 0
+        code, compared, _ = run("compare", dev, evaluation, "--methods", "temperature,cmlg", "--json", "-")
+        assert code == 0
+        code, evaluated, _ = run("evaluate", evaluation, "--json", "-")
+        assert code == 0
+        plain = json.loads(evaluated)
+        answers[name] = [
+            plain["cllr"], plain["refined_cllr"], plain["error_rate"], plain["cavg"],
+            *(row["cllr"] for row in json.loads(compared)["rows"]), mc.cllr(mc.read_classes(applied)),
+            *(value for file in maps for value in mc.load_map(file).scales),
+        ]  # fmt: skip
+    assert_allclose(answers[layout], answers["wide"], rtol=1e-9)
+
+
+def bad_tables(folder):
+    """Tables with one fault each, in the wide layout and as NPZ."""
+    good = table(0, 60)
+    loglik, codes = good.select(CLASSES).to_numpy(), np.array([CLASSES.index(c) for c in good["label"]])
+
+    def write(name, values, labels):
+        columns = {c: values[:, i] for i, c in enumerate(CLASSES)}
+        pl.DataFrame({"segmentid": good["segmentid"][: len(values)], **columns}).with_columns(
+            label=pl.Series(labels)
+        ).write_csv(folder / f"{name}.csv")
+        np.savez(folder / f"{name}.npz", logits=values, target=labels, classes=CLASSES)
+
+    def with_row(values):
+        changed = loglik.copy()
+        changed[5] = values
+        return changed
+
+    names = good["label"].to_list()
+    write("absent", loglik[codes < 2], [c for c in names if c != "thai"])
+    write("single", loglik, ["dutch"] * 60)
+    write("stranger", loglik, [*names[:5], "klingon", *names[6:]])
+    write("nan", with_row([1.0, np.nan, 2.0]), names)
+    write("hopeless", with_row([-np.inf] * 3), names)
+    write("infinite", with_row([-np.inf if i == codes[5] else 0.0 for i in range(3)]), names)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent", "no trials of the class thai; .*--classes"),
+        ("single", "no trials of the classes english, thai; .*--classes"),
+        ("stranger", "unknown class 'klingon'.* the classes are english, dutch, thai"),
+        ("nan", "NaN"),
+        ("hopeless", "trial 5.*-inf"),
+        ("infinite", "trial 5 has an infinite value"),
+    ],
+)
+def test_bad_trials_are_named_by_every_command(files, name, words, ending):
+    bad_tables(files)
+    mc.fit_temperature(mc.read_classes(files / "dev.tsv")).save(files / "cal.json")
+    bad, before = files / f"{name}.{ending}", sorted(path.name for path in files.iterdir())
+    commands = [
+        ("calibrate", bad, "-o", files / "x.json"),
+        ("fuse", bad, bad, "-o", files / "x.json"),
+        ("compare", bad, files / "eval.tsv"),
+    ]
+    if name == "infinite":
+        code, out, _ = run("evaluate", bad)  # legal for metrics, and said in words
+        assert code == 0
+        assert "Cllr is infinite" in out
+    else:
+        commands += [("evaluate", bad), ("report", bad, "-o", files / "x.html")]
+    if name in ("nan", "hopeless"):
+        commands += [("apply", files / "cal.json", bad, "-o", files / "x.csv")]
+    for command in commands:
+        code, out, err = run(*command)
+        assert (code, out) == (2, ""), command
+        assert re.search(rf"{name}\.{ending}.*{words}", err), (command, err)
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_one_column_and_no_labels_say_what_is_missing(files):
+    table(0).select("segmentid", "dutch", "label").write_csv(files / "one.csv")
+    table(0).drop("label").write_csv(files / "unlabelled.csv")
+    for arguments, words in (
+        (["one.csv"], "no column 'score'.*--classes"),
+        (["one.csv", "--classes", "dutch"], "one.csv: 1 columns with numbers, at least two classes"),
+        (["unlabelled.csv"], "no column 'score'.*--classes"),
+        (["unlabelled.csv", "--classes", ",".join(CLASSES)], "no column with the true classes; .*--key"),
+    ):
+        code, _, err = run("evaluate", files / arguments[0], *arguments[1:])
+        assert code == 2
+        assert re.search(words, err)
+
+
+def test_names_of_classes_with_commas_can_be_applied(tmp_path):
+    loglik, labels = table(0).select(CLASSES).to_numpy(), np.array(table(0)["label"])
+    names = ["Dutch, Flemish", "English", "Thai"]
+    codes = np.array([["dutch", "english", "thai"].index(c) for c in labels])
+    np.savez(tmp_path / "n.npz", logits=loglik[:, [1, 0, 2]], target=codes, classes=names)
+    assert run("calibrate", tmp_path / "n.npz", "-o", tmp_path / "c.json")[0] == 0
+    code, _, err = run("apply", tmp_path / "c.json", tmp_path / "n.npz", "-o", tmp_path / "out.parquet")
+    assert code == 0, err
+    assert mc.read_classes(tmp_path / "out.parquet").classes == tuple(names)
+
+
 def test_two_classes_are_evaluated_as_before(files):
     (files / "two.csv").write_text("score,label\n1.5,target\n-0.5,nontarget\n0.3,nontarget\n")
     code, out, _ = run("evaluate", files / "two.csv", "--json", "-")
@@ -256,3 +387,15 @@ def test_help_stays_quick():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("False False")
     assert "--classes" in done.stdout
+
+
+def test_tables_for_papers(files):
+    code, out, _ = run("evaluate", files / "eval.tsv", "--table", "markdown")
+    assert code == 0
+    assert out == lk.format_table(mc.evaluate(mc.read_classes(files / "eval.tsv")), "markdown")
+    code, out, err = run(
+        "compare", files / "dev.tsv", files / "eval.tsv", "--methods", "temperature", "--table", "csv"
+    )
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == ["method", "raw", "temperature"]
+    assert "Best is temperature" in err

@@ -135,7 +135,7 @@ def test_wrong_use_gives_one_line_and_exit_code_2(tmp_path, arguments, said):
 
 def test_unwritable_json_leaves_nothing_and_fails(tmp_path, score_file):
     done = run("evaluate", str(score_file), "--json", str(tmp_path / "no" / "r.json"))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 

@@ -45,9 +45,9 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_every_plot_has_a_command_or_a_reason():
+def test_every_plot_has_a_command():
     commands = {plot.command for plot in PLOTS.values()}
-    assert commands - {"idempotence"} == {*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS}
+    assert commands == {*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS}
 
 
 @pytest.mark.parametrize("kind", OF_SCORES)
@@ -67,6 +67,9 @@ def test_plots_of_scores(folder, tmp_path, kind):
         ("zoo", "--by", "speaker"),
         ("heat-map", "--by", "sex,long", "--value", "cllr"),
         ("two-gaussians",),
+        ("idempotence", "--speakers", "speaker"),
+        ("det", "--bands"),
+        ("tippett", "--bands", "--speakers", "speaker"),
         ("bayes-error", "--width", "page"),
         ("bayes-error", "--width", "4.5", "--names", "mine"),
     ],
@@ -112,6 +115,7 @@ def test_plots_of_results(folder, tmp_path):
         (("det", "a.csv", "--names", "x,y"), "2 names for 1 systems"),
         (("det", "a.csv", "b.csv", "--names", "x,x"), "not all different"),
         (("ece", "a.csv", "--by", "sex"), "--by is not possible"),
+        (("roc", "a.csv", "--bands"), "--bands is for det, tippett, ece"),
         (("prior-scan", "a.csv"), "reproduce prior-scan --json"),
         (("cllr-scatter", "a.csv"), "reproduce durations --json"),
         (("det", "both.csv", "--score-columns", "plda", "--score-column", "plda"), "do not go together"),
@@ -124,6 +128,11 @@ def test_wrong_use_of_plot(folder, tmp_path, arguments, words):
     with pytest.raises(lk.LlrkitError, match=words):
         run("plot", kind, *rest, "-o", tmp_path / "out.svg")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_other_kinds_are_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(lk.InputError, match=r"x\.doc: expected a file that ends in pdf, svg, png or html"):
+        run("plot", "det", tmp_path / "absent.csv", "-o", tmp_path / "x.doc")
 
 
 def data_of(path):
@@ -153,6 +162,24 @@ def test_report_with_calibrators(folder, tmp_path):
         run("report", folder / "a.csv", folder / "b.csv", "--train", folder / "a.csv", "-o", out)
 
 
+def test_report_with_intervals_and_tests_of_calibration(folder, tmp_path):
+    out = tmp_path / "report.html"
+    run("report", folder / "a.csv", "--ci", "speaker", "--speakers", "speaker", "--check", "-o", out)
+    page = out.read_text()
+    result = lk.evaluate(lk.read_trials(folder / "a.csv"), ci="speaker", speakers=["speaker"])
+    low, high = result.intervals["cllr"]
+    assert f"[{low:.4f}, {high:.4f}]" in page
+    assert "7 speakers" in page
+    kinds = [figure["kind"] for figure in data_of(out)["figures"]]
+    assert "idempotence" in kinds
+    assert any("toself" in str(trace.get("fill")) for trace in data_of(out)["figures"][0]["data"])
+    check = lk.check_calibration(lk.read_trials(folder / "a.csv"), speakers=["speaker"])
+    assert f"a: {check.verdict.text}." in page
+    assert "Aronow" in page
+    assert "devPAV, Forensic" in page
+    assert f"<td>{check.recalibration.a:.3f} ± {check.recalibration.se_a:.3f}</td>" in page
+
+
 def test_evaluate_html_and_table(folder, tmp_path):
     out = tmp_path / "report.html"
     done = run("evaluate", folder / "a.csv", "--html", out, "--table", "markdown")
@@ -162,6 +189,8 @@ def test_evaluate_html_and_table(folder, tmp_path):
     assert "ece" in [figure["kind"] for figure in data_of(out)["figures"]]
     by = run("evaluate", folder / "a.csv", "--by", "sex", "--table", "csv")
     assert by.stdout.splitlines()[1].startswith("all,80,160,")
+    run("evaluate", folder / "a.csv", "--equalise", "sex", "--html", out)
+    assert "ece" not in [figure["kind"] for figure in data_of(out)["figures"]]
     plain = run("evaluate", folder / "a.csv", "--html", out)
     assert result.sentence in plain.stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -173,12 +174,46 @@ def test_labels_only_where_speakers_are_known(made, tmp_path):
     assert (tmp_path / "s.csv").read_text().startswith("enroll,test,score\n")
 
 
+def test_a_file_of_several_kinds_of_embeddings(made, tmp_path):
+    """The same scores as from a file of one kind, and the names are told where none is chosen."""
+    for part in ("train", "enroll", "test", "cohort"):
+        with np.load(made / f"{part}.npz") as arrays:
+            both = {"emb_good": arrays["vectors"], "emb_bad": np.ones((len(arrays["ids"]), 2))}
+            np.savez(tmp_path / f"{part}.npz", **both, segment=arrays["ids"], speaker=arrays["speakers"])
+    choose = ["--vectors", "good"]
+    model, enrolled = tmp_path / "model.npz", tmp_path / "enrolled.npz"
+    done("train", made / "train.tsv", "--from", tmp_path / "train.npz", *choose, "-o", model)
+    done("enroll", model, tmp_path / "enroll.npz", *choose, "-o", enrolled)
+    norm = ["--norm", "s", "--cohort"]
+    found = done("score", model, enrolled, tmp_path / "test.npz", *choose, *norm, tmp_path / "cohort.npz",
+                 "-o", tmp_path / "s.csv")  # fmt: skip
+    expected = done("score", made / "plda.model", made / "plda.enrolled", made / "test.npz", *norm,
+                    made / "cohort.npz", "-o", tmp_path / "e.csv")  # fmt: skip
+    assert found == expected
+    assert (tmp_path / "s.csv").read_text() == (tmp_path / "e.csv").read_text()
+    for arguments, words in (
+        ([], "say which matrix .*--vectors.* emb_good, emb_bad"),
+        (["--vectors", "other"], "no matrix 'other'; there are: emb_good, emb_bad"),
+        (["--vectors", "bad"], "embeddings have 2 dimensions"),
+    ):
+        result = run("enroll", model, tmp_path / "test.npz", *arguments, "-o", tmp_path / "out.npz")
+        assert isinstance(result.exception, lk.LlrkitError)
+        assert re.match(rf".*test\.npz: {words}", str(result.exception))
+    result = run("train", made / "train.tsv", *choose, "-o", tmp_path / "out.npz")
+    assert "a list of audio files has no embeddings 'good'" in str(result.exception)
+    assert not (tmp_path / "out.npz").exists()
+
+
 def test_wrong_use_leaves_nothing(made, tmp_path):
     model, enrolled, test = made / "plda.model", made / "plda.enrolled", made / "test.npz"
     (tmp_path / "unknown").write_text("s40 test0 target\nnobody test0 target\n")
     (tmp_path / "alone.tsv").write_text("".join(f"s{i}\ttrain{i}\n" for i in range(40)))
     np.savez(tmp_path / "other.npz", vectors=np.ones((2, 5)), ids=["a", "b"], speakers=["s", "t"])
     np.savez(tmp_path / "nan.npz", vectors=np.full((2, 6), np.nan), ids=["a", "b"], speakers=["s", "t"])
+    np.savez(tmp_path / "same.npz", vectors=np.ones((4, 6)), ids=list("abcd"), speakers=list("sstt"))
+    np.savez(tmp_path / "noids.npz", vectors=np.ones((4, 6)))
+    np.savez(tmp_path / "nobody.npz", vectors=np.vstack([np.eye(6), -np.eye(6)]), ids=list("abcdefghijkl"))
+    np.savez(tmp_path / "words.npz", vectors=[["a"], ["b"]], ids=["a", "b"])
     before = sorted(path.name for path in tmp_path.iterdir())
     out = ["-o", tmp_path / "out.csv"]
     for arguments, words in (
@@ -188,10 +223,18 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
         (["score", model, enrolled, test, "--cohort", test, *out], "--norm and --cohort go together"),
         (["score", model, made / "cosine.enrolled", test, *out], "another recogniser"),
         (["score", enrolled, enrolled, test, *out], "holds llrkit.enrolled/1, expected llrkit.recognizer/1"),
-        (["score", model, enrolled, tmp_path / "other.npz", *out], "5 dimensions"),
-        (["score", model, enrolled, tmp_path / "nan.npz", *out], "NaN"),
+        (["score", model, enrolled, tmp_path / "other.npz", *out],
+         "other.npz: embeddings have 5 dimensions"),
+        (["score", model, enrolled, test, "--norm", "z", "--cohort", tmp_path / "other.npz", *out],
+         "other.npz: embeddings have 5 dimensions"),
+        (["score", model, enrolled, tmp_path / "nan.npz", *out], "nan.npz: embedding 'a': NaN"),
         (["score", model, enrolled, test, "-o", tmp_path / "out.xyz"], "the ending must be one of"),
-        (["train", tmp_path / "alone.tsv", "--from", made / "train.npz", *out], "one session only"),
+        (["train", tmp_path / "alone.tsv", "--from", made / "train.npz", *out],
+         "train.npz: each of the 40 speakers has one session only"),
+        (["train", tmp_path / "same.npz", *out], "same.npz: the covariance of 4 embeddings is singular"),
+        (["train", tmp_path / "nobody.npz", *out], "nobody.npz: the speakers of these embeddings"),
+        (["train", tmp_path / "noids.npz", *out], "noids.npz: no ids; expected an array named ids"),
+        (["train", tmp_path / "words.npz", *out], "words.npz: no matrix of numbers"),
         (["train", made / "train.npz", "--backend", "ubm-gmm", *out], "trained on speech"),
         (["train", made / "train.npz", "--steps", "polish", *out], "unknown step 'polish'"),
         (["enroll", model, tmp_path / "gone.tsv", *out], "no such file"),

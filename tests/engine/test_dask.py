@@ -65,7 +65,7 @@ def stored(table, tmp_path_factory):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Many partitions, although the files are small."""
-    monkeypatch.setattr(dask, "ROWS_A_PARTITION", 900)
+    monkeypatch.setattr(dask, "ROWS_A_TASK", 900)
 
 
 def scattered(stored, client, **options):
@@ -120,6 +120,43 @@ def test_counts_are_identical_to_the_last_bit_for_any_number_of_workers(
     for counts, evaluation in made:
         assert_same_counts(counts, expected)
         assert evaluation == made[0][1]  # the sums too: the tree of merges is the same
+
+
+REAL = [
+    "evalita09_ru", "sre08_tno", "spkr_shift_psr.trn", "spkr_shift_psr.tst",
+    *(f"voxceleb1_o.{name}" for name in ("ivector_cosine", "ivector_lda", "ivector_plda", "resnet_aam")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_scores_give_the_same_in_memory_in_files_and_on_a_cluster(
+    name, reference_set, client, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(dask, "ROWS_A_TASK", 10_000)
+    scores = reference_set(name)
+    label = np.arange(scores.n_target + scores.n_nontarget) < scores.n_target
+    table = pl.DataFrame({"score": np.concatenate([scores.target, scores.nontarget]), "label": label})
+    for i, part in enumerate(table.sample(fraction=1.0, shuffle=True, seed=1).iter_slices(25_000)):
+        part.write_parquet(tmp_path / f"part{i}.parquet", row_group_size=4_000)
+    expected, numbers = count_trials(scores), lk.evaluate(scores).to_dict()
+    for source in (lk.scan_trials(tmp_path), scattered(tmp_path, client)):
+        assert_same_counts(count_trials(source), expected)
+        assert_numbers(lk.evaluate(source).to_dict(), numbers)
+
+
+def assert_numbers(found, expected):
+    """Whole numbers are the same, others to 1e-12."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            assert_numbers(found[key], expected[key])
+    elif isinstance(expected, list):
+        for one, other in zip(found, expected, strict=True):
+            assert_numbers(one, other)
+    elif isinstance(expected, float):
+        assert_allclose(found, expected, rtol=1e-12)
+    else:
+        assert found == expected
 
 
 def test_conditions_and_places_of_trials(table, stored, client, small_partitions):

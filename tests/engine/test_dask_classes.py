@@ -23,7 +23,7 @@ def client(need):
 
 @pytest.fixture
 def sources(tmp_path, client, monkeypatch):
-    monkeypatch.setattr(dask, "ROWS_A_PARTITION", 500)
+    monkeypatch.setattr(dask, "ROWS_A_TASK", 500)
     rng = np.random.default_rng(7)
     labels = rng.choice(3, 3000, p=[0.5, 0.3, 0.2])
     loglik = 2.0 * (rng.normal(size=(3000, 3)) + 1.3 * np.eye(3)[labels])

@@ -2,14 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from processes import alive, members, started
 
 import llrkit as lk
 
@@ -28,14 +26,6 @@ def table():
     rng = np.random.default_rng(4)
     label = rng.random(5_000) < 0.2
     return pl.DataFrame({"score": rng.normal(np.where(label, 2.0, -2.0), 1.8), "label": label})
-
-
-def alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in "ZX"  # neither ended nor waiting to be forgotten
 
 
 def deadly(table, folder, passes, times=1):
@@ -113,19 +103,6 @@ if __name__ == "__main__":
 """
 
 
-def started(script, path):
-    """A Python program in a session of its own, and the first line it prints."""
-    path.write_text(script)
-    process = subprocess.Popen(
-        [sys.executable, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    return process, process.stdout.readline().strip()
-
-
 def test_a_scheduler_that_is_gone_is_said_plainly(tmp_path):
     from dask import delayed
 
@@ -160,19 +137,6 @@ if __name__ == "__main__":
     with lk.cluster(workers=2) as client:
         lk.eer(lk.DaskSource.from_delayed([delayed(busy)(i) for i in range(4)], client))
 """
-
-
-def members(session):
-    """Living processes of a session."""
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-    return [pid for pid in pids if alive(pid) and session_of(pid) == session]
-
-
-def session_of(pid):
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return None
 
 
 def test_ctrl_c_stops_everything(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.engine import files
+from llrkit.engine import batches, files
 from llrkit.engine.files import Files
 from llrkit.io import tables, text
 
@@ -119,6 +119,26 @@ def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, mon
     monkeypatch.setattr(files, "KEEP_BYTES", 1000)
     assert_same(lk.evaluate(lk.scan_trials(tmp_path / "t.parquet")).to_dict(), expected)
     assert len(reads) == 3
+
+
+def test_very_large_sets_are_summarised_in_larger_chunks(table, tmp_path, monkeypatch):
+    small_batches(monkeypatch)
+    table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
+    source = lk.scan_trials(tmp_path / "t.parquet")
+
+    def sizes(of):
+        found = []
+        of.reduce(lambda chunk: found.append(chunk.n_target + chunk.n_nontarget) or len(found))
+        return sorted(found)
+
+    small, expected = sizes(source), lk.evaluate(source).to_dict()
+    monkeypatch.setattr(files, "JOIN_BYTES", 1000)
+    monkeypatch.setattr(batches, "ENOUGH_BYTES", 8 * 1000)
+    large = sizes(source)
+    assert sum(large) == sum(small) == table.height
+    assert large[1] >= 1000 > small[-1]  # the last chunk is what is left
+    assert_same(lk.evaluate(source).to_dict(), expected)
+    assert sizes(source.with_columns("room")) == small  # columns are not put together
 
 
 def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch):

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io.multiclass import class_file, read_classes
+from llrkit.io.found import Found
+from llrkit.io.multiclass import class_file, read_classes, scores_of
 
 mc = lk.multiclass
 CLASSES = ["english", "dutch", "thai"]
@@ -172,8 +173,14 @@ def test_faults_are_named_by_line(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(lk.InputError, match=words) as caught:
         read_classes(path, classes=None)
-    if "-inf" not in words:
-        assert "scores.csv" in str(caught.value)
+    assert "scores.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize("row", ["b,1,nan,de", "b,1,2,fr", "b,x,2,de", "b,1,,de", "b,1,2,", "b,-inf,-inf,de"])
+def test_a_fault_does_not_make_it_another_kind_of_file(tmp_path, row):
+    path = tmp_path / "scores.csv"
+    path.write_text(f"id,en,de,label\na,1,2,en\n{row}\nc,2,1,de\n")
+    assert class_file(path)
 
 
 @pytest.mark.parametrize(
@@ -243,5 +250,9 @@ def test_faults_in_scanned_files_are_named(tmp_path):
     with pytest.raises(lk.UnknownNameError, match="no column 'noise'"):
         mc.scan_classes(path, ["en", "de"]).with_columns("noise")
     path.write_text("en,de,label\n1,2,en\n-inf,-inf,de\n")
-    with pytest.raises(lk.InputError, match=r"scores.csv, after row 0: trial 1: all log-likelihoods"):
+    with pytest.raises(lk.InputError, match=r"scores.csv: trial 1: all log-likelihoods are -inf"):
         mc.cllr(mc.scan_classes(path, ["en", "de"]))
+    hopeless = pl.DataFrame({"en": [-np.inf], "de": [-np.inf], "label": ["en"]})
+    found = Found("some.parquet", "parquet", hopeless, ("en", "de"), "label", first_row=2)
+    with pytest.raises(lk.InputError, match=r"some.parquet, after row 2: trial 0: all log-likelihoods"):
+        scores_of(found)

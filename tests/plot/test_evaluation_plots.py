@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.metrics.pictures import CurveBand, IdempotenceCurve, ScoreToLlr
+from llrkit.metrics.pictures import ScoreToLlr
+from llrkit.trust.bands import DetBand
+from llrkit.trust.llr_curves import LlrCurve
 
 SCORES = some_scores()
 RESULT = some_evaluation()
@@ -90,14 +92,45 @@ def test_det_hull_is_below_the_steps_and_straight_in_rates():
     assert np.abs(np.diff(hull.get_xydata()[inside], axis=0)).max() < 0.051  # no long chord on probit axes
 
 
+def corners_of(axes):
+    return [part.get_paths()[0].vertices for part in axes.collections if part.get_paths()]
+
+
+def is_corner(corners, x, y):
+    return np.abs(corners - [x, y]).max(axis=1).min() < 1e-12
+
+
 def test_det_band_is_where_it_was_given():
-    p_fa = np.array([0.01, 0.1, 0.3])
-    band = CurveBand(p_fa, low=[0.2, 0.1, 0.02], high=[0.4, 0.2, 0.05])
-    axes = lk.plot.det({"mine": RESULT}, bands={"mine": band})
-    corners = axes.collections[0].get_paths()[0].vertices
-    for x, y in zip(p_fa, band.low, strict=True):
-        assert np.abs(corners - norm.ppf([x, y])).max(axis=1).min() < 1e-12
+    p_fa = np.array([0.3, 0.1, 0.01, 0.001])
+    lower, upper = np.array([0.02, 0.1, 0.2, np.nan]), np.array([0.05, 0.2, 0.4, np.nan])
+    band = DetBand(0.95, p_fa, 0.5 * (lower + upper), lower, upper)
+    (corners,) = corners_of(lk.plot.det({"mine": RESULT}, bands={"mine": band}))
+    for x, low, high in zip(p_fa[:3], lower, upper, strict=False):
+        assert is_corner(corners, *norm.ppf([x, low]))
+        assert is_corner(corners, *norm.ppf([x, high]))
+    assert not is_corner(corners[:, :1], norm.ppf(0.001), norm.ppf(0.001))  # too few errors: no band
     assert len(lk.plot.det(RESULT, bands=band).collections) == 1
+
+
+@pytest.mark.parametrize("style", ["above", "crossing"])
+def test_bands_of_an_evaluation_lie_around_its_curves(style):
+    bands = lk.curve_bands(SCORES, RESULT)
+    target, nontarget = corners_of(lk.plot.tippett(RESULT, style=style, log10=True, bands=bands))
+    some = 300
+    x = bands.tippett.llr[some] / np.log(10)
+    edge = bands.tippett.target_upper[some]
+    assert is_corner(target, x, edge if style == "above" else 1 - edge)
+    assert is_corner(nontarget, x, bands.tippett.nontarget_lower[some])
+    (ece,) = corners_of(lk.plot.ece({"A": RESULT}, bands={"A": bands}))
+    assert is_corner(ece, bands.ece.log_odds[10] / np.log(10), bands.ece.upper[10])
+
+
+def test_bands_of_others_are_refused():
+    bands = lk.curve_bands(SCORES, RESULT)
+    with pytest.raises(lk.InputError, match="not drawn: B"):
+        lk.plot.det({"A": RESULT}, bands={"B": bands})
+    with pytest.raises(lk.InputError, match="'A' must be TippettBand or CurveBands, got DetBand"):
+        lk.plot.tippett({"A": RESULT}, bands={"A": bands.det})
 
 
 def test_roc_lines_are_the_rates():
@@ -196,14 +229,24 @@ def test_histogram_draws_one_system():
 
 def test_idempotence_lines_and_band():
     x = np.array([-2.0, 0.0, 2.0])
-    curve = IdempotenceCurve(x, {"PAV": [-np.inf, 0.1, 3.0]}, {"PAV": CurveBand(x, x - 1, x + 1)})
-    axes = lk.plot.idempotence(curve)
-    y = lines(axes)["PAV"].get_ydata()
+    axes = lk.plot.idempotence(LlrCurve("pav", x, np.array([-np.inf, 0.1, 3.0]), x - 1, x + 1))
+    y = lines(axes)["pav"].get_ydata()
     assert_array_equal(y[1:], [0.1, 3.0])
     assert y[0] < axes.get_ylim()[0]  # infinite: off the picture
-    corners = axes.collections[0].get_paths()[0].vertices
-    assert [2.0, 3.0] in corners.tolist()
+    assert is_corner(corners_of(axes)[0], 2.0, 3.0)
     assert axes.get_xlim() == axes.get_ylim()
+    with pytest.raises(lk.InputError, match="CalibrationCheck with curves"):
+        lk.plot.idempotence([])
+
+
+@pytest.mark.parametrize("name", ["det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"])
+def test_legends_of_several_systems_cover_no_curve(name):
+    axes = getattr(lk.plot, name)({"first": RESULT, "second": some_evaluation(seed=9, scale=3.0)})
+    axes.figure.canvas.draw()
+    legend, inside = axes.get_legend().get_window_extent(), axes.get_window_extent()
+    label = axes.xaxis.label.get_window_extent()
+    assert legend.y1 < label.y0 < inside.y0
+    assert legend.y0 >= -2  # of its empty border
 
 
 def test_several_systems_have_a_colour_and_a_name_each():

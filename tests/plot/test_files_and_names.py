@@ -2,6 +2,7 @@
 
 import matplotlib
 import matplotlib.image
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from drawn import lines, some_evaluation
@@ -100,6 +101,26 @@ def test_fonts_are_embedded_and_nothing_is_set_for_others():
     style = matplotlib.rc_params_from_file(STYLE, use_default_template=False)
     assert style["pdf.fonttype"] == 42
     assert style["figure.figsize"][0] == 3.4
+
+
+def test_the_style_and_many_figures_raise_no_warning():
+    with plt.style.context(STYLE):
+        plt.figure()
+    for _ in range(22):
+        lk.plot.tippett(RESULT)
+    assert len(plt.get_fignums()) == 23
+
+
+@pytest.mark.parametrize("name", ["det", "roc"])
+def test_axes_of_equal_units_fill_their_figure(name):
+    axes = getattr(lk.plot, name)({"A": RESULT, "B": RESULT})
+    axes.figure.canvas.draw()
+    wide, high = axes.figure.canvas.get_width_height()
+    around = axes.get_tightbbox()
+    assert around.width > 0.93 * wide
+    assert around.height > 0.9 * high
+    assert around.y1 < high  # the title is inside
+    assert around.y0 > -2
 
 
 def test_lines_can_be_told_apart_in_grey():

@@ -197,7 +197,7 @@ def bad_files(folder):
         ("nan.npz", "nan.npz: embedding 'u1': NaN in dimension 0"),
         ("object.npz", "object.npz: cannot be read as NPZ without pickles"),
         ("twice.npz", "twice.npz: the id 'u' occurs more than once"),
-        ("text.npz", "text.npz: cannot be read as NPZ"),
+        ("text.npz", "text.npz: not an NPZ archive"),
         ("pickle.ark", "pickle.ark, entry 'utt1': 'PKL' data; only Kaldi vectors and matrices are read"),
         ("audio.ark", "audio.ark, entry 'utt1': 'RIF' data"),
         ("short.ark", "short.ark, entry 'utt1': the vector ends too early"),

@@ -9,10 +9,13 @@ from drawn import some_scores
 
 import llrkit as lk
 from llrkit.metrics.wording import number, percent
+from llrkit.report.classes import write_class_report
 from llrkit.report.provenance import provenance
 
 EVIL = "<img src=x onerror=document.title='broken'>"
 NAMES = ("A", EVIL)
+PATIENCE = 180_000
+"""Milliseconds."""
 
 
 def scores_of(name):
@@ -55,10 +58,16 @@ def opened(chromium, report):
     page.on("pageerror", lambda error: heard.append(str(error)))
     page.on("request", lambda request: heard.append(request.url))
     page.on("dialog", lambda dialog: heard.append(dialog.message))
-    page.goto(report.as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
-    yield page, heard
+    yield load(page, report), heard
     context.close()
+
+
+def load(page, report):
+    """Open the report and wait until all plots are drawn; a busy machine may take its time."""
+    page.set_default_timeout(PATIENCE)
+    page.goto(report.as_uri())
+    page.wait_for_selector("html[data-ready=true]")
+    return page
 
 
 def wait_until(page, expression):
@@ -94,6 +103,48 @@ def expected(system, point):
 def test_it_loads_in_silence_and_asks_for_nothing(opened, report):
     _, heard = opened
     assert heard == [report.as_uri(), "data:,"] or heard == [report.as_uri()]
+
+
+def of_calibrators(path):
+    lk.write_report(lk.compare(some_scores(), some_scores(seed=6), "cmlg,pav"), path)
+
+
+def of_classes(path):
+    labels = np.arange(200) % 4
+    loglik = np.random.default_rng(5).normal(size=(200, 4)) + 2.0 * np.eye(4)[labels]
+    trials = lk.ClassScores(loglik, labels, ("a", "b", "<b>c</b>", "d"))
+    pairs, means = lk.multiclass.pair_histograms(trials), lk.multiclass.idempotence(trials)
+    write_class_report(lk.multiclass.evaluate(trials), path, pairs=pairs, idempotence=means)
+
+
+def with_checks(path):
+    scores = some_scores()
+    result = lk.evaluate(scores, ece=True, ci="trial")
+    bands = {"A": lk.curve_bands(scores, result)}
+    lk.write_report({"A": result}, path, bands=bands, checks={"A": lk.check_calibration(scores)})
+
+
+@pytest.mark.parametrize(("write", "kinds"), [
+    (of_calibrators, {"pav"}),
+    (of_classes, {"class_det", "confusion", "class_calibration", "pair_histogram", "class_idempotence"}),
+    (with_checks, {"idempotence"}),
+])  # fmt: skip
+def test_every_other_kind_of_report_loads_in_silence_and_fits(chromium, tmp_path, write, kinds):
+    path = tmp_path / "report.html"
+    write(path)
+    page = chromium.new_page(viewport={"width": 420, "height": 800})
+    heard = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda request: heard.append(request.url))
+    load(page, path)
+    assert {url for url in heard if url != "data:,"} == {path.as_uri()}
+    data = json.loads(re.search(r'id="report-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
+    assert kinds <= {figure["kind"] for figure in data["figures"]}
+    traces = page.evaluate("[...document.querySelectorAll('.plot')].map(p => p._fullData.length)")
+    assert traces == [len(figure["data"]) for figure in data["figures"]]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.close()
 
 
 def test_every_plot_has_its_traces(opened, report):
@@ -167,7 +218,7 @@ def test_numbers_are_rounded_as_python_does(opened):
     """Exact halves go to even; the panel shows 3.125 % of misses as 3.12 %."""
     page, _ = opened
     source = page.evaluate("[...document.scripts].at(-1).textContent")
-    fixed = re.search(r"function fixed\(.*?\n  }\n", source, re.DOTALL)[0]
+    fixed = re.search(r"function fixed\(.*?\n}\n", source, re.DOTALL)[0]
     rng = np.random.default_rng(1)
     values = [0.125, 0.375, 3.125, 2.5, 1e-9, 0.0, -0.625, 999999.5, 1234567.0, *rng.normal(0, 3, 200)]
     values += (rng.integers(0, 64, 50) / 64).tolist()
@@ -217,28 +268,39 @@ STEM = "report-img-src-x-onerror-document-title-broken"
 ])  # fmt: skip
 def test_downloads(opened, tmp_path, button, name, start):
     page, _ = opened
-    with page.expect_download(timeout=20_000) as waiting:
+    with page.expect_download() as waiting:
         page.click(button)
     waiting.value.save_as(tmp_path / "file")
     assert waiting.value.suggested_filename == name
     assert (tmp_path / "file").read_bytes().startswith(start)
 
 
-def test_hover_shows_threshold_rates_and_prior(opened):
+RATES = ("threshold", "Pmiss", "Pfa", "prior")
+READ = {
+    "det": RATES, "roc": RATES, "bayes_error": RATES, "ape": RATES, "ece": ("prior", "bits"),
+    "tippett": ("LLR", "at or above"), "pav": ("score", "LLR"),
+    "histogram": ("LLR from", "to", "trials", "density"),
+}  # fmt: skip
+
+
+def test_every_kind_of_plot_tells_its_values_when_pointed_at(opened, report):
     page, _ = opened
-    page.evaluate(
-        "const data = document.getElementById('figure0')._fullData; const k = data.findIndex(t => "
-        "t.name.startsWith('A')); Plotly.Fx.hover('figure0', [{curveNumber: k, pointNumber: 20}])"
-    )
-    shown = page.locator("#figure0 .hoverlayer").text_content()
-    for word in ("threshold", "Pmiss", "Pfa", "prior"):
-        assert word in shown
+    data = json.loads(re.search(r'id="report-data">(.*?)</script>', report.read_text(), re.DOTALL)[1])
+    kinds = [figure["kind"] for figure in data["figures"]]
+    assert set(kinds) == set(READ)
+    for kind, words in READ.items():
+        i = kinds.index(kind)
+        traces = data["figures"][i]["data"]
+        k = next(k for k, trace in enumerate(traces) if "customdata" in trace and trace["name"])
+        middle = len(traces[k]["x"]) // 2
+        page.evaluate("([f, k, m]) => Plotly.Fx.hover(f, [{curveNumber: k, pointNumber: m}])",
+                      [f"figure{i}", k, middle])  # fmt: skip
+        shown = page.locator(f"#figure{i} .hoverlayer").text_content()
+        assert [word for word in words if word not in shown] == [], kind
 
 
 def test_the_page_is_as_wide_as_the_window(chromium, opened, report):
-    narrow = chromium.new_page(viewport={"width": 420, "height": 800}, color_scheme="dark")
-    narrow.goto(report.as_uri())
-    narrow.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    narrow = load(chromium.new_page(viewport={"width": 420, "height": 800}, color_scheme="dark"), report)
     for page, width, scheme in ((opened[0], 1400, "light"), (narrow, 420, "dark")):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.get_attribute("html", "data-theme") == scheme
@@ -248,9 +310,7 @@ def test_the_page_is_as_wide_as_the_window(chromium, opened, report):
 
 
 def test_the_print_view_fits_a4(chromium, report):
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark")
-    page.goto(report.as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    page = load(chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark"), report)
     printed = page.pdf(prefer_css_page_size=True)
     boxes = {
         tuple(round(float(x)) for x in box.split()) for box in re.findall(rb"/MediaBox \[([^\]]*)\]", printed)
@@ -271,4 +331,22 @@ def test_the_print_view_fits_a4(chromium, report):
     assert over == []
     assert page.evaluate("document.getElementById('figure0')._fullLayout.paper_bgcolor") == "#FFFFFF"
     assert page.locator("#panel-form").is_hidden()
+    assert page.locator("main details:not([open])").count() == 0  # nothing on paper can be opened
+    page.emulate_media(media="screen")
+    wait_until(page, "document.querySelectorAll('main details:not([open])').length > 10")
     page.close()
+
+
+def test_arrow_keys_read_the_points_of_a_plot(opened):
+    page, _ = opened
+    page.focus("#figure0")
+    read = []
+    for key in ("ArrowRight", "ArrowRight", "End", "ArrowDown", "Home"):
+        page.keyboard.press(key)
+        read.append(page.text_content("#spoken"))
+        for word in ("threshold", "Pmiss", "Pfa", "prior"):
+            assert word in read[-1]
+    assert len(set(read)) == len(read)
+    assert all(said.startswith("A: EER") for said in read[:3])
+    assert read[3].startswith(EVIL)
+    assert page.locator("img").count() == 0

@@ -141,6 +141,22 @@ def test_every_picture_has_words_for_those_who_cannot_see_it(tmp_path):
     assert all(len(label) > 30 for label in labels)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ci": "trial", "level": 0.9}, "confidence of 90 %. Trials were taken as independent"),
+        ({"ci": "bootstrap", "speakers": "who", "replicates": 100}, "drawing speakers with replacement [7]"),
+    ],
+)
+def test_methods_say_how_intervals_were_made(tmp_path, options, words):
+    scores = some_scores()
+    who = {"who": (np.arange(60) % 20, np.arange(300) % 20)}
+    result = lk.evaluate(lk.Scores(scores.target, scores.nontarget, who), ece=True, **options)
+    text = " ".join(Reader(page_of(result, tmp_path)).text)
+    assert words in text
+    assert ("Poh" in text) == (options["ci"] == "bootstrap")
+
+
 def test_comparison_and_sections(tmp_path):
     found = lk.compare(some_scores(), some_scores(seed=6), "cmlg,pav")
     text = " ".join(Reader(page_of(found, tmp_path)).text)

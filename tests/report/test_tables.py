@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 from drawn import some_evaluation, some_scores
 
@@ -79,3 +80,33 @@ def test_what_is_no_table_is_refused():
         lk.format_table({})
     with pytest.raises(lk.InputError, match="'A' and 'B' were evaluated at different operating points"):
         lk.format_table({"A": ONE, "B": lk.evaluate(some_scores())})
+
+
+def some_classes(seed=1, factor=1.0):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([0, 1, 2], 40)
+    return lk.ClassScores(factor * (rng.normal(0, 1, (120, 3)) + 2 * np.eye(3)[labels]), labels)
+
+
+def test_tables_of_several_classes():
+    found = lk.multiclass.evaluate(some_classes())
+    rows = list(csv.DictReader(io.StringIO(lk.format_table(found, "csv"))))
+    assert [row["class"] for row in rows] == ["all", "0", "1", "2"]
+    plain = found.to_dict()
+    for row, result in zip(rows, [plain, *plain["per_class"]], strict=True):
+        for name in ("n", "cllr", "refined_cllr", "error_rate", "refined_error_rate"):
+            assert float(row[name]) == result[name]
+        assert float(row["calibration_loss"]) == result["cllr"] - result["refined_cllr"]
+    assert f"| all | 120 | {number(found.cllr)} | " in lk.format_table(found, "markdown")
+
+
+def test_tables_of_calibrators_of_several_classes():
+    found = lk.multiclass.compare(some_classes(1, 3.0), some_classes(2, 3.0), ["temperature"])
+    rows = list(csv.DictReader(io.StringIO(lk.format_table(found, "csv"))))
+    assert [row["method"] for row in rows] == list(found.evaluations)
+    for row, result in zip(rows, found.evaluations.values(), strict=True):
+        assert float(row["cllr_normalised"]) == result.cllr_normalised
+        assert float(row[f"cavg {result.cavgs[0].name}"]) == result.cavgs[0].actual
+    assert lk.format_table(dict(found.evaluations), "latex").count(r"\\") == 1 + len(rows)
+    with pytest.raises(lk.InputError, match="'B': expected a ClassEvaluation, got Evaluation"):
+        lk.format_table({"A": found.evaluations["raw"], "B": ONE})

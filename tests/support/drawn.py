@@ -5,14 +5,13 @@ import numpy as np
 import llrkit as lk
 from llrkit.metrics.pictures import (
     CllrScatter,
-    CurveBand,
     FusionWeights,
     HeatMap,
-    IdempotenceCurve,
     PriorScan,
     ScoreToLlr,
 )
 from llrkit.metrics.zoo import zoo_curve
+from llrkit.trust.llr_curves import LlrCurve
 
 
 def lines(axes):
@@ -41,8 +40,8 @@ def examples():
     yield "pav", {"PAV": one, "affine": ScoreToLlr([-3.0, 3.0], [-2.0, 1.0])}
     yield "histogram", one
     x = np.linspace(-4, 4, 9)
-    band = CurveBand(x, 0.4 * x - 0.1, 0.4 * x + 0.3)
-    yield "idempotence", IdempotenceCurve(x, {"logistic": 0.4 * x + 0.1, "KDE": 0.5 * x}, {"logistic": band})
+    logistic = LlrCurve("logistic", x, 0.4 * x + 0.1, 0.8 * x - 0.3, 0.8 * x + 0.3)
+    yield "idempotence", [logistic, LlrCurve("kde", x, 0.5 * x, x - 1.0, x + 1.0)]
     yield "two_gaussians", lk.theory.GaussianLLR.from_eer(0.05)
     yield "cllr_scatter", CllrScatter("CMLG", "logistic", [0.1, 0.8], [0.11, 0.79], ("5-5", "full-full"))
     yield "prior_scan", PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, 0.24)

@@ -176,6 +176,18 @@ def test_llr_band_of_any_map():
     assert np.all((own.lower < own.llr) & (own.llr < own.upper))
 
 
+def test_an_infinite_llr_for_the_wrong_side_leaves_the_ece_without_band():
+    target, nontarget = lk.theory.GaussianLLR.from_eer(0.1).rvs(100, 500, np.random.default_rng(1))
+    wrong = lk.Scores(np.append(target, -np.inf), nontarget)
+    found = lk.curve_bands(wrong, lk.evaluate(wrong))
+    assert np.isinf(found.ece.system).all()
+    assert np.isnan(found.ece.lower).all()
+    assert np.isnan(found.ece.upper).all()
+    assert np.isfinite(found.tippett.target_upper).all()
+    right = lk.Scores(np.append(target, np.inf), nontarget)
+    assert np.isfinite(lk.curve_bands(right, lk.evaluate(right)).ece.upper).all()
+
+
 def test_precision_against_pooled_groups():
     trials = sample(8, 600)
     x, pairs = (

@@ -14,7 +14,7 @@ from llrkit.trust import replicates
 from llrkit.trust.bootstrap import bootstrap_numbers, percentile_interval
 from llrkit.trust.functionals import Functional
 from llrkit.trust.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
-from llrkit.trust.resample import ResampledSource, speaker_resampling
+from llrkit.trust.resample import resampled, speaker_resampling
 
 SIDES = ("left", "right")
 
@@ -195,7 +195,7 @@ def test_replicates_are_evaluations_of_repeated_trials(recordings, most, monkeyp
     resampling = speaker_resampling(trials, SIDES, recordings, seed=5)
     drawn = bootstrap_numbers(trials, result, resampling, 8)
     for i in range(8):
-        again = plain_evaluate(ResampledSource(trials, resampling, i), **options)
+        again = plain_evaluate(resampled(trials, resampling, i), **options)
         wanted = dict(names_of(again))
         assert set(wanted) == set(drawn)
         for name, value in wanted.items():
@@ -287,6 +287,37 @@ def test_missing_and_single_speakers_are_refused():
         lk.evaluate(lk.Trials({**table, "who": ["a", None, "b"]}), ci="speaker", speakers="who")
     with pytest.raises(lk.TooFewTrialsError, match="only one speaker"):
         lk.evaluate(lk.Trials({**table, "who": ["a", "a", "a"]}), ci="speaker", speakers="who")
+
+
+def test_few_speakers_are_not_resampled():
+    with pytest.raises(lk.TooFewTrialsError, match="only 4 speakers in left and right"):
+        lk.evaluate(sample(4, 400), ci="bootstrap", speakers=SIDES)
+    assert "cllr" in lk.evaluate(sample(5, 500), ci="bootstrap", speakers=SIDES, replicates=100).intervals
+    assert "cllr" in lk.evaluate(sample(4, 400), ci="speaker", speakers=SIDES).intervals
+
+
+@pytest.mark.parametrize("ci", ["trial", "speaker"])
+def test_few_trials_of_a_class_have_reasons(ci):
+    who = {"left": (np.arange(4), np.arange(60)), "right": (np.arange(4), np.arange(60) + 7)}
+    scores = lk.Scores([1.0, -0.5, 2.0, 3.0], np.linspace(-3, 1.5, 60), who)
+    options = {"speakers": SIDES} if ci == "speaker" else {}
+    found = lk.evaluate(scores, [0.3], ci=ci, **options).uncertainty
+    assert found.no_interval["cllr"].startswith("4 targets: fewer than 5")
+    exact = {"points.0.p_miss", "points.0.p_fa"} if ci == "trial" else set()
+    assert set(found.intervals) == exact
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1000.0])
+def test_few_trials_stay_few_whatever_they_weigh(weight):
+    score = np.concatenate([[1.0, -0.5, 2.0, 3.0], np.linspace(-3, 1.5, 60)])
+    table = {"score": score, "label": np.arange(64) < 4, "times": np.full(64, weight)}
+    few = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
+    assert few.no_interval["cllr"].startswith("4 targets: fewer than 5")
+    table["label"] = np.arange(64) % 2 == 0
+    enough = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
+    plain = lk.evaluate(lk.Trials({name: table[name] for name in ("score", "label")}), [0.3], ci="trial")
+    assert set(enough.no_interval) == set(plain.uncertainty.no_interval)
+    assert_allclose(enough.intervals["eer"], plain.intervals["eer"], rtol=1e-9)
 
 
 def test_groups_of_arrays_have_intervals_too():

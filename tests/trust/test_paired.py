@@ -11,7 +11,7 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.trust.bootstrap import bootstrap_numbers
-from llrkit.trust.paired import OneSystem
+from llrkit.trust.paired import one_system
 from llrkit.trust.resample import speaker_resampling
 
 SIDES = ("left", "right")
@@ -93,7 +93,7 @@ def test_speaker_test_against_r_style_two_way_clusters():
     assert_allclose(one.standard_error, error, rtol=1e-5)
     assert_allclose(one.p_value, 2 * stats.t.sf(abs(one.difference) / error, 24), rtol=1e-4)
     assert_allclose(one.high - one.low, 2 * stats.t.ppf(0.975, 24) * error, rtol=1e-5)
-    assert_allclose(one.first, lk.cllr(OneSystem(trials, 0)), rtol=1e-12)
+    assert_allclose(one.first, lk.cllr(one_system(trials, 0)), rtol=1e-12)
 
 
 def test_bootstrap_uses_the_same_replicates_for_both_systems():
@@ -101,7 +101,7 @@ def test_bootstrap_uses_the_same_replicates_for_both_systems():
     found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, seed=3)
     resampling = speaker_resampling(trials, SIDES, seed=3)
     drawn = [
-        bootstrap_numbers(OneSystem(trials, k), found.evaluations[k], resampling, 100, slope=False)
+        bootstrap_numbers(one_system(trials, k), found.evaluations[k], resampling, 100, slope=False)
         for k in (0, 1)
     ]
     gaps = drawn[0]["eer"] - drawn[1]["eer"]
@@ -159,6 +159,8 @@ def test_table_and_json_hold_the_same():
         (lambda: lk.Scores([[1, 2, 3]], [[0, 1, 2]]), {}, "two systems are needed, got 3"),
         (two_systems, {"ci": "none"}, "unknown ci 'none'"),
         (two_systems, {"ci": "speaker"}, "give speakers"),
+        (two_systems, {"speakers": SIDES}, "does not look at speakers"),
+        (two_systems, {"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "not look at recordings"),
         (two_systems, {"level": 1.0}, "level must be"),
         (two_systems, {"ci": "bootstrap", "speakers": SIDES, "replicates": 3}, "at least 100"),
     ],

@@ -13,6 +13,7 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.trust.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
+from llrkit.trust.setting import find_setting
 from llrkit.trust.validation import number_of
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
@@ -248,7 +249,10 @@ def test_report_states_everything_and_is_safe():
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
     for words in (
-        "**bounds**: not stated", "**speakers**: 30", "same-source", "range of the LLRs", "min Cllr",
+        "**bounds**: not stated", "**sources**: 30 (", "same-source",
+        "| ECE | &lt;= 0.9 | simulated |", "| ECE | &lt;= 0.001 | these trials |",
+        "range these trials support",
+        "range of the LLRs", "min Cllr",
         "Cllr - min", "ROC convex hull", "dyadic-robust", "design effect", "by chance", "Tippett at 0",
         "support for", "| FAIL |", "1 of 2 criteria are not met: accuracy (eer).",
     ):  # fmt: skip
@@ -319,6 +323,114 @@ def test_command_writes_a_report(files, tmp_path):
     assert run(scores, "--criteria", criteria, "--report", out).exit_code == 0
     assert out.read_text().startswith("# Validation report")
     assert "test 1.0" in out.read_text()
+
+
+def test_command_writes_a_page(files, tmp_path):
+    scores, criteria = files
+    criteria.write_text(CRITERIA.format(bound=5.0).replace("test 1.0", "<b>bold</b>"))
+    out = tmp_path / "page.html"
+    assert run(scores, "--criteria", criteria, "--html", out, "--verbal").exit_code == 0
+    page = out.read_text()
+    assert "<b>bold</b>" not in page
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    for words in (
+        "All 2 criteria are met.",
+        "Most misleading trials",
+        "support for",
+        "dyadic-robust variance",
+        "95 % interval",
+        "Calibration tested",
+        "not stated",
+        "Tippett at 0",
+    ):
+        assert words in page
+
+
+def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support():
+    table = {
+        "llr": [9.0, 1.0, 0.5, -9.0, -1.0, 8.0, -2.0],
+        "label": [1, 1, 1, 0, 0, 0, 0],
+        "model": ["m1", "m2", "m2", "m1", "m1", "m2", "m3"],
+        "seg": ["s1", "s2", "s3", "s2", "s3", "s1", "s1"],
+        "who": ["a", "b", "b", "a", "a", "b", "c"],
+        "other": ["a", "b", "b", "b", "b", "a", "a"],
+    }
+    trials = lk.Trials(table, score="llr", enroll="model", test="seg")
+    found = find_setting(trials, lk.evaluate(trials), speakers=("who", "other"))
+    assert (found.n_target, found.n_nontarget) == (3, 4)
+    assert (found.sources.n, found.sources.n_target, found.sources.n_nontarget) == (3, 2, 3)
+    assert (found.recordings.n, found.recordings.n_target, found.recordings.n_nontarget) == (6, 5, 6)
+    assert (found.lowest, found.highest) == (-9.0, 9.0)
+    elub = lk.bound_elub(lk.AffineMap(a=1.0, b=0.0), trials)
+    assert found.supported == (elub.low, elub.high)
+    assert found.n_beyond == sum(not elub.low <= x <= elub.high for x in table["llr"])
+    assert found.calibration is found.bounds is None
+    assert "bounds of the map" not in found.words()
+    pieces = Pieces(trials.scores(), pieces=3)
+    again = find_setting(pieces, lk.evaluate(pieces))
+    assert again.sources is again.recordings is None
+    assert again.n_beyond == found.n_beyond
+    named = find_setting(trials, lk.evaluate(trials), recordings="seg")
+    assert named.recordings.n == 3
+
+
+@pytest.mark.parametrize(
+    ("bound", "why"),
+    [
+        (lambda m, s: lk.bound_fixed(m, -1.5, 2.0), "given with the map"),
+        (lambda m, s: lk.bound_sources(m, 10), "logarithm of the number of training sources"),
+        (lk.bound_elub, "Vergeer"),
+        (lk.bound_invariance, "Alberink"),
+    ],
+)
+def test_bounds_are_stated_with_their_reason(scores, bound, why):
+    fitted = bound(lk.fit_logistic(scores), scores)
+    llrs = fitted(scores)
+    for calibration in (fitted, lk.AffineMap(a=1.0, b=0.0).then(fitted)):
+        found = lk.validate(llrs, rows({"at_most": 1.0}), calibration=calibration, replicates=0)
+        bounds = found.setting.bounds
+        values = np.concatenate([llrs.target, llrs.nontarget])
+        assert (bounds.low, bounds.high) == (fitted.low, fitted.high)
+        assert bounds.n_at_low == np.count_nonzero(values == fitted.low) > 0
+        assert bounds.n_at_high == np.count_nonzero(values == fitted.high) > 0
+        assert bounds.n_beyond == 0
+        assert why in found.to_markdown()
+    assert found.to_dict()["setting"]["bounds"]["high"] == fitted.high
+    # the map is not applied: LLRs it cannot have made are noticed
+    other = lk.validate(scores, rows({"at_most": 1.0}), calibration=fitted, replicates=0)
+    wide = np.concatenate([scores.target, scores.nontarget])
+    outside = np.count_nonzero((wide < fitted.low) | (wide > fitted.high))
+    assert other.setting.bounds.n_beyond == outside > 0
+    assert "this map did not make these LLRs" in other.to_markdown()
+
+
+def test_a_map_without_bounds_says_so(scores):
+    fitted = lk.fit_logistic(scores)
+    found = lk.validate(fitted(scores), rows({"at_most": 1.0}), calibration=fitted, replicates=0)
+    text = found.to_markdown()
+    assert "**calibration map**: logistic, trained on 300 same-source and 3,000 different-source" in text
+    assert "**bounds of the map**: none" in text
+
+
+def test_curves_and_bands_for_a_page(scores):
+    assert lk.validate(scores, rows({"at_most": 1.0}), replicates=0).bands is None
+    found = lk.validate(scores, rows({"at_most": 1.0}), replicates=20, curves=True)
+    assert {curve.method for curve in found.check.curves} == {"logistic", "pav", "gaussian", "kde"}
+    assert found.bands.det.level == 0.95
+    wide = rows({"at_most": 1.0}, options={"level": 0.5, "ci": "trial"})
+    assert lk.validate(scores, wide, replicates=0, curves=True).bands.det.level == 0.5
+
+
+def test_command_states_the_calibration(files, tmp_path):
+    scores, criteria = files
+    trials = lk.read_trials(scores)
+    fitted = lk.bound_elub(lk.fit_logistic(trials), trials)
+    fitted.save(tmp_path / "cal.json")
+    out = tmp_path / "report.md"
+    done = run(scores, "--criteria", criteria, "--map", tmp_path / "cal.json", "--report", out, "--json", "-")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["setting"]["bounds"]["method"] == "elub"
+    assert "logistic+elub, trained on" in out.read_text()
 
 
 def test_command_names_faults(files):

@@ -30,6 +30,9 @@ from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
 from llrkit.errors import ClusterError, LlrkitError
 
+WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""What a user can put right, other than a full disk, say."""
+
 
 class Program(click.Group):
     """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
@@ -92,7 +95,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, WRONG_PATH) else 1)
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # of polars, which is not imported here
             raise

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from llrkit.cli.engines import cluster_options, open_scores, part_runner
+from llrkit.cli.engines import cluster_options, open_scores, part_runner, worker_options
 from llrkit.cli.multiclass import (
     classes_option,
     has_classes,
@@ -195,7 +195,7 @@ def sha256_of(path: str) -> str:
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
 @click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
 @reading_options
-@cluster_options
+@worker_options
 def apply_command(
     calibration: str,
     scores: tuple[str, ...],

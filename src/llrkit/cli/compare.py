@@ -61,10 +61,10 @@ def compare_command(
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
     """
     if has_classes(train, classes, prior, reading):
-        refuse_for_classes(table=table_style, html=html_path)
+        refuse_for_classes(html=html_path)
         compare_classes(
             train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
-            json_path=json_path, reading=reading,
+            json_path=json_path, reading=reading, table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.choose.compare import compare

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from llrkit._progress import stage
-from llrkit.cli.output import print_table, write_json
+from llrkit.cli.output import made_by_command, print_table, write_json
 
 
 @click.command("demo")
@@ -34,7 +34,7 @@ def demo_command(out: str, seed: int) -> None:
         done(1)
         scan = run_prior_scan("small", seed=seed)
         done(1)
-        page = write_experiments(out, durations=found, scan=scan, brief=True)
+        page = write_experiments(out, durations=found, scan=scan, brief=True, made_from=made_by_command())
         done(1)
     header, rows = paper_table(found.table)
     print_table(header, rows, to_stderr=False)

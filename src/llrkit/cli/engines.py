@@ -17,6 +17,16 @@ _NEEDS_ALL = ("key", "nontargets", "columns", "format")
 
 
 def cluster_options(command: Any) -> Any:
+    """The options of commands that read trials on a cluster."""
+    return worker_options(
+        click.option(
+            "--unreadable", type=click.Choice(["error", "skip"]),
+            help="On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
+        )(command)
+    )  # fmt: skip
+
+
+def worker_options(command: Any) -> Any:
     """``--scheduler`` and ``--workers``, for commands whose work a cluster can do."""
     workers = click.option(
         "--workers", type=click.IntRange(min=1), metavar="N",
@@ -29,42 +39,52 @@ def cluster_options(command: Any) -> Any:
 
 
 def open_scores(
-    path: str, key: str | None = None, *, scheduler: str | None, workers: int | None, **options: Any
+    path: str,
+    key: str | None = None,
+    *,
+    scheduler: str | None,
+    workers: int | None,
+    unreadable: str | None = None,
+    **options: Any,
 ) -> ScoreSource:
     """The trials of a file, a directory or a pattern, on the cluster if one was asked for."""
+    from llrkit.errors import InputError
+
     if scheduler is None and workers is None:
         from llrkit.engine.files import open_trials
 
+        if unreadable is not None:
+            raise InputError("--unreadable is for a cluster (--scheduler, --workers)")
         return open_trials(path, key, **options)
     from llrkit.engine.dask import DaskSource
-    from llrkit.errors import InputError
     from llrkit.io import factor_of
+    from llrkit.scores.weights import weigh
 
     for name in _NEEDS_ALL:
         if options.get(name) or (name == "key" and key):
             raise InputError(f"--{name} does not go together with a cluster; convert to Parquet first")
     if options.get("duplicates") not in (None, "keep"):
         raise InputError("--duplicates: repeated trials are not looked for on a cluster")
-    return DaskSource.from_parquet(
+    trials = DaskSource.from_parquet(
         path,
         client_of(scheduler, workers),
         score=options.get("score") or "score",
         label=options.get("label") or "label",
         positive=options.get("positive"),
         factor=factor_of(log10=options.get("log10", False), distance=options.get("distance", False)),
+        unreadable="skip" if unreadable == "skip" else "error",
     )
+    return weigh(trials, options["weight"]) if options.get("weight") else trials
 
 
 def client_of(scheduler: str | None, workers: int | None) -> Client:
     """The cluster of this command; what was started for it ends with the command."""
-    import logging
-
-    from llrkit.engine.dask import cluster
+    from llrkit.engine.cluster import cluster, quieten
 
     context = click.get_current_context()
     if _CLUSTER not in context.meta:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a user gets one line, not a log
         context.meta[_CLUSTER] = context.with_resource(cluster(scheduler, workers=workers))
+        quieten()
     client: Client = context.meta[_CLUSTER]
     return client
 
@@ -75,6 +95,6 @@ def part_runner(scheduler: str | None, workers: int | None) -> Callable[..., Any
         return None
     from functools import partial
 
-    from llrkit.engine.dask import done_on
+    from llrkit.engine.cluster import done_on
 
     return partial(done_on, client_of(scheduler, workers))

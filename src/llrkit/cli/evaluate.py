@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit._progress import stage
 from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.multiclass import (
     classes_option,
@@ -101,10 +99,14 @@ def evaluate_command(
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     if has_classes(scores, classes, prior, reading):
-        refuse_for_classes(by=by, threshold_from=threshold_from, table=table_style)
+        refuse_for_classes(
+            by=by, threshold_from=threshold_from, equalise=equalise, speakers=speakers,
+            ci=None if ci == "none" else ci,
+        )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
             allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+            table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.trust.evaluate import evaluate
@@ -113,24 +115,21 @@ def evaluate_command(
     trials = open_scores(scores, **options)
     of_dev = options | {"key": threshold_key, "nontargets": None}
     dev = open_scores(threshold_from, **of_dev) if threshold_from else None
-    bar = stage("resampling", replicates, "samples") if ci == "bootstrap" else nullcontext(lambda more: None)
-    with bar as advance:
-        result = evaluate(
-            trials,
-            parse_points(points) or ("sre08", "sre10"),
-            by=by,
-            threshold_from=dev,
-            ece=html_path is not None,
-            allow_unconfirmed=allow_unconfirmed,
-            equalise=split_names(equalise),
-            ci=ci,
-            speakers=split_names(speakers),
-            recordings=split_names(recordings),
-            level=parse_share(level, "--level"),
-            replicates=replicates,
-            seed=seed,
-            progress=advance,
-        )
+    result = evaluate(
+        trials,
+        parse_points(points) or ("sre08", "sre10"),
+        by=by,
+        threshold_from=dev,
+        ece=html_path is not None and equalise is None,
+        allow_unconfirmed=allow_unconfirmed,
+        equalise=split_names(equalise),
+        ci=ci,
+        speakers=split_names(speakers),
+        recordings=split_names(recordings),
+        level=parse_share(level, "--level"),
+        replicates=replicates,
+        seed=seed,
+    )
     to_stderr = json_path == "-"
     (name,) = system_names((scores,), [None], None)
     if table_style is not None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import parse_points, print_table, write_json
+from llrkit.cli.output import made_by_command, named_file, parse_points, print_table, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,6 +87,7 @@ def evaluate_classes(
     html_path: str | None,
     json_path: str | None,
     reading: dict[str, Any],
+    table_style: str | None = None,
     command: str = "evaluate",
 ) -> None:
     """The numbers of a file of several classes; points named lre... are costs over all classes."""
@@ -109,13 +108,16 @@ def evaluate_classes(
         allow_unconfirmed=allow_unconfirmed,
     )
     to_stderr = json_path == "-"
-    print_table(("", "", ""), rows(found), to_stderr=to_stderr, title=path, left=(0, 2))
-    click.echo("", err=to_stderr)
-    print_table(*class_rows(found), to_stderr=to_stderr)
-    click.echo(f"\n{sentence(found)}", err=to_stderr)
+    if table_style is not None:
+        _echo_table(found, table_style, to_stderr)
+    else:
+        print_table(("", "", ""), rows(found), to_stderr=to_stderr, title=path, left=(0, 2))
+        click.echo("", err=to_stderr)
+        print_table(*class_rows(found), to_stderr=to_stderr)
+        click.echo(f"\n{sentence(found)}", err=to_stderr)
     if html_path is not None:
         _write_page(found, scores, html_path, [path, reading["key"]])
-        click.echo(f"The report is in {html_path}", err=to_stderr)
+        click.echo(f"The report is in {html_path}", err=to_stderr or table_style is not None)
     write_json({"scores": path, **found.to_dict()}, command, json_path)
 
 
@@ -123,15 +125,19 @@ def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[str 
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
     from llrkit.multiclass import idempotence, pair_histograms
     from llrkit.report.classes import write_class_report
-    from llrkit.report.provenance import provenance
 
     try:
         means = idempotence(scores)
     except (ConstantScoreError, InfiniteScoreError):  # nothing to show
         means = None
-    command = shlex.join(["llrkit", *sys.argv[1:]])
-    made_from = provenance([file for file in files if file], command=command)
+    made_from = made_by_command(files)
     write_class_report(found, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
+
+
+def _echo_table(found: Any, style: str, to_stderr: bool) -> None:
+    from llrkit.report.tables import format_table
+
+    click.echo(format_table(found, style), nl=False, err=to_stderr)
 
 
 def compare_classes(
@@ -144,6 +150,7 @@ def compare_classes(
     prior: str | None,
     json_path: str | None,
     reading: dict[str, Any],
+    table_style: str | None = None,
 ) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.multiclass.choosing import CANDIDATES, compare
@@ -157,16 +164,20 @@ def compare_classes(
         prior=parse_prior(prior),
     )
     to_stderr = json_path == "-"
-    print_table(*found.table(), to_stderr=to_stderr)
+    with named_file(train):  # where not one could be trained
+        best, raw = found.evaluations[found.best], found.evaluations["raw"]
+    if table_style is not None:
+        _echo_table(found, table_style, to_stderr)
+    else:
+        print_table(*found.table(), to_stderr=to_stderr)
     for name, reason in found.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    best, raw = found.evaluations[found.best], found.evaluations["raw"]
     said = (
         f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores."
         if best.cllr < raw.cllr
         else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
     )
-    click.echo(f"\n{said}", err=to_stderr)
+    click.echo(f"\n{said}", err=to_stderr or table_style is not None)
     if train == evaluation:
         click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
     write_json(found.to_dict(), "compare", json_path)
@@ -188,7 +199,7 @@ def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
 
 def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
     """The keywords of ``read_classes`` from the options of a command."""
-    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers")
+    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers", "unreadable")
     refuse_for_classes(**{name: reading.get(name) for name in for_two})
     return {
         "key": reading["key"],
@@ -199,7 +210,11 @@ def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any
 
 
 def read_class_file(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
-    """The trials of a file of several classes."""
+    """The trials of a file of several classes, some of each."""
     from llrkit.io.multiclass import read_classes
+    from llrkit.multiclass.priors import require_all_classes
 
-    return read_classes(path, **class_options(classes, reading))
+    scores = read_classes(path, **class_options(classes, reading))
+    with named_file(path):
+        require_all_classes(scores.classes, scores.counts)
+    return scores

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.cli.multiclass import SAME_IDEA, class_options, parse_prior, read_class_file
-from llrkit.cli.output import parse_options, write_json
+from llrkit.cli.output import named_file, parse_options, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def calibrate_classes(
     if "prior" in options:
         raise InputError("give the prior with --prior, not with --option")
     scores = read_class_file(train, classes, reading)
-    fitted = fit_named(name, scores, prior=parse_prior(prior), **options)
+    with named_file(train):
+        fitted = fit_named(name, scores, prior=parse_prior(prior), **options)
     _save(fitted, scores, [train], output, parse_prior(prior), "calibrate", json_path)
 
 
@@ -65,7 +66,8 @@ def fuse_classes(
         values = table.table.select(table.score).to_numpy()
         parts.append(ClassScores(values, parts[0].labels, parts[0].classes, parts[0].ids))
     scores = ClassScores.stack(parts)
-    fitted = fit_fusion(scores, prior=parse_prior(prior), regularisation=regularisation)
+    with named_file(", ".join(paths)):
+        fitted = fit_fusion(scores, prior=parse_prior(prior), regularisation=regularisation)
     fitted = fitted.with_provenance(systems=[Path(path).name for path in paths])
     _save(fitted, scores, list(paths), output, parse_prior(prior), "fuse", json_path)
 
@@ -89,10 +91,12 @@ def apply_classes(
     from llrkit.multiclass import load_map
 
     fitted = load_map(calibration)
-    tables = read_class_systems(paths, **class_options(",".join(fitted.classes), reading))
+    options = class_options(None, reading) | {"classes": fitted.classes}
+    tables = read_class_systems(paths, **options)
     values = [table.table.select(table.score).to_numpy() for table in tables]
     trials = values[0] if len(values) == 1 else np.stack(values, axis=2)
-    found = with_loglik(tables[0], fitted(trials))
+    with named_file(", ".join(paths)):
+        found = with_loglik(tables[0], fitted(trials))
     write_found(found, output, format=to)
     rows, names = found.table.height, ", ".join(fitted.classes[:5])
     more = ", ..." if len(fitted.classes) > 5 else ""

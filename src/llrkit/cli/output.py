@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
 
 if TYPE_CHECKING:
+    from llrkit.report.provenance import Provenance
     from llrkit.theory.points import OperatingPoint
 
 json_option: Callable[[Any], Any] = click.option(
@@ -140,6 +142,19 @@ def parse_options(settings: Sequence[str]) -> dict[str, Any]:
 
 
 @contextmanager
+def named_file(file: str) -> Iterator[None]:
+    """Faults that are found after reading are told with the file they came from."""
+    from llrkit.errors import FileFormatError, InputError
+
+    try:
+        yield
+    except FileFormatError:  # names its file itself
+        raise
+    except InputError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+@contextmanager
 def shown_warnings() -> Iterator[None]:
     """Warnings of llrkit as one line each on standard error."""
     import warnings
@@ -237,3 +252,11 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
         click.echo(text, nl=False)
     else:
         write_atomically(path, text)
+
+
+def made_by_command(files: Sequence[str | None] = ()) -> Provenance:
+    """What a page says about its origin: files with their hashes, the command line, the date."""
+    from llrkit.report.provenance import provenance
+
+    command = shlex.join(["llrkit", *sys.argv[1:]])
+    return provenance([file for file in files if file], command=command)

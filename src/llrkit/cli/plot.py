@@ -8,7 +8,7 @@ import click
 
 from llrkit.cli.engines import cluster_options
 from llrkit.cli.multiclass import class_curves, classes_option, prior_option
-from llrkit.cli.output import parse_points, parse_share, point_option, reading_options
+from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, split_names
 from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
-OTHERS = ("two-gaussians", "heat-map", "zoo")
+OTHERS = ("idempotence", "two-gaussians", "heat-map", "zoo")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
+WITH_BANDS = ("det", "tippett", "ece")
+ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 
@@ -49,6 +51,12 @@ STYLES = ("above", "crossing")
     show_default=True,
     help="tippett: both curves at or above, or targets below.",
 )
+@click.option("--bands", is_flag=True, help="det, tippett, ece: with confidence bands.")
+@click.option(
+    "--speakers",
+    metavar="COL[,COL]",
+    help="The columns with the speakers of the two sides, for bands and idempotence.",
+)
 @click.option("--base-10", is_flag=True, help="tippett: show LLRs to base ten.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
 @click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
@@ -73,6 +81,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       ece                 empirical cross-entropy
       tippett, histogram  the LLRs themselves
       pav                 score to LLR, and the identity
+      idempotence         the LLR of the LLR, and where it is by chance
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
       heat-map            a number for each pair of conditions (--by COL,COL)
       zoo                 speakers (--by COL)
@@ -92,6 +101,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     """
     if not scores and not (kind == "two-gaussians" and options["eer"]):
         raise InputError(f"plot {kind}: give at least one file of scores")
+    if not output.lower().endswith(ENDINGS):
+        raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
     pictures = _pictures(kind, scores, options)
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.figures import write_page
@@ -130,10 +141,11 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
 def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
     from llrkit.metrics.measure import evaluate
+    from llrkit.trust.bands import curve_bands
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
-    systems = {}
-    for name, trials in _read(scores, options).items():
+    systems, read = {}, _read(scores, options)
+    for name, trials in read.items():
         result = evaluate(trials, points, by=options["by"], ece=kind == "ece" and not options["by"])
         if not options["by"]:
             systems[name] = result
@@ -147,14 +159,25 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
         chosen["curve"] = options["curve"]
     if kind == "tippett":
         chosen |= {"style": options["style"], "log10": options["base_10"]}
+    if options["bands"]:
+        if kind not in WITH_BANDS or options["by"]:
+            raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")
+        who = split_names(options["speakers"])
+        chosen["bands"] = {
+            name: curve_bands(read[name], result, speakers=who) for name, result in systems.items()
+        }
     if not plot.many:
         return [plot.draw({name: result}, **chosen) for name, result in systems.items()]
-    alone = len(systems) == 1 and not options["names"]
+    alone = len(systems) == 1 and not options["names"] and not options["bands"]
     return [plot.draw(next(iter(systems.values())) if alone else systems, **chosen)]
 
 
 def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
     by = options["by"].split(",") if options["by"] else []
+    if kind == "idempotence":
+        from llrkit.trust.calibration import check_calibration
+
+        return check_calibration(trials, speakers=split_names(options["speakers"]))
     if kind == "two-gaussians":
         from llrkit.metrics.detection import eer
         from llrkit.theory import GaussianLLR
@@ -197,6 +220,8 @@ def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
         "eer",
         "classes",
         "prior",
+        "bands",
+        "speakers",
     )
     reading = {name: value for name, value in options.items() if name not in own}
     return dict(read_systems(scores, options["score_columns"], options["names"], reading))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._progress import stage
-from llrkit.cli.output import json_option, shown_warnings, write_json
+from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def input_options(command: Any) -> Any:
         click.option("--folder", metavar="DIR", help="Where the audio files are, if not beside the list."),
         click.option("--from", "source", metavar="FILE",
                      help="Frames or embeddings (NPZ, Kaldi ark or scp) whose ids are in the list."),
+        click.option("--vectors", metavar="NAME",
+                     help="Which matrix of an NPZ file holds the embeddings, where there are several."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -78,7 +80,7 @@ def train_command(
     speech: str, output: str, backend: str, gaussians: int, factors: int, iterations: int,
     steps: str | None, rank: int | None, uncertainty: bool, relevance: float, top_gaussians: int,
     cost: float, seconds: float | None, rate: int | None, channel: int | None, normalise: str, seed: int,
-    folder: str | None, source: str | None, json_path: str | None,
+    folder: str | None, source: str | None, vectors: str | None, json_path: str | None,
 ) -> None:  # fmt: skip
     """Train a recogniser on speakers that will neither enrol nor be tested.
 
@@ -91,19 +93,21 @@ def train_command(
       llrkit recognize train train.tsv --backend ubm-gmm --gaussians 256 --seconds 30 -o model.npz
       llrkit recognize train train.tsv --from feats.scp --factors 100 -o model.npz
       llrkit recognize train xvectors.npz --steps lda:150,length -o model.npz
+      llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
     """
     from llrkit.recognize.front_end import FrontEnd
     from llrkit.recognize.recognizer_training import train_recognizer
 
     how = FrontEnd(sample_rate=rate, channel=channel, normalise=normalise, seconds=seconds)
     with watching() as watch, shown_warnings():
-        given, front_end = _read(speech, source, folder, how)
-        trained = train_recognizer(
-            given, backend, steps=steps.split(",") if steps else None, n_gaussians=gaussians,
-            n_factors=factors, iterations=iterations, rank=rank, uncertainty=uncertainty,
-            relevance=relevance, top_gaussians=top_gaussians or None, cost=cost, front_end=front_end,
-            rng=seed, watch=watch,
-        )  # fmt: skip
+        given, front_end = _read(speech, source, folder, how, vectors)
+        with named_file(source or speech):
+            trained = train_recognizer(
+                given, backend, steps=steps.split(",") if steps else None, n_gaussians=gaussians,
+                n_factors=factors, iterations=iterations, rank=rank, uncertainty=uncertainty,
+                relevance=relevance, top_gaussians=top_gaussians or None, cost=cost, front_end=front_end,
+                rng=seed, watch=watch,
+            )  # fmt: skip
     trained.save(output)
     known = None if given.speakers is None else len(set(given.speakers))
     click.echo(
@@ -132,7 +136,7 @@ def train_command(
 @json_option
 def enroll_command(
     model: str, speech: str, output: str, each: bool, seconds: float | None, folder: str | None,
-    source: str | None, json_path: str | None,
+    source: str | None, vectors: str | None, json_path: str | None,
 ) -> None:  # fmt: skip
     """Make a model of each speaker from all its utterances.
 
@@ -146,8 +150,9 @@ def enroll_command(
 
     recognizer = Recognizer.load(model)
     with watching() as watch, shown_warnings():
-        given, _ = _read(speech, source, folder, _front_end(recognizer, seconds))
-        enrolled = recognizer.enroll(given, each=each, watch=watch)
+        given, _ = _read(speech, source, folder, _front_end(recognizer, seconds), vectors)
+        with named_file(source or speech):
+            enrolled = recognizer.enroll(given, each=each, watch=watch)
     enrolled.save(output)
     click.echo(
         f"{len(enrolled):,} models from {_counted(len(given))}. Saved in {output}", err=json_path == "-"
@@ -175,7 +180,7 @@ def enroll_command(
 def score_command(
     model: str, enrolled: str, speech: str, output: str, trials: str | None, norm: str, cohort: str | None,
     cohort_from: str | None, top: int | None, to: str | None, key_output: str | None,
-    seconds: float | None, folder: str | None, source: str | None, json_path: str | None,
+    seconds: float | None, folder: str | None, source: str | None, vectors: str | None, json_path: str | None,
 ) -> None:  # fmt: skip
     """Score test utterances against enrolled models.
 
@@ -198,14 +203,16 @@ def score_command(
     pairs = None if trials is None else read_pairs(trials)
     how = _front_end(recognizer, seconds)
     with watching() as watch, shown_warnings():
-        given, _ = _read(speech, source, folder, how)
+        given, _ = _read(speech, source, folder, how, vectors)
         if pairs is not None:  # an unknown id is told before anything is computed
             places_of(pairs, models.ids.tolist(), list(given.ids))
-        segments = recognizer.prepare(given, watch=watch)
+        with named_file(source or speech):
+            segments = recognizer.prepare(given, watch=watch)
         others = None
         if cohort is not None:
-            impostors, _ = _read(cohort, cohort_from or source, folder, how)
-            others = recognizer.cohort(impostors, watch=watch)
+            impostors, _ = _read(cohort, cohort_from or source, folder, how, vectors)
+            with named_file(cohort_from or source or cohort):
+                others = recognizer.cohort(impostors, watch=watch)
         scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top, watch=watch)
     known = None
     if models.speakers is not None and segments.speakers is not None:
@@ -221,10 +228,12 @@ def score_command(
     write_json(numbers, "recognize-score", json_path)
 
 
-def _read(speech: str, source: str | None, folder: str | None, how: FrontEnd | None) -> tuple[Any, Any]:
+def _read(
+    speech: str, source: str | None, folder: str | None, how: FrontEnd | None, vectors: str | None
+) -> tuple[Any, Any]:
     from llrkit.recognize.inputs import read_speech
 
-    return read_speech(speech, source=source, folder=folder, front_end=how)
+    return read_speech(speech, source=source, folder=folder, front_end=how, vectors=vectors)
 
 
 def _front_end(recognizer: Recognizer, seconds: float | None) -> FrontEnd | None:

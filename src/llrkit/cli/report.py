@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +17,15 @@ from llrkit.cli.multiclass import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    interval_options,
     json_option,
+    made_by_command,
     parse_points,
+    parse_share,
     point_option,
     read_options,
     reading_options,
+    split_names,
     unconfirmed_option,
     write_json,
 )
@@ -55,6 +57,8 @@ table_option: Callable[[Any], Any] = click.option(
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
 @classes_option
 @prior_option
+@click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
+@interval_options
 @reading_options
 @cluster_options
 @unconfirmed_option
@@ -72,6 +76,13 @@ def report_command(
     methods: str | None,
     classes: str | None,
     prior: str | None,
+    check: bool,
+    ci: str,
+    speakers: str | None,
+    recordings: str | None,
+    level: str,
+    replicates: int,
+    seed: int,
     allow_unconfirmed: bool,
     json_path: str | None,
     **reading: Any,
@@ -86,9 +97,10 @@ def report_command(
       llrkit report scores.csv -o report.html
       llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
       llrkit report eval.csv --by gender --train dev.csv -o report.html
+      llrkit report llrs.csv --ci speaker --speakers left,right --check -o report.html
     """
     if has_classes(scores[0], classes, prior, {**reading, "score_column": score_columns}):
-        refuse_for_classes(by=by, train=train)
+        refuse_for_classes(by=by, train=train, check=check or None)
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
@@ -99,16 +111,31 @@ def report_command(
         return
     from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.metrics.measure import evaluate
+    from llrkit.trust.bands import curve_bands
+    from llrkit.trust.calibration import check_calibration
+    from llrkit.trust.evaluate import evaluate
 
     asked = parse_points(points) or ("sre08", "sre10")
     systems = read_systems(scores, score_columns, names, reading)
     if train and len(systems) > 1:
         raise InputError(f"--train goes with one system; these are {len(systems)}")
+    who, confidence = split_names(speakers), parse_share(level, "--level")
+    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "seed": seed}
+    of_intervals |= {"recordings": split_names(recordings)}
+    if ci != "none" or not check:  # the check looks at speakers by itself
+        of_intervals["speakers"] = who
     results = {
-        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed)
+        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
+    parts: dict[str, Any] = {}
+    if check:
+        watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
+        parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
+        parts["bands"] = {
+            name: curve_bands(trials, results[name], speakers=who, level=confidence)
+            for name, trials in systems.items()
+        }
     comparison = None
     if train:
         options = read_options(**reading)
@@ -125,6 +152,7 @@ def report_command(
         by=by,
         comparison=comparison,
         to_stderr=json_path == "-",
+        **parts,
     )
     write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
 
@@ -137,21 +165,22 @@ def write_page(
     title: str = "Evaluation of detection scores",
     by: str | None = None,
     comparison: Comparison | None = None,
-    cautions: Sequence[str] = (),
     to_stderr: bool = False,
+    **parts: Any,
 ) -> None:
-    """Write the report of a command, with the hashes of its files and the command line, and say where."""
-    from llrkit.report.page import write_report
-    from llrkit.report.provenance import provenance
+    """Write the report of a command, with the hashes of its files and the command line, and say where.
 
-    made_from = provenance([file for file in files if file], command=shlex.join(["llrkit", *sys.argv[1:]]))
+    ``parts`` are further keywords of :func:`llrkit.write_report`.
+    """
+    from llrkit.report.page import write_report
+
     write_report(
         results,
         path,
         title=title,
         by=by or "condition",
         comparison=comparison,
-        cautions=cautions,
-        made_from=made_from,
+        made_from=made_by_command(files),
+        **parts,
     )
     click.echo(f"The report is in {path}", err=to_stderr)

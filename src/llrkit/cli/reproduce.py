@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
+from llrkit.cli.output import (
+    json_option,
+    made_by_command,
+    print_table,
+    read_options,
+    reading_options,
+    write_json,
+)
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +64,8 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
     if out:
         from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_experiments(out, durations=found)}", json_path)
+        page = write_experiments(out, durations=found, made_from=made_by_command())
+        _say(f"The report is in {page}", json_path)
     write_json({"experiment": "durations", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -84,7 +92,8 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     if out:
         from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_experiments(out, scan=found)}", json_path)
+        page = write_experiments(out, scan=found, made_from=made_by_command())
+        _say(f"The report is in {page}", json_path)
     write_json({"experiment": "prior-scan", **found.to_dict()}, "reproduce", json_path)
 
 
@@ -132,7 +141,8 @@ def real_command(
     if out:
         from llrkit.experiments.report import write_experiments
 
-        _say(f"The report is in {write_experiments(out, real=found)}", json_path)
+        page = write_experiments(out, real=found, made_from=made_by_command([embeddings or scores]))
+        _say(f"The report is in {page}", json_path)
     content = {"experiment": "real", "file": embeddings or scores, **found.to_dict()}
     write_json(content, "reproduce", json_path)
 

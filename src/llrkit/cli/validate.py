@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
+from llrkit.cli.report import html_option, write_page
+from llrkit.cli.systems import system_names
 
 
 @click.command("validate")
@@ -21,15 +24,25 @@ from llrkit.cli.output import json_option, print_table, read_options, reading_op
     help="How many of the most misleading trials of each class are listed.",
 )
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@click.option(
+    "--map",
+    "map_path",
+    metavar="FILE",
+    help="The calibration that made the LLRs: the report then states how, and its bounds.",
+)
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
+@html_option
 @reading_options
+@cluster_options
 @json_option
 def validate_command(
     scores: str,
     criteria: str,
     worst: int,
     verbal: bool,
+    map_path: str | None,
     report_path: str | None,
+    html_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -41,30 +54,37 @@ def validate_command(
 
     \b
     Example:
-      llrkit validate llrs.csv --criteria criteria.toml --report validation.md
+      llrkit validate llrs.csv --criteria criteria.toml --report validation.md --html validation.html
     """
     from llrkit._atomic import write_atomically
-    from llrkit.engine.files import open_trials
+    from llrkit.calibrate.files import load_map
     from llrkit.trust.validation import validate
-    from llrkit.trust.validation_report import HEADER, matrix_cells, outcome
+    from llrkit.trust.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
-    found = validate(open_trials(scores, **read_options(**reading)), criteria, worst=worst)
+    calibration = load_map(map_path) if map_path else None
+    trials = open_scores(scores, **read_options(**reading))
+    found = validate(
+        trials, criteria, calibration=calibration, worst=worst, curves=html_path is not None
+    )  # fmt: skip
     to_stderr = json_path == "-"
     cells = [matrix_cells(row) for row in found.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
     if found.misleading:
         click.echo("\nMost misleading trials:", err=to_stderr)
-        rows = [
-            [
-                "same source" if trial.is_target else "different sources", f"{trial.llr:.3f}",
-                " ".join(str(value) for value in trial.trial.values()), *([trial.words] if verbal else []),
-            ]
-            for trial in found.misleading
-        ]  # fmt: skip
-        head = ["truth", "LLR", "trial", *(["in words"] if verbal else [])]
-        print_table(head, rows, to_stderr=to_stderr, left=(0, 2, 3))
-    click.echo(f"\n{found.check.verdict.text.capitalize()}.\n{outcome(found)}", err=to_stderr)
+        head, rows = misleading_rows(found, verbal)
+        print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
+    said = found.check.verdict.text
+    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(found)}", err=to_stderr)
     if report_path:
         write_atomically(report_path, found.to_markdown(verbal=verbal))
+    if html_path:
+        from llrkit.report.trust_sections import validation
+
+        (name,) = system_names((scores,), [None], None)
+        write_page(
+            {name: found.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
+            title="Validation report", first=validation(found, verbal=verbal), checks={name: found.check},
+            bands={name: found.bands}, to_stderr=to_stderr,
+        )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **found.to_dict()}, "validate", json_path)
     sys.exit(0 if found.passed else 1)

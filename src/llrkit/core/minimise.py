@@ -59,7 +59,7 @@ def newton(
             new_value, new_gradient, new_hessian = objective(trial)
             evaluations += 1
             # at the bottom the value only jitters: there a smaller gradient is progress too
-            flat = abs(new_value - value) <= 4e-16 * abs(value)
+            flat = abs(new_value - value) <= 1e-14 * abs(value)  # what rounding does to a long sum
             smaller = float(np.abs(new_gradient).max()) < float(np.abs(gradient).max())
             if new_value < value or (flat and smaller):
                 x, value, gradient, hessian = trial, new_value, new_gradient, new_hessian

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,9 @@ def apply_parts(
     there = [part for part in parts if part.name in finished and finished[part.name].same_input(part)]
     todo = [part for part in parts if part not in there]
     (target / MANIFEST).unlink(missing_ok=True)
+    for part in todo:  # what a killed run was at
+        for unfinished in target.glob(f".{escape(part.name)}.*"):
+            unfinished.unlink()
     for part in there:  # so that they are known should this run be interrupted too
         _note(finished[part.name], done, calibration)
     work = partial(_apply_one, fitted=fitted, folder=target, calibration=calibration, reading=reading)
@@ -91,9 +96,7 @@ def apply_parts(
         "parts": [asdict(part) for part in sorted(made, key=lambda part: part.name)],
     }
     write_atomically(target / MANIFEST, json.dumps(manifest, indent=2) + "\n")
-    for part in made:
-        (done / f"{part.name}.json").unlink(missing_ok=True)
-    done.rmdir()
+    shutil.rmtree(done)
     kept = (f"{len(there):,} of {len(parts):,} files were finished already",) if there else ()
     return Applied(manifest["rows"], kept)  # type: ignore[arg-type]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,6 +14,8 @@ from llrkit.scores import Scores
 from llrkit.scores.source import POSITION
 from llrkit.scores.trials import ROW, Trials
 
+ENOUGH_BYTES = 10 << 20
+"""Scores in a chunk of a large set: what a summary costs besides, for its grid say, is spread over many."""
 COUNTED = (ROW, POSITION)
 """Columns that need not be stored: they follow from where a trial stands."""
 
@@ -98,3 +100,31 @@ def chunk_of(
         if names is not None:
             categories[name] = tuple(names)
     return Scores.part(scores[mask], scores[~mask], columns, categories), words
+
+
+def joined(chunks: Iterable[Any]) -> Iterator[Any]:
+    """Scores in larger chunks; those that carry columns, or are no scores of two classes, as they are."""
+    held: list[Scores] = []
+    size = 0
+    for chunk in chunks:
+        if not isinstance(chunk, Scores) or chunk.columns:
+            yield chunk
+            continue
+        held.append(chunk)
+        size += chunk.target.nbytes + chunk.nontarget.nbytes
+        if size >= ENOUGH_BYTES:
+            yield _one_of(held)
+            held, size = [], 0
+    if held:
+        yield _one_of(held)
+
+
+def _one_of(chunks: list[Scores]) -> Scores:
+    if len(chunks) == 1:
+        return chunks[0]
+    return Scores.part(
+        np.concatenate([chunk.target for chunk in chunks]),
+        np.concatenate([chunk.nontarget for chunk in chunks]),
+        {},
+        {},
+    )

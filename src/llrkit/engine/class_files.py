@@ -12,7 +12,7 @@ import numpy as np
 
 from llrkit.engine.batches import Roles
 from llrkit.engine.files import KEEP_BYTES
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import UnknownNameError
 from llrkit.io import scan_found
 from llrkit.io.class_tables import chosen
 from llrkit.io.found import Found, Scan
@@ -36,13 +36,7 @@ class ClassRoles(Roles):
             batch.file, batch.format, batch.table, self.score, self.label,
             lines=batch.lines, first_row=batch.first_row,
         )  # fmt: skip
-        try:
-            chunk = scores_of(with_scores(roles))
-        except InputError as error:
-            if batch.file in str(error):
-                raise
-            where = f"{batch.file}, after row {batch.first_row}"
-            raise type(error)(f"{where}: {error}") from None
+        chunk = scores_of(with_scores(roles))
         columns = {name: chunk.columns[name] for name in self.carried if name in chunk.columns}
         if POSITION in self.carried and POSITION not in columns:
             columns[POSITION] = positions(chunk.codes, before)

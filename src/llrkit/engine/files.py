@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of
+from llrkit.engine.batches import COUNTED, Before, Roles, chunk_of, joined
 from llrkit.errors import UnknownNameError
 from llrkit.io import factor_of, files_of, needs_memory, read_trials, scan_found
 from llrkit.io.formats import in_batches
@@ -25,6 +25,8 @@ from llrkit.scores.weights import weighted
 
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
+JOIN_BYTES = 1 << 30
+"""Sets whose arrays are larger than this are summarised in larger chunks than they are read in."""
 LARGE_BYTES = 64 << 20
 """Files that are larger than this together are read in batches by the command line."""
 
@@ -84,9 +86,9 @@ class Files:
         if self.weight is not None:
             names = tuple(dict.fromkeys((*self.carried, self.weight)))
             return self._carrying(names, None).reduce(weighted(summarise, self.weight))
-        width = 8 * (len(self.score) + len(self.carried))
-        known = sum(scan.rows or 0 for scan in self.scans)
-        return reduce_chunks(self._kept.or_else(self.carried, self._read, known * width), summarise)
+        announced = sum(scan.rows or 0 for scan in self.scans) * 8 * (len(self.score) + len(self.carried))
+        chunks = self._kept.or_else(self.carried, self._read, announced)
+        return reduce_chunks(joined(chunks) if announced > JOIN_BYTES else chunks, summarise)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; the files are read again for it."""

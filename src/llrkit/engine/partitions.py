@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -44,12 +44,14 @@ class RowGroups:
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     first_row: int = 0
+    words: tuple[str, ...] = ()
+    """Columns of few words, which stay coded as they are read: that is three times as fast."""
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
         """The trials in batches of whole row groups."""
         first_row = self.first_row
-        with _open(self.origin) as file:
-            for groups in _runs(self.rows, ROWS_A_BATCH):
+        with _open(self.origin, self.words) as file:
+            for groups in runs(self.rows, ROWS_A_BATCH):
                 table = self._read(file, [self.groups[i] for i in groups], wanted)
                 yield Found(self.origin, "parquet", table, first_row=first_row)
                 first_row += table.height
@@ -89,26 +91,33 @@ class Table:
             yield Found(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
 
 
-def chunks_of(partition: Partition, roles: Roles, before: Any) -> Iterator[Any]:
-    """The trials of a partition in chunks of scores; ``before`` are the trials of earlier partitions."""
-    for batch in partition.batches(roles.stored(list(partition.columns))):
-        chunk = roles.chunk(batch, before)
-        yield chunk
-        before += roles.counted(chunk)
+def chunks_of(partitions: Iterable[Partition], roles: Roles, before: Any) -> Iterator[Any]:
+    """The trials of consecutive partitions in chunks of scores; ``before`` are the trials of earlier ones."""
+    for partition in partitions:
+        for batch in partition.batches(roles.stored(list(partition.columns))):
+            chunk = roles.chunk(batch, before)
+            yield chunk
+            before += roles.counted(chunk)
 
 
-def parquet_partitions(path: str, columns: Sequence[str], most: int) -> list[RowGroups]:
-    """Cut a Parquet file into runs of row groups of at most ``most`` rows; the columns must be there."""
+def parquet_partitions(
+    path: str, columns: Sequence[str], most: int, words: Sequence[str] = ()
+) -> list[RowGroups]:
+    """Cut a Parquet file into runs of row groups of at most ``most`` rows; the columns must be there.
+
+    ``words`` are columns with few different words.
+    """
     with _open(path) as file:
         there = file.schema_arrow.names
         for name in columns:
             if name not in there:
                 raise _no_column(path, name, there)
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        texts = tuple(name for name in words if _is_text(file.schema_arrow.field(name)))
     made, first_row = [], 0
-    for run in _runs(rows, most):
+    for run in runs(rows, most):
         sizes = tuple(rows[i] for i in run)
-        made.append(RowGroups(path, tuple(there), tuple(run), sizes, first_row))
+        made.append(RowGroups(path, tuple(there), tuple(run), sizes, first_row, texts))
         first_row += sum(sizes)
     return made
 
@@ -127,8 +136,8 @@ def expand(path: str) -> list[str]:
     return sorted(files.unstrip_protocol(name) if "://" in path else name for name in found)
 
 
-def _runs(rows: Sequence[int], most: int) -> Iterator[range]:
-    """Consecutive row groups, together at most ``most`` rows or one group."""
+def runs(rows: Sequence[int], most: int) -> Iterator[range]:
+    """Consecutive pieces with so many rows each, together at most ``most`` rows or one piece."""
     start = total = 0
     for i, n in enumerate(rows):
         if i > start and total + n > most:
@@ -142,8 +151,8 @@ def _runs(rows: Sequence[int], most: int) -> Iterator[range]:
 class _open:  # noqa: N801 - reads as the function it stands for
     """A Parquet file, closed again; what cannot be opened is named."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, words: Sequence[str] = ()) -> None:
+        self.path, self.words = path, list(words)
 
     def __enter__(self) -> Any:
         import fsspec
@@ -151,12 +160,18 @@ class _open:  # noqa: N801 - reads as the function it stands for
 
         try:
             self._file = fsspec.open(self.path).open()
-            return ParquetFile(self._file)
+            return ParquetFile(self._file, read_dictionary=self.words)
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def _is_text(field: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(field.type) or kinds.is_large_string(field.type))
 
 
 def _unreadable(path: str, error: Exception) -> FileFormatError:

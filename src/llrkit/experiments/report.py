@@ -16,6 +16,7 @@ from llrkit.experiments.wording import Table, list_table, paper_table, scan_tabl
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
+from llrkit.report.provenance import Provenance
 from llrkit.report.section import Section, Words
 
 PAGE = "index.html"
@@ -30,10 +31,12 @@ def write_experiments(
     scan: PriorScanResult | None = None,
     real: RealResult | None = None,
     brief: bool = False,
+    made_from: Provenance | None = None,
 ) -> Path:
     """Write the page and figures of some experiments into a folder, which is made; gives the page.
 
-    ``brief`` leaves out the figures as PDF and all heat maps but that of the EER.
+    ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
+    page says about files and command.
     """
     parts: list[tuple[Section, Shown]] = []
     closer: Mapping[str, Evaluation] = {}
@@ -54,7 +57,7 @@ def write_experiments(
     for _, pictures in parts:
         figures.save_pictures(pictures, place, pdf=not brief)
     page = place / PAGE
-    write_report(closer, page, title=TITLE, first=[section for section, _ in parts])
+    write_report(closer, page, title=TITLE, first=[section for section, _ in parts], made_from=made_from)
     return page
 
 

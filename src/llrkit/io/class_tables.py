@@ -90,6 +90,11 @@ def _label_names(column: pl.Series, names: tuple[str, ...], file: str) -> pl.Ser
 
 def from_wide(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
     """A table with one column per class: all numeric columns that are nothing else, or those named."""
+    return with_scores(wide_roles(found, classes, label))
+
+
+def wide_roles(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
+    """Which columns are classes, labels and ids; the scores themselves are not looked at yet."""
     table = found.table
     role = label or found.label or named(table.columns, TRUTH_NAMES)
     test = found.test or named(table.columns, ("id", "ids", *TEST_NAMES, "file_name"))
@@ -100,7 +105,7 @@ def from_wide(found: Found, classes: Sequence[str] | None, label: str | None) ->
         names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
     if role in names:
         role = None
-    return with_scores(replace(found, score=tuple(names), label=role, test=test))
+    return replace(found, score=tuple(names), label=role, test=test)
 
 
 def from_long(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:

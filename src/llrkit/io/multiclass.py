@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import FileFormatError, LabelError, LlrkitError
+from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError
 from llrkit.io import files_of, read_found
 from llrkit.io.class_tables import (
     HYPOTHESIS_NAMES,
@@ -23,6 +23,7 @@ from llrkit.io.class_tables import (
     from_npz,
     from_wide,
     is_lre07,
+    wide_roles,
 )
 from llrkit.io.columns import with_roles
 from llrkit.io.formats import detect
@@ -154,7 +155,11 @@ def scores_of(found: Found) -> ClassScores:
     ids = None if found.test is None else found.table[found.test].cast(pl.String).to_numpy()
     others = [name for name in found.table.columns if name not in (*found.score, found.label)]
     columns = {name: found.table[name].to_numpy() for name in others}
-    return ClassScores(values, labels.to_numpy(), found.score, ids, columns=columns)
+    try:
+        return ClassScores(values, labels.to_numpy(), found.score, ids, columns=columns)
+    except InputError as error:
+        where = f", after row {found.first_row}" if found.first_row else ""  # a batch counts its own trials
+        raise type(error)(f"{found.file}{where}: {error}") from None
 
 
 def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Found:
@@ -191,7 +196,7 @@ def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None =
     """Whether a file holds log-likelihoods of several classes; never by the values of scores.
 
     It does if it is an NPZ archive with a matrix of logits and labels, has rows of the LRE 2007 scorer, or
-    is a table without a column of scores whose labels (or those of the key) are names of its numeric
+    is a table without a column of scores whose labels (or those of the key) are mostly names of its numeric
     columns, or one with scores, hypothesised classes and labels that are not just target and non-target.
 
     Examples
@@ -229,12 +234,13 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
         return role is not None and None in classify_words(_distinct(found.table[role]))
     if named(found.table.columns, SCORE_NAMES) is not None:
         return False
-    wide = from_wide(found, None, label if key is None else None)
+    wide = wide_roles(found, None, label if key is None else None)
     labels = wide if key is None else _read_key(key, label)
     if len(wide.score) < 2 or labels.label is None:
         return False
     there = set(_distinct(labels.table[labels.label]))
-    return len(there) > 0 and there <= set(wide.score)
+    # half of them, so that a label nobody knows is an error with its line, not another kind of file
+    return len(there) > 0 and 2 * len(there & set(wide.score)) >= len(there)
 
 
 def _glance(file: Path, kind: str) -> Found | None:

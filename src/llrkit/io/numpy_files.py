@@ -125,6 +125,9 @@ def read_arrays(file: Path) -> Arrays:
                 raw.seek(0)
                 _refuse_bomb(raw, file)
             raw.seek(0)
+            if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
+                raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
+            raw.seek(0)
             with warnings.catch_warnings(), np.load(raw, allow_pickle=False) as archive:
                 warnings.simplefilter("ignore")  # files of Python 2
                 return {name: archive[name] for name in archive.files}

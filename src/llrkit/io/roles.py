@@ -56,7 +56,7 @@ def require_roles(found: Found, *, labelled: bool = True) -> None:
     if not found.score:
         raise FileFormatError(
             f"{found.file}, line 1: there is no column 'score'; there are: {columns}. "
-            "Name the column of the scores with --score-column"
+            "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
         )
     if labelled and found.label is None:
         if found.table.columns == ["score"]:

@@ -1,4 +1,4 @@
-"""Curve objects of comparisons, experiments and checks: plain data, filled where it is computed.
+"""Curve objects of comparisons and experiments: plain data, filled where it is computed.
 
 Like the curves of one evaluation (:mod:`llrkit.metrics.curves`) they hold what a plot shows and nothing
 else, so that whoever computes them needs no plot, and a plot computes nothing.
@@ -7,7 +7,7 @@ else, so that whoever computes them needs no plot, and a plot computes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -15,29 +15,6 @@ import numpy as np
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError
 from llrkit.metrics.curves import Curve
-
-
-@dataclass(frozen=True, eq=False)
-class CurveBand(Curve):
-    """Where a curve may lie: from ``low`` to ``high`` above each ``x``.
-
-    On a DET or ROC plot ``x`` is Pfa and the limits are of Pmiss; elsewhere both are as the plot has them.
-
-    Examples
-    --------
-    >>> CurveBand([0.1, 0.2], low=[0.05, 0.02], high=[0.09, 0.04]).confidence
-    0.95
-    """
-
-    x: FloatArray
-    low: FloatArray
-    high: FloatArray
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        _as_floats(self, "x", "low", "high")
-        _same_length(self, "x", "low", "high")
-        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,30 +26,6 @@ class OperatingMarks(Curve):
     actual_p_fa: FloatArray
     best_p_miss: FloatArray
     best_p_fa: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class IdempotenceCurve(Curve):
-    """The LLR of the LLR against the LLR; on calibrated LLRs all estimates lie on the diagonal.
-
-    ``estimates`` are named ways to find it ("logistic", "PAV", ...), each an array as long as ``llr``;
-    ``bands`` are for those of them that have one.
-
-    Examples
-    --------
-    >>> IdempotenceCurve([-1.0, 1.0], {"logistic": [-0.5, 0.5]}).estimates["logistic"]
-    array([-0.5,  0.5])
-    """
-
-    llr: FloatArray
-    estimates: Mapping[str, FloatArray]
-    bands: Mapping[str, CurveBand] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        _as_floats(self, "llr")
-        object.__setattr__(self, "estimates", _arrays(self.estimates, len(self.llr), "estimates"))
-        object.__setattr__(self, "bands", MappingProxyType(dict(self.bands)))
-        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)

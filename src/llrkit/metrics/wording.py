@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from llrkit.metrics.evaluation import Evaluation
@@ -53,7 +53,7 @@ def verdict(result: Evaluation) -> tuple[str, str]:
             words += f", but decisions at {where} are worse than deciding blindly"
         return "calibrated", words
     if result.cllr_cal <= 0.2 * result.cllr:
-        return "nearly calibrated", "calibration would still help a little"
+        return "nearly calibrated", "calibration would still help a little, unless the difference is chance"
     return "not calibrated", "a good part of the information is lost by the scale or offset: calibrate them"
 
 
@@ -70,21 +70,37 @@ def sentence(result: Evaluation) -> str:
     return f"{lost}; {verdict(result)[1]}."
 
 
-def _range(result: Evaluation, key: str, show: Callable[[float], str], note: str) -> str:
-    """A note with the interval of a number in front, where there is one."""
-    if key not in result.intervals:
-        return note
-    low, high = result.intervals[key]
-    return f"[{show(low).removesuffix(' %')}, {show(high)}]" + (f"  {note}" if note else "")
+class Row(NamedTuple):
+    """A number of the table."""
+
+    name: str
+    key: str
+    """Its name in the JSON, with the place in a list."""
+    value: str
+    interval: str
+    """Empty where there is none."""
+    note: str
 
 
 def rows(result: Evaluation) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
+    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
+    for found in numbers(result):
+        table.append((found.name, found.value, "  ".join(filter(None, (found.interval, found.note)))))
+    return table
+
+
+def numbers(result: Evaluation) -> list[Row]:
+    """All numbers of the table but the counts."""
+    table: list[Row] = []
 
     def row(name: str, key: str, value: float, note: str, show: Callable[[float], str] = number) -> None:
-        table.append((name, show(value), _range(result, key, show, note)))
+        interval = ""
+        if key in result.intervals:
+            low, high = result.intervals[key]
+            interval = f"[{show(low).removesuffix(' %')}, {show(high)}]"
+        table.append(Row(name, key, show(value), interval, note))
 
-    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
     row("EER", "eer", result.eer, "ROC convex hull", percent)
     row("EER (ROC)", "eer_roc", result.eer_roc, "interpolated ROC", percent)
     row("AUC", "auc", result.auc, "", lambda value: number(value, 5))

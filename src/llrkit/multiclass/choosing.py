@@ -78,7 +78,8 @@ class ClassComparison:
         """The method with the lowest Cllr."""
         trained = {name: result.cllr for name, result in self.evaluations.items() if name != "raw"}
         if not trained:
-            raise InputError(f"no method could be trained: {dict(self.failed)}")
+            why = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
+            raise InputError(f"no method could be trained ({why})")
         return min(trained, key=trained.__getitem__)
 
     def to_dict(self) -> dict[str, Any]:

@@ -120,6 +120,10 @@ class ClassMap(Saved):
             row = int(np.argwhere(np.isnan(found))[0][0])
             why = "NaN" if np.isnan(values[row]).any() else "infinite values that contradict each other"
             raise NaNScoreError(f"cannot map trial {row}: {why}")
+        hopeless = np.flatnonzero(found[:, 0] == -np.inf)
+        hopeless = hopeless[(found[hopeless] == -np.inf).all(axis=1)]
+        if len(hopeless):
+            raise InputError(f"cannot map trial {hopeless[0]}: -inf for every class, so no class is possible")
         return found
 
     def _require(self, classes: tuple[str, ...]) -> None:

@@ -31,11 +31,14 @@ FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Dat
 MANY_LABELS = 8
 BELOW_AXES, LEGEND_ROW = 0.4, 0.13
 """Inches from the axes down to a legend under them, and of each of its rows."""
+AROUND_AXES = 0.6
+"""Inches that labels and title take beside axes."""
 
 
 def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     """Draw a picture into ``ax``, or into a new figure of one column's width."""
-    with matplotlib.rc_context(fname=STYLE):
+    # figures are made for whoever asks, however many; no style sheet may say so
+    with matplotlib.rc_context({"figure.max_open_warning": 0}, fname=str(STYLE)):
         if ax is None:
             _, ax = plt.subplots(figsize=size(picture))
         for order, mark in enumerate(picture.marks):
@@ -47,11 +50,22 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
 def size(picture: Picture, width: str | float = "column") -> tuple[float, float]:
     """Width and height in inches that suit a picture."""
     inches = WIDTHS[width] if isinstance(width, str) else width
-    height = (0.92 if picture.equal else 0.75) * min(inches, 4.8)
+    broad = min(inches, 4.8)
+    height = 0.75 * broad
+    if picture.equal:
+        height = (broad - AROUND_AXES) * _shape(picture) + AROUND_AXES
     labels = len(list(picture.labels()))
     if picture.legend == "below" or labels >= MANY_LABELS:
-        height += LEGEND_ROW * (-(-labels // 2) + 2 * picture.equal)
+        height += LEGEND_ROW * -(-labels // 2) + (0.1 if picture.equal else 0.0)
     return inches, height
+
+
+def _shape(picture: Picture) -> float:
+    """Height over width of axes on which a unit is as long in both directions."""
+    if picture.x.limits is None or picture.y.limits is None:
+        return 1.0
+    wide, high = (abs(axis.limits[1] - axis.limits[0]) for axis in (picture.x, picture.y) if axis.limits)
+    return min(max(high / wide, 0.5), 1.5)
 
 
 def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:

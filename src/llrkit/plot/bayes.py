@@ -11,12 +11,14 @@ from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.wording import number
-from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Marker, Picture, Shown
+from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Marker, Picture, Shown, band
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, systems_of
+from llrkit.trust.bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
+Hover = tuple[Shown, ...]
 NOWHERE = np.array([np.nan])
 
 
@@ -39,9 +41,7 @@ def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     top = 0.0
     for i, system in enumerate(drawn):
         c = system.curve
-        marks += _pair(
-            system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, c.actual, c.minimum)
-        )
+        marks += _pair(system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, False))
         top = max(top, float(c.actual.max()))
     marks += _meanings()
     return render(
@@ -83,7 +83,7 @@ def bayes_error(
     for i, system in enumerate(drawn):
         c = system.curve
         actual, minimum = c.normalised_actual, c.normalised_minimum
-        marks += _pair(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, actual, minimum))
+        marks += _pair(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, True))
         top = max(top, float(actual.max()))
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
         marks += _thirty_errors([system.curve for system in drawn], top)
@@ -103,10 +103,11 @@ def bayes_error(
     )
 
 
-def ece(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
+    ``bands`` are those of :func:`llrkit.curve_bands`, for one system or a dict by system.
 
     Examples
     --------
@@ -116,17 +117,20 @@ def ece(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     'prior log10-odds'
     """
     drawn = systems_of(systems, CrossEntropyCurve, _ece_of, "ece")
-    curve = drawn[0].curve
+    curve, given = drawn[0].curve, bands_of(bands, drawn, EceBand, lambda found: found.ece, "ece")
     marks: list[Mark] = [
         Line(curve.log10_odds, curve.reference, Ink("reference", "dot", 0.9), "no evidence (LLR = 0)")
     ]
     top = 0.0
     for i, system in enumerate(drawn):
         c = system.curve
-        shown = (
-            Shown("prior log10-odds", c.log10_odds), Shown("prior", np.asarray(sigmoid(c.log_odds))),
-            Shown("cross-entropy (bits)", c.system), Shown("after PAV (bits)", c.pav),
-        )  # fmt: skip
+        prior = Shown("prior log10-odds", c.log10_odds), Shown("prior", np.asarray(sigmoid(c.log_odds)))
+        after = Shown("after PAV (bits)", c.pav)
+        shown = (*prior, Shown("cross-entropy (bits)", c.system), after), (*prior, after)
+        if system.name in given:
+            limits = given[system.name]
+            odds = limits.log_odds / np.log(10.0)
+            marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
         marks += _pair(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
     marks += _meanings("system", "after PAV")
@@ -160,15 +164,21 @@ def _ends(x: FloatArray) -> tuple[float, float]:
 
 
 def _pair(
-    system: System[Any], i: int, n: int, x: FloatArray, actual: FloatArray, best: FloatArray, shown: Any
+    system: System[Any],
+    i: int,
+    n: int,
+    x: FloatArray,
+    actual: FloatArray,
+    best: FloatArray,
+    shown: tuple[Hover, Hover],
 ) -> list[Mark]:
     """Both curves of a system in its colour; where there are several, with its sign."""
     marker: Marker | None = MARKERS[i % len(MARKERS)] if n > 1 else None
     numbers = [] if system.evaluation is None else [f"Cllr {number(system.evaluation.cllr, 3)}"]
     label = system.labelled(*numbers)
     return [
-        Line(x, best, Ink(i, "dash", 0.9), "", (*shown[:2], shown[-1]), system.name),
-        Line(x, actual, Ink(i), label, shown, system.name, marker),
+        Line(x, best, Ink(i, "dash", 0.9), "", shown[1], system.name),
+        Line(x, actual, Ink(i), label, shown[0], system.name, marker),
     ]
 
 
@@ -180,15 +190,25 @@ def _meanings(actual: str = "Bayes threshold", best: str = "best threshold") -> 
     ]
 
 
-def _bayes_hover(curve: BayesErrorCurve, actual: FloatArray, minimum: FloatArray) -> tuple[Shown, ...]:
-    return (
-        Shown("prior", np.asarray(sigmoid(curve.log_odds))),
-        Shown("threshold", -curve.log_odds),
+def _bayes_hover(curve: BayesErrorCurve, normalised: bool) -> tuple[Hover, Hover]:
+    """What to show at the Bayes threshold, and at the best one, which the curve does not have."""
+    prior = Shown("prior", np.asarray(sigmoid(curve.log_odds)))
+    minimum = Shown("minimum", curve.normalised_minimum if normalised else curve.minimum)
+    actual = (
+        prior,
+        Shown("threshold", 0.0 - curve.log_odds),
         Shown("Pmiss", curve.actual_p_miss, percent=True),
         Shown("Pfa", curve.actual_p_fa, percent=True),
-        Shown("actual", actual),
-        Shown("minimum", minimum),
+        Shown("actual", curve.normalised_actual if normalised else curve.actual),
+        minimum,
     )
+    best = (
+        prior,
+        Shown("Pmiss", curve.minimum_p_miss, percent=True),
+        Shown("Pfa", curve.minimum_p_fa, percent=True),
+        minimum,
+    )
+    return actual, best
 
 
 def _thirty_errors(curves: list[BayesErrorCurve], top: float) -> list[Mark]:

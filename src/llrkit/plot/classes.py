@@ -22,9 +22,11 @@ from llrkit.multiclass.pictures import (
 from llrkit.multiclass.pictures import (
     class_dets as dets_of,
 )
-from llrkit.plot.picture import Axis, Band, Cells, Ink, Line, Mark, Picture, Points, Shown, Stairs, system_ink
+from llrkit.plot.llrs import histogram_stairs
+from llrkit.plot.picture import Axis, Band, Cells, Ink, Line, Mark, Picture, Points, Shown, system_ink
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
+from llrkit.plot.systems import legend_of
 
 MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
@@ -66,7 +68,7 @@ def class_det(
             tuple(marks),
             f"Misses against false alarms on probit axes, one curve for each class. {told}.",
             equal=True,
-            legend="upper right",
+            legend=legend_of(dets.curves, "upper right"),
         ),
         ax,
         renderer,
@@ -189,8 +191,8 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
             Axis(f"LLR of {found.target} against {found.other} (nats)"),
             Axis("density", (0.0, 1.15 * top)),
             (
-                Stairs(pair.edges, pair.nontarget_density, Ink("nontarget"), f"trials of {found.other}"),
-                Stairs(pair.edges, pair.target_density, Ink("target"), f"trials of {found.target}"),
+                histogram_stairs(pair, "nontarget", f"trials of {found.other}"),
+                histogram_stairs(pair, "target", f"trials of {found.target}"),
                 Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
             ),
             f"Histograms of the log-likelihood-ratios of {found.target} against {found.other} for the trials "
@@ -234,22 +236,27 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
         marks.append(
             Points(found.expected[j], found.observed[j], Ink(j), label=f"trials of {name}", shown=shown)
         )
-    verdict = "" if np.isnan(found.p_value) else f", p = {found.p_value:.3g}"
+    verdict = "" if np.isnan(found.p_value) else _chance(found.p_value)
     return render(
         Picture(
             "class_idempotence",
-            f"Is the LLR of the LLR the LLR?{verdict}",
+            f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
             Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
             Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
             tuple(marks),
             "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
-            f"ones; the largest difference is {number(found.largest_deviation, 3)} nats{verdict}.",
+            f"ones; the largest difference is {number(found.largest_deviation, 3)} nats{', ' * bool(verdict)}"
+            f"{verdict}.",
             equal=True,
-            legend="upper left",
+            legend="below",
         ),
         ax,
         renderer,
     )
+
+
+def _chance(p_value: float) -> str:
+    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
 
 
 def _given(value: Any, kind: type[Any], plot: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -11,12 +10,13 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.evaluation import Evaluation
-from llrkit.metrics.pictures import CurveBand, OperatingMarks
+from llrkit.metrics.pictures import OperatingMarks
 from llrkit.metrics.wording import number, percent
-from llrkit.plot.picture import MARKERS, Axis, Band, Ink, Line, Mark, Picture, Points, Shown, system_ink
+from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Picture, Points, Shown, band, system_ink
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.trust.bands import DetBand
 
 NOWHERE = np.array([np.nan])
 
@@ -27,7 +27,7 @@ def det(
     curve: Literal["steps", "hull"] = "steps",
     points: bool = True,
     rule_of_30: bool = True,
-    bands: Mapping[str, CurveBand] | CurveBand | None = None,
+    bands: Any = None,
     ax: Any = None,
     renderer: Renderer = "matplotlib",
 ) -> Any:
@@ -45,7 +45,7 @@ def det(
     rule_of_30
         Dotted lines where 30 errors make the rate (+-30 % at 90 % confidence, Doddington).
     bands
-        Confidence bands, for one system or by system: limits of Pmiss at given Pfa.
+        Confidence bands as :func:`llrkit.curve_bands` finds them, for one system or a dict by system.
 
     Examples
     --------
@@ -61,13 +61,12 @@ def det(
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
         marks += _rule_of_30(drawn, ends)
-    given = bands if isinstance(bands, Mapping) else {} if bands is None else {drawn[0].name: bands}
+    given = bands_of(bands, drawn, DetBand, lambda found: found.det, "det")
     for i, system in enumerate(drawn):
         if system.name in given:
-            band = given[system.name]
-            marks.append(
-                Band(on_axis(band.x), on_axis(band.low), on_axis(band.high), Ink(i), group=system.name)
-            )
+            limits_of = given[system.name]
+            x, low, high = (on_axis(part) for part in (limits_of.p_fa, limits_of.lower, limits_of.upper))
+            marks.append(band(x, low, high, Ink(i), "", system.name))
         path = system.curve.for_probit_axes()
         label = system.labelled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
         x, y = on_axis(path.p_fa), on_axis(path.p_miss)
@@ -84,7 +83,7 @@ def det(
             "Misses against false alarms on probit axes. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
             equal=True,
-            legend="upper right",
+            legend=legend_of(drawn, "upper right"),
         ),
         ax,
         renderer,
@@ -129,7 +128,7 @@ def roc(
             "Share of targets accepted against the false-alarm rate. "
             + in_words(drawn, ("AUC", lambda e: e.auc, "")),
             equal=True,
-            legend="lower right",
+            legend=legend_of(drawn, "lower right"),
         ),
         ax,
         renderer,

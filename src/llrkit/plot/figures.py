@@ -122,7 +122,10 @@ def _trace(mark: Any) -> dict[str, Any]:
         case Stairs():
             heights = np.append(mark.heights, mark.heights[-1:])
             trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
-            trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoverinfo": "skip"}
+            trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoveron": "points"}
+            trace |= _hover(mark.label, mark.shown)
+            if "customdata" in trace:  # the last edge belongs to the last height
+                trace["customdata"] = [*trace["customdata"], trace["customdata"][-1]]
             trace |= _fill(trace, ink["color"], 0.4)
     return trace
 

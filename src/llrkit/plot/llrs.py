@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,12 +11,15 @@ from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.evaluation import Evaluation
-from llrkit.metrics.pictures import IdempotenceCurve, ScoreToLlr
-from llrkit.metrics.wording import number, percent
-from llrkit.plot.picture import Axis, Band, Ink, Line, Mark, Picture, Shown, Stairs, system_ink
+from llrkit.metrics.pictures import ScoreToLlr
+from llrkit.metrics.wording import percent
+from llrkit.plot.picture import Axis, Band, Ink, Line, Mark, Picture, Shown, Stairs, band, system_ink
 from llrkit.plot.render import Renderer, render
-from llrkit.plot.systems import System, in_words, systems_of
+from llrkit.plot.systems import System, bands_of, in_words, legend_of, systems_of
 from llrkit.theory.pair_curve import PairCurve
+from llrkit.trust.bands import TippettBand
+from llrkit.trust.calibration import CalibrationCheck
+from llrkit.trust.llr_curves import LlrCurve
 
 OFF_THE_PICTURE = 1e3
 LN10 = float(np.log(10.0))
@@ -26,6 +30,7 @@ def tippett(
     *,
     style: Literal["above", "crossing"] = "above",
     log10: bool = False,
+    bands: Any = None,
     ax: Any = None,
     renderer: Renderer = "matplotlib",
 ) -> Any:
@@ -33,7 +38,8 @@ def tippett(
 
     With ``style="above"`` both curves are shares of trials with at least the LLR of the abscissa; with
     ``"crossing"`` the targets' curve is the share below it, so that the curves are Pmiss and Pfa and cross
-    at the equal error rate. ``log10`` shows LLRs to base ten.
+    at the equal error rate. ``log10`` shows LLRs to base ten. ``bands`` are those of
+    :func:`llrkit.curve_bands`, for one system or a dict by system.
 
     Examples
     --------
@@ -46,6 +52,7 @@ def tippett(
         raise UnknownNameError(f"tippett: unknown style {style!r}; known are above and crossing")
     drawn = systems_of(systems, TippettCurve, lambda e: e.tippett, "tippett")
     unit = LN10 if log10 else 1.0
+    given = bands_of(bands, drawn, TippettBand, lambda found: found.tippett, "tippett")
     marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.0]), Ink("guide", width=0.6))]
     for i, system in enumerate(drawn):
         c = system.curve
@@ -58,6 +65,8 @@ def tippett(
         )  # fmt: skip
         alone = len(drawn) == 1
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
+        if system.name in given:
+            marks += _tippett_bands(given[system.name], unit, style, inks, system.name)
         side = "at or above" if style == "above" else "below"
         labels = (f"targets {side}", "non-targets at or above") if alone else (system.name, "")
         marks.append(Line(x, target, inks[0], labels[0], shown, system.name))
@@ -83,6 +92,7 @@ def tippett(
             Axis("share of trials", (-0.01, 1.01)),
             tuple(marks),
             f"Cumulative distributions of the LLRs of both classes. {misled}.",
+            legend="below",
         ),
         ax,
         renderer,
@@ -113,15 +123,16 @@ def histogram(
         raise InputError(f"histogram draws one system, got {len(drawn)}: {', '.join(s.name for s in drawn)}")
     c, found = drawn[0].curve, drawn[0].evaluation
     marks: list[Mark] = [
-        Stairs(c.edges, c.nontarget_density, Ink("nontarget"), "non-targets"),
-        Stairs(c.edges, c.target_density, Ink("target"), "targets"),
+        histogram_stairs(c, "nontarget", "non-targets"),
+        histogram_stairs(c, "target", "targets"),
     ]
     pair = predicted if isinstance(predicted, PairCurve) else found.predicted if predicted and found else None
     if pair is not None:
         what = f"Gaussian pair of EER {percent(pair.eer)}"
-        shown = (Shown("LLR", pair.llr),)
-        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, shown))
-        marks.append(Line(pair.llr, pair.target, Ink("target"), "", shown))
+        llr = Shown("LLR", pair.llr)
+        of_nontargets, of_targets = (Shown("density", part) for part in (pair.nontarget, pair.target))
+        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, (llr, of_nontargets)))
+        marks.append(Line(pair.llr, pair.target, Ink("target"), "", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
     return render(
         Picture(
@@ -176,38 +187,55 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
             + in_words(
                 drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
             ),
-            legend="upper left",
+            legend=legend_of(drawn, "upper left"),
         ),
         ax,
         renderer,
     )
 
 
-def idempotence(curve: IdempotenceCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def idempotence(
+    curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
+    *,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
+
+    Each estimate comes with the band in which 95 % of calibrated systems with as many trials have it.
+
+    Parameters
+    ----------
+    curves
+        What :func:`llrkit.check_calibration` found, or some of its ``curves``.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.metrics.pictures import IdempotenceCurve
-    >>> axes = lk.plot.idempotence(IdempotenceCurve([-2.0, 2.0], {"logistic": [-1.0, 1.0]}))
-    >>> axes.get_legend_handles_labels()[1]
-    ['calibrated', 'logistic']
+    >>> import numpy as np
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
+    >>> found = lk.check_calibration(scores, replicates=20)
+    >>> lk.plot.idempotence(found.curves[:1]).get_legend_handles_labels()[1]
+    ['calibrated', 'logistic', 'where 95 % are if calibrated']
     """
-    limits = _around(curve.llr)
+    given = curves.curves if isinstance(curves, CalibrationCheck) else curves
+    drawn = [given] if isinstance(given, LlrCurve) else list(given)
+    if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
+        raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
+    limits = _around(np.concatenate([curve.llr for curve in drawn]))
     ends = np.array(limits)
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
     told = []
-    for i, (name, values) in enumerate(curve.estimates.items()):
-        if name in curve.bands:
-            band = curve.bands[name]
-            label = f"{name}, {100 * band.confidence:g} % band"
-            marks.append(Band(band.x, band.low, band.high, Ink(i), label, name))
-        shown = (Shown("LLR", curve.llr), Shown("LLR of the LLR", values))
-        y = np.clip(values, -OFF_THE_PICTURE, OFF_THE_PICTURE)
+    for i, curve in enumerate(drawn):
+        name = curve.method
+        low, high = (np.clip(part, -OFF_THE_PICTURE, OFF_THE_PICTURE) for part in (curve.lower, curve.upper))
+        marks.append(band(curve.llr, low, high, Ink(i), "", name))
+        shown = (Shown("LLR", curve.llr), Shown("LLR of the LLR", curve.estimate))
+        y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
-        gap = np.abs(values - curve.llr)
-        told.append(f"{name} is at most {number(float(np.max(gap)), 2)} away from the diagonal")
+        told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
+    nowhere = np.array([np.nan])
+    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
     return render(
         Picture(
             "idempotence",
@@ -222,6 +250,32 @@ def idempotence(curve: IdempotenceCurve, *, ax: Any = None, renderer: Renderer =
         ax,
         renderer,
     )
+
+
+def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
+    """The histogram of one class; pointing at it shows how many trials are between two LLRs."""
+    counts = pair.target if whose == "target" else pair.nontarget
+    heights = pair.target_density if whose == "target" else pair.nontarget_density
+    shown = (
+        Shown("LLR from", pair.edges[:-1]),
+        Shown("to", pair.edges[1:]),
+        Shown("trials", np.asarray(counts, dtype=np.float64), digits=15),
+        Shown("density", heights),
+    )
+    return Stairs(pair.edges, heights, Ink(whose), label, shown)
+
+
+def _tippett_bands(
+    limits: TippettBand, unit: float, style: str, inks: tuple[Ink, Ink], group: str
+) -> list[Mark]:
+    low, high = limits.target_lower, limits.target_upper
+    if style == "crossing":
+        low, high = 1.0 - high, 1.0 - low
+    x = limits.llr / unit
+    return [
+        band(x, low, high, inks[0], "", group),
+        band(x, limits.nontarget_lower, limits.nontarget_upper, inks[1], "", group),
+    ]
 
 
 def _steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:

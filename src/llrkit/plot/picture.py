@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from llrkit.core.special import FloatArray
 
+Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"]
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
 Marker: TypeAlias = Literal["circle", "square", "triangle", "diamond", "cross", "plus"]
 Role: TypeAlias = Literal["target", "nontarget", "reference", "guide"]
@@ -115,6 +118,14 @@ class Band:
     group: str = ""
 
 
+def band(
+    x: FloatArray, low: FloatArray, high: FloatArray, ink: Ink, label: str = "", group: str = ""
+) -> Band:
+    """A band where both limits are known: where they are not, nothing is drawn."""
+    known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+    return Band(x[known], low[known], high[known], ink, label, group)
+
+
 @dataclass(frozen=True, eq=False)
 class Stairs:
     """A histogram: heights between edges, filled to zero."""
@@ -123,6 +134,8 @@ class Stairs:
     heights: FloatArray
     ink: Ink
     label: str = ""
+    shown: tuple[Shown, ...] = ()
+    """A value for each height."""
     group: str = ""
 
 
@@ -171,9 +184,7 @@ class Picture:
     """The picture in a sentence, for those who cannot see it."""
     equal: bool = False
     """Whether a unit is as long on both axes."""
-    legend: Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"] = (
-        "best"
-    )
+    legend: Legend = "best"
     grid: bool = True
 
     def labels(self) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from llrkit.errors import InputError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.wording import number
+from llrkit.plot.picture import Legend
+from llrkit.trust.bands import CurveBands
 
 C = TypeVar("C")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,31 @@ def _system(name: str, value: Any, kinds: Any, of: Callable[[Evaluation], Any], 
         f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
         f"got {type(value).__name__}" + (f" for {name!r}" if name else "")
     )
+
+
+def legend_of(systems: Sequence[object], place: Legend) -> Legend:
+    """Where a legend covers no curve: beside a single one, under the plot of several."""
+    return place if len(systems) == 1 else "below"
+
+
+def bands_of(
+    bands: Any, systems: list[System[Any]], kind: type[B], of: Callable[[CurveBands], B], plot: str
+) -> dict[str, B]:
+    """Confidence bands by system, whether given for one system or for several."""
+    if bands is None:
+        return {}
+    named = bands if isinstance(bands, Mapping) else {systems[0].name: bands}
+    unknown = set(map(str, named)) - {system.name for system in systems}
+    if unknown:
+        raise InputError(
+            f"{plot}: there are bands of systems that are not drawn: {', '.join(sorted(unknown))}"
+        )
+    found = {str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()}
+    for name, band in found.items():
+        if not isinstance(band, kind):
+            words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
+            raise InputError(f"{plot}: bands of {name!r} must be {words}")
+    return found
 
 
 def in_words(systems: list[System[Any]], *numbers: tuple[str, Callable[[Evaluation], float], str]) -> str:

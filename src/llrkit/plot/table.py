@@ -22,7 +22,6 @@ from llrkit.metrics.pictures import (
     CllrScatter,
     FusionWeights,
     HeatMap,
-    IdempotenceCurve,
     PriorScan,
     ScoreToLlr,
 )
@@ -32,6 +31,7 @@ from llrkit.multiclass.metrics import Confusion
 from llrkit.multiclass.pictures import ClassCalibration, ClassDets, PairHistogram
 from llrkit.plot import bayes, classes, detection, llrs, paper, people
 from llrkit.theory.pair_curve import PairCurve
+from llrkit.trust.llr_curves import LlrCurve
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ PLOTS: dict[str, Plot] = {
         Plot(llrs.tippett, (TippettCurve,), "tippett", "test_tippett_lines_are_shares_of_trials", many=True),
         Plot(llrs.pav, (PavCurve, ScoreToLlr), "pav", "test_pav_steps_are_the_blocks", many=True),
         Plot(llrs.histogram, (HistogramPair,), "histogram", "test_histogram_areas_and_prediction"),
-        Plot(llrs.idempotence, (IdempotenceCurve,), None, "test_idempotence_lines_and_band"),
+        Plot(llrs.idempotence, (LlrCurve,), None, "test_idempotence_lines_and_band"),
         Plot(paper.two_gaussians, (PairCurve,), None, "test_two_gaussians_are_normal_densities"),
         Plot(paper.cllr_scatter, (CllrScatter,), None, "test_scatter_draws_the_points_and_the_diagonal"),
         Plot(paper.prior_scan, (PriorScan,), None, "test_prior_scan_draws_each_method"),

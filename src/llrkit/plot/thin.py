@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.special import FloatArray
-from llrkit.plot.picture import Axis, Line, Mark, Picture
+from llrkit.plot.picture import Axis, Band, Line, Mark, Picture
 
 Indices = npt.NDArray[np.int64]
 
@@ -85,6 +85,9 @@ def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatA
 
 
 def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
+    if isinstance(mark, Band):
+        kept = np.union1d(*(thin(mark.x / wide, part / high, tolerance) for part in (mark.low, mark.high)))
+        return replace(mark, x=mark.x[kept], low=mark.low[kept], high=mark.high[kept])
     if not isinstance(mark, Line):
         return mark
     kept = thin(mark.x / wide, mark.y / high, tolerance)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.errors import InputError, LlrkitError
+from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.recognize.frames import Frames
 from llrkit.recognize.front_end import FrontEnd, frame_levels
 from llrkit.recognize.gaussians import Array
@@ -69,8 +69,12 @@ def read_audio_frames(file: str | PathLike[str], front_end: FrontEnd) -> Array:
     samples, rate = read_audio(path, front_end)
     width, step = round(_WIDTH * rate), round(_STEP * rate)
     if len(samples) < width:
-        raise InputError(f"{path}: {len(samples)} samples are less than the {width} of one frame")
-    return front_end.frames(mfcc(samples, rate, front_end), frame_levels(samples, width, step), str(path))
+        raise FileFormatError(f"{path}: {len(samples)} samples are less than the {width} of one frame")
+    levels = frame_levels(samples, width, step)
+    try:
+        return front_end.frames(mfcc(samples, rate, front_end), levels, str(path))
+    except InputError as error:
+        raise FileFormatError(str(error)) from None
 
 
 def read_audio(file: str | PathLike[str], front_end: FrontEnd) -> tuple[Array, int]:
@@ -78,32 +82,32 @@ def read_audio(file: str | PathLike[str], front_end: FrontEnd) -> tuple[Array, i
     path = Path(file)
     samples, rate = _opened(path)
     if front_end.sample_rate is not None and rate != front_end.sample_rate:
-        raise InputError(
+        raise FileFormatError(
             f"{path}: {rate} samples a second, expected {front_end.sample_rate}; convert it first"
         )
     channels = samples.shape[1]
     if front_end.channel is None and channels > 1:
-        raise InputError(f"{path}: has {channels} channels; say which, from 0 to {channels - 1}")
+        raise FileFormatError(f"{path}: has {channels} channels; say which, from 0 to {channels - 1}")
     channel = front_end.channel or 0
     if channel >= channels:
-        raise InputError(f"{path}: there is no channel {channel}; it has {channels}")
+        raise FileFormatError(f"{path}: there is no channel {channel}; it has {channels}")
     chosen = samples[:, channel]
     if len(chosen) == 0:
-        raise InputError(f"{path}: there are no samples in it")
+        raise FileFormatError(f"{path}: there are no samples in it")
     if not np.isfinite(chosen).all():
-        raise InputError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
+        raise FileFormatError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
     return chosen, rate
 
 
 def _opened(path: Path) -> tuple[Array, int]:
     soundfile = _extra("soundfile")
     if not path.is_file():
-        raise InputError(f"{path}: no such audio file")
+        raise FileFormatError(f"{path}: no such audio file")
     try:
         samples, rate = soundfile.read(str(path), dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, OSError, ValueError) as error:
         words = str(error).rsplit(": ", 1)[-1].rstrip(".")
-        raise InputError(f"{path}: cannot be read as audio ({words}); WAV and FLAC can") from None
+        raise FileFormatError(f"{path}: cannot be read as audio ({words}); WAV and FLAC can") from None
     return samples, int(rate)
 
 

@@ -93,8 +93,12 @@ def _choose(file: Path, matrices: list[str], wanted: str | None) -> str:
     usual = named(matrices, VECTOR_NAMES)
     if usual is not None:
         return usual
+    if not matrices:
+        raise FileFormatError(f"{file}: no matrix of numbers, one row per embedding, in it")
     if len(matrices) != 1:
-        raise FileFormatError(f"{file}: say which matrix holds the vectors (vectors=...); there are: {there}")
+        raise FileFormatError(
+            f"{file}: say which matrix holds the vectors (vectors=... or --vectors); there are: {there}"
+        )
     return matrices[0]
 
 

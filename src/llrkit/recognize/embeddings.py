@@ -87,7 +87,7 @@ class Embeddings(ReadOnlyArrays):
         --------
         >>> Embeddings([[1.0]], ["a"]).column("speaker")
         Traceback (most recent call last):
-        llrkit.errors.UnknownNameError: the speakers of these embeddings are not known
+        llrkit.errors.InputError: the speakers of these embeddings are not known
         """
         if name in self.columns:
             return self.columns[name]
@@ -102,7 +102,7 @@ class Embeddings(ReadOnlyArrays):
     def known_speakers(self) -> Array:
         """The speakers, or an error where they are not known."""
         if self.speakers is None:
-            raise UnknownNameError("the speakers of these embeddings are not known")
+            raise InputError("the speakers of these embeddings are not known")
         return self.speakers
 
     def select(self, rows: npt.ArrayLike) -> Embeddings:

@@ -30,6 +30,7 @@ def read_speech(
     source: Path_ | None = None,
     folder: Path_ | None = None,
     front_end: FrontEnd | None = None,
+    vectors: str | None = None,
 ) -> tuple[Frames | Embeddings, FrontEnd | None]:
     """Read speech, frames or embeddings; gives the front end too, where frames are made from audio.
 
@@ -45,6 +46,9 @@ def read_speech(
         Where the audio files are, if not beside the list.
     front_end
         How audio becomes frames; without a sample rate, the first file's is required of all.
+    vectors
+        Which matrix of an NPZ file holds the embeddings, where there are several (see
+        :func:`read_embeddings`).
 
     Examples
     --------
@@ -59,26 +63,30 @@ def read_speech(
     if file.suffix.lower() in ARRAY_FILES:
         if source is not None:
             raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
-        return _read_arrays(file), None
+        return _read_arrays(file, vectors), None
     if source is not None:
-        there = _read_arrays(Path(source))
+        there = _read_arrays(Path(source), vectors)
         return _chosen(there, read_list(file, known=set(map(str, there.ids))), str(source)), None
+    if vectors is not None:
+        raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
     listed = read_list(file)
     paths = listed.paths(folder)
     how = with_rate_of(paths[0], front_end or FrontEnd())
     return audio_frames(paths, how, ids=listed.files, speakers=listed.speakers), how
 
 
-def _read_arrays(file: Path) -> Frames | Embeddings:
+def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
     if not file.is_file():
         raise FileFormatError(f"{file}: no such file")
     if file.suffix.lower() == ".npz":
         # embeddings come with their ids, frames have them as names of their arrays
-        return read_embeddings(file) if named(list(read_arrays(file)), ID_NAMES) else read_frames(file)
-    first = next(iter(read_kaldi(file)), None)
+        if vectors is not None or named(list(read_arrays(file)), (*ID_NAMES, "vectors", "embeddings")):
+            return read_embeddings(file, vectors=vectors)
+        return read_frames(file)
+    first = None if vectors is not None else next(iter(read_kaldi(file)), None)
     if first is not None and first[1].ndim == 2 and len(first[1]) > 1:
         return read_frames(file)
-    return read_embeddings(file)
+    return read_embeddings(file, vectors=vectors)
 
 
 def _chosen(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Frames | Embeddings:

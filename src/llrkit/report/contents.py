@@ -13,6 +13,7 @@ from llrkit.metrics.wording import number, percent, verdict
 from llrkit.plot.picture import Picture
 from llrkit.report.section import Section
 from llrkit.report.tables import summary_table
+from llrkit.trust.bands import CurveBands
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
@@ -58,36 +59,40 @@ def headline(systems: Mapping[str, Evaluation]) -> str:
     if len(systems) == 1:
         (result,) = systems.values()
         return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits: {verdict(result)[1]}."
+    eers = {name: percent(result.eer) for name, result in systems.items()}
     separates = min(systems, key=lambda name: systems[name].eer)
     informs = min(systems, key=lambda name: systems[name].cllr)
-    also = "it is best as well" if informs == separates else f"{informs} is best"
+    if len(set(eers.values())) == 1:
+        said = (
+            f"All separate the classes equally well (EER {eers[separates]}); read as LLRs, {informs} is best"
+        )
+    else:
+        also = "it is best as well" if informs == separates else f"{informs} is best"
+        said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
     ready = sum(verdict(result)[0] == "calibrated" for result in systems.values())
     return (
-        f"{separates} separates the classes best (EER {percent(systems[separates].eer)}); read as LLRs, "
-        f"{also} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} systems "
+        f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
         f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
     )
 
 
-def curves(systems: Mapping[str, Evaluation]) -> Section:
+def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -> Section:
     """All plots in which systems share axes."""
     drawn = [
-        plot.det(systems, renderer="none"),
+        plot.det(systems, bands=bands, renderer="none"),
         plot.bayes_error(systems, renderer="none"),
-        plot.tippett(systems, renderer="none"),
+        plot.tippett(systems, bands=bands, renderer="none"),
         plot.pav(systems, renderer="none"),
         plot.ape(systems, renderer="none"),
         plot.roc(systems, renderer="none"),
     ]
     if all(result.ece is not None for result in systems.values()):
-        drawn.insert(4, plot.ece(systems, renderer="none"))
+        drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
     return Section(
         "Curves",
-        (
-            "Point at a line to read thresholds, error rates and priors; drag to zoom in, double-click to "
-            "zoom out.",
-        ),
         pictures=drawn,
+        hint="Point at a line to read thresholds, error rates and priors, or move to a plot with the Tab key "
+        "and along its lines with the arrow keys; drag to zoom in, double-click to zoom out.",
     )
 
 

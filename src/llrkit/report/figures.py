@@ -18,6 +18,7 @@ DIGITS = 4
 PIXELS = 640
 """Width of a plot, to say in pixels what thinning may change."""
 COARSEST = 0.01
+STEP = 1.3
 
 
 def page_figures(
@@ -25,17 +26,17 @@ def page_figures(
 ) -> tuple[list[dict[str, Any]], float]:
     """Pictures for the page, and by how many pixels thinning may have moved a line.
 
-    That is a quarter of a pixel; half as much again, and again, where the figures would take more than
-    ``room`` characters.
+    That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
+    is thinned a second time, as little as it takes.
     """
-    moved, more, at_least = 0.0, TOLERANCE, max(12, min(100, 400 // n_systems))
-    while True:
-        pictures = [thin_picture(picture, tolerance=more, at_least=at_least) for picture in pictures]
-        moved += more  # what was thinned before is thinned again: the shifts add up
-        figures = [_page_figure(picture) for picture in pictures]
-        if moved > COARSEST or len(script_json(figures)) <= room:
-            return figures, PIXELS * moved
-        more = moved / 2.0
+    at_least = max(12, min(100, 400 // n_systems))
+    once = [thin_picture(picture, tolerance=TOLERANCE, at_least=at_least) for picture in pictures]
+    figures, again = [_page_figure(picture) for picture in once], 0.0
+    while len(script_json(figures)) > room and again < COARSEST:
+        again = STEP * again or TOLERANCE
+        twice = [thin_picture(picture, tolerance=again, at_least=at_least) for picture in once]
+        figures = [_page_figure(picture) for picture in twice]
+    return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
 
 
 def _page_figure(picture: Picture) -> dict[str, Any]:

@@ -22,11 +22,23 @@ REFERENCES = {
     "225-254.",
     "ece": "D. Ramos and J. Gonzalez-Rodriguez, Reliable support: measuring calibration of likelihood "
     "ratios, Forensic Science International 230 (2013) 156-169.",
+    "dyadic": "P. M. Aronow, C. Samii and V. A. Assenova, Cluster-robust variance estimation for dyadic "
+    "data, arXiv:1312.3398 (2015).",
+    "bootstrap": "N. Poh, A. Martin and S. Bengio, Performance generalization in biometric authentication "
+    "using joint user-specific and sample bootstraps, IEEE Transactions on Pattern Analysis and Machine "
+    "Intelligence 29 (2007) 492-498.",
+    "devpav": "P. Vergeer, Y. van Schaik and M. Sjerps, Measuring calibration of likelihood-ratio systems: "
+    "A comparison of four metrics, including a new metric devPAV, Forensic Science International 321 (2021) "
+    "110722.",
 }
 
 
-def methods_text(systems: Mapping[str, Evaluation], methods: Sequence[str] = ()) -> str:
-    """Paragraphs and references in plain text; ``methods`` are the calibrators that were compared.
+def methods_text(
+    systems: Mapping[str, Evaluation], methods: Sequence[str] = (), *, checked: bool = False
+) -> str:
+    """Paragraphs and references in plain text.
+
+    ``methods`` are the calibrators that were compared; ``checked`` says whether calibration was tested.
 
     Examples
     --------
@@ -49,6 +61,8 @@ def methods_text(systems: Mapping[str, Evaluation], methods: Sequence[str] = ())
         points=first.points,
         ece=first.ece is not None,
         methods=list(methods),
+        sure=first.uncertainty,
+        checked=checked,
         cite=cite,
         cited=lambda: [REFERENCES[key] for key in cited],
     )

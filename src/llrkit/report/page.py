@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -18,15 +19,19 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.plot.figures import plotly_javascript
 from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
-from llrkit.report import contents
+from llrkit.report import certainty, contents
 from llrkit.report.exact import exact_rates
 from llrkit.report.figures import page_figures
 from llrkit.report.methods import methods_text
+from llrkit.report.numbers import Table
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section import Section, Words, as_words
-from llrkit.report.tables import Table, format_table, same_points, summary_table
+from llrkit.report.tables import format_table, same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
+from llrkit.trust.bands import CurveBands
+from llrkit.trust.calibration import CalibrationCheck
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
@@ -38,6 +43,8 @@ def write_report(
     title: str = "Evaluation of detection scores",
     by: str = "condition",
     comparison: Comparison | None = None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
     first: Sequence[Section] = (),
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
@@ -56,6 +63,9 @@ def write_report(
         What the groups of the evaluations are, for headings.
     comparison
         Calibrators compared, as a section beside the systems.
+    bands, checks
+        By system: confidence bands (:func:`llrkit.curve_bands`) and tests of calibration
+        (:func:`llrkit.check_calibration`).
     first, sections
         More sections with words, tables and pictures: before the systems, and after their curves.
     cautions
@@ -77,6 +87,8 @@ def write_report(
         title=title,
         by=by,
         comparison=comparison,
+        bands=bands,
+        checks=checks,
         first=first,
         sections=sections,
         cautions=cautions,
@@ -95,6 +107,8 @@ def report_page(
     sections: Sequence[Section],
     cautions: Sequence[str],
     made_from: Provenance | None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
     headline: str = "",
     what: str = "",
 ) -> str:
@@ -104,12 +118,14 @@ def report_page(
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    own = _parts(results, systems, comparison, by)
+    own = _parts(results, systems, comparison, by, bands, checks)
     parts = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
     data = _data(systems, table, title)
-    about = _about(results, systems, comparison, table) | ({"headline": headline} if headline else {})
+    about = _about(results, systems, comparison, table, bool(checks)) | (
+        {"headline": headline} if headline else {}
+    )
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
@@ -117,6 +133,7 @@ def report_page(
         title=title,
         version=__version__,
         what=what,
+        several=f"{what}es" if what.endswith("s") else f"{what}s",
         cautions=list(cautions),
         first=shown[: len(first)],
         sections=shown[len(first) :],
@@ -124,22 +141,32 @@ def report_page(
         made=made_from or provenance(),
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
-        program=trusted("report.js"),
+        program=trusted("plots.js", "panel.js", "page.js"),
         data=script_json(data),
     )
 
 
 def _parts(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, by: str
+    results: Any,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    by: str,
+    bands: Mapping[str, CurveBands],
+    checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [contents.curves(systems), contents.distributions(systems), *contents.conditions(systems, by)]
+    parts = [*certainty.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
+    parts += [*certainty.calibration(checks), *contents.conditions(systems, by)]
     if comparison is not None:
         parts.append(contents.calibrators(comparison, alone=comparison is results))
     return parts
 
 
 def _about(
-    results: Any, systems: Mapping[str, Evaluation], comparison: Comparison | None, table: Table
+    results: Any,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    table: Table,
+    checked: bool,
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
@@ -151,8 +178,11 @@ def _about(
         "numbers": as_words(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
-        "methods": methods_text(systems, list(comparison.maps) if comparison is not None else ()),
+        "methods": methods_text(
+            systems, list(comparison.maps) if comparison is not None else (), checked=checked
+        ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+        "trials": {name: (e.n_target, e.n_nontarget) for name, e in systems.items()},
     }
 
 
@@ -180,7 +210,7 @@ def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
         tables += as_words(table) if isinstance(table, Table) else [table]
     return {
         "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
-        "figures": drawn, "small": part.small, "note": part.note,
+        "figures": drawn, "small": part.small, "note": part.note, "hint": part.hint,
     }  # fmt: skip
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.plot.picture import Picture
-from llrkit.report.tables import COLUMNS, Table
+from llrkit.report.numbers import Table
+from llrkit.report.tables import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Section:
     small: bool = False
     """Whether the pictures are small multiples."""
     note: str = ""
+    hint: str = ""
+    """How to use the section on a screen; not printed."""
 
 
 WIDEST = 14

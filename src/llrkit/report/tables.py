@@ -5,49 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from llrkit.choose.compare import Comparison
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.wording import number
+from llrkit.report.class_tables import class_table, has_classes
+from llrkit.report.numbers import ALL, Column, Table, of_one_kind, rate, table_of, whole
 
 STYLES = ("latex", "markdown", "csv")
-ALL = "all"
-"""The row of all trials, above those of the groups."""
+WANTED = "a table needs an Evaluation, a Comparison, or a dict of Evaluations by system"
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table: the names of its rows, and for each column a key, a title, values and how they are shown."""
-
-    row_title: str
-    names: tuple[str, ...]
-    keys: tuple[str, ...]
-    titles: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-    """One tuple for each row."""
-    texts: tuple[tuple[str, ...], ...]
-    caption: str = ""
-
-
-Column = tuple[str, str, Callable[[Evaluation], float], Callable[[float], str]]
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _rate(value: float) -> str:
-    return number(100.0 * value, 2)
-
-
-COLUMNS: tuple[Column, ...] = (
-    ("n_target", "targets", lambda e: e.n_target, _whole),
-    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, _whole),
-    ("eer", "EER (%)", lambda e: e.eer, _rate),
-    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, _rate),
+COLUMNS: tuple[Column[Evaluation], ...] = (
+    ("n_target", "targets", lambda e: e.n_target, whole),
+    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole),
+    ("eer", "EER (%)", lambda e: e.eer, rate),
+    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate),
     ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),
     ("cllr", "Cllr", lambda e: e.cllr, number),
     ("min_cllr", "min Cllr", lambda e: e.min_cllr, number),
@@ -68,31 +43,20 @@ def summary_table(results: Any, *, row_title: str = "system", caption: str = "")
     >>> summary_table({"mine": result}).texts[0][5:8]
     ('0.7140', '0.5354', '0.1786')
     """
+    if has_classes(results):
+        return class_table(results, row_title=row_title, caption=caption)
     if isinstance(results, Comparison):
         results, row_title = results.evaluations, "method" if row_title == "system" else row_title
     if isinstance(results, Evaluation):
         results = {ALL: results, **results.groups}
-    if not isinstance(results, Mapping) or not results:
-        raise InputError("a table needs an Evaluation, a Comparison, or a dict of Evaluations by system")
-    for name, value in results.items():
-        if not isinstance(value, Evaluation):
-            raise InputError(f"{name!r}: expected an Evaluation, got {type(value).__name__}")
-    same_points(results)
-    columns = [*COLUMNS, *_costs(next(iter(results.values())))]
-    values = tuple(tuple(float(of(e)) for _, _, of, _ in columns) for e in results.values())
-    return Table(
-        row_title,
-        tuple(map(str, results)),
-        tuple(key for key, *_ in columns),
-        tuple(title for _, title, *_ in columns),
-        values,
-        tuple(tuple(show(v) for (*_, show), v in zip(columns, row, strict=True)) for row in values),
-        caption,
-    )
+    named = of_one_kind(results, Evaluation, WANTED)
+    same_points(named)
+    columns = [*COLUMNS, *_costs(next(iter(named.values())))]
+    return table_of(named, columns, row_title=row_title, caption=caption)
 
 
-def _costs(first: Evaluation) -> list[Column]:
-    columns: list[Column] = []
+def _costs(first: Evaluation) -> list[Column[Evaluation]]:
+    columns: list[Column[Evaluation]] = []
     for i, result in enumerate(first.points):
         for kind in ("min", "act"):
             name = result.point.name
@@ -129,7 +93,7 @@ def format_table(
     Parameters
     ----------
     results
-        An Evaluation, a Comparison, or a dict of Evaluations by system.
+        An Evaluation, a Comparison, or a dict of Evaluations by system; of two classes or of several.
     style
         'latex' (uses booktabs), 'markdown' or 'csv'.
 

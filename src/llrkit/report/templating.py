@@ -34,6 +34,6 @@ def script_json(value: Any) -> Markup:
     return Markup(text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e"))
 
 
-def trusted(name: str) -> Markup:
-    """A style sheet or program of ours, as it is."""
-    return Markup((FOLDER / name).read_text(encoding="utf-8"))
+def trusted(*names: str) -> Markup:
+    """Style sheets or programs of ours, as they are, one after the other."""
+    return Markup("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,10 @@ class TippettBand(Curve):
 
 @dataclass(frozen=True, eq=False)
 class EceBand(Curve):
-    """Band of the system's empirical cross-entropy in bits, at the priors of ``Evaluation.ece``."""
+    """Band of the system's empirical cross-entropy in bits, at the priors of ``Evaluation.ece``.
+
+    ``nan`` where an LLR is infinite for the wrong side: no chance makes that finite.
+    """
 
     level: float
     log_odds: FloatArray
@@ -120,7 +124,7 @@ def curve_bands(
     if at_llrs.pairs_left_out or det_errors.pairs_left_out:
         notes.append("too many pairs of speakers: what they count twice for is left in, bands are wider")
     tippett = _tippett(at_llrs, result.tippett.llr, width, level)
-    ece = _ece(source, who, width, level)
+    ece = _ece(source, result.cllr, who, width, level)
     return CurveBands(det, tippett, ece, who.n if who is not None else None, tuple(notes))
 
 
@@ -204,8 +208,11 @@ class _PriorLosses:
         ]
 
 
-def _ece(source: ScoreSource, who: Speakers | None, width: float, level: float) -> EceBand:
+def _ece(source: ScoreSource, cllr: float, who: Speakers | None, width: float, level: float) -> EceBand:
     odds = ECE_LOG10_ODDS * np.log(10.0)
+    if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
+        nowhere = np.full(len(odds), np.nan)
+        return EceBand(level, odds, np.full(len(odds), cllr), nowhere, nowhere.copy())
     found = estimate(source, _PriorLosses(odds), who, diagonal=True)
     value = found.values
     error = width * np.array([found.standard_error(i) for i in range(len(odds))])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +20,7 @@ from llrkit.metrics.uncertainty import Range, Uncertainty
 from llrkit.scores import ScoreSource
 from llrkit.trust.closed_form import effect_note, why_not
 from llrkit.trust.dyadic import covariance, quadratic
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import quantile
 from llrkit.trust.replicates import Replicate, replicates
 from llrkit.trust.resample import SpeakerResampling
@@ -36,7 +35,6 @@ def bootstrap_numbers(
     n: int,
     *,
     slope: bool = True,
-    progress: Callable[[int], Any] = lambda more: None,
 ) -> dict[str, FloatArray]:
     """The numbers of an evaluation in each of ``n`` replicates, by name."""
     thresholds = [point.point.threshold for point in result.points]
@@ -46,7 +44,7 @@ def bootstrap_numbers(
     grid = collect_again(source, source.reduce(Grid.of))
     rows = [
         _numbers(replicate, result, place, slope)
-        for replicate in replicates(source, grid, resampling, n, thresholds=thresholds, progress=progress)
+        for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
     ]
     if not rows:
         raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers have targets")
@@ -59,11 +57,10 @@ def bootstrap(
     resampling: SpeakerResampling,
     level: float,
     n: int,
-    progress: Callable[[int], Any] = lambda more: None,
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
-    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n), progress=progress)
-    wanted = functionals(result)
+    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
+    wanted = functionals(result, trial_numbers(source))
     single = covariance(source, wanted.influences).independent
     n_speakers = resampling.speakers.n
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)

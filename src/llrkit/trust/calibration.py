@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from llrkit.calibrate.training import training_moments
 from llrkit.core.density import DensityGrid
 from llrkit.core.special import probability
@@ -23,10 +21,10 @@ from llrkit.trust.identities import Identities, identities
 from llrkit.trust.line import SAFEGUARD
 from llrkit.trust.llr_curves import LlrCurve, llr_curves
 from llrkit.trust.loss import CalibrationLoss, calibration_loss
-from llrkit.trust.null import MOST_DRAWN, CalibratedCells, CalibrationNull, calibration_null
-from llrkit.trust.recalibration import Recalibration, recalibrate
+from llrkit.trust.null import MOST_DRAWN, CalibratedCells, CalibrationNull, calibration_null, judged_range
+from llrkit.trust.recalibration import Recalibration, identity_test, recalibrate
 from llrkit.trust.speakers import find_speakers
-from llrkit.trust.verdict import LEVEL, Verdict, verdict
+from llrkit.trust.verdict import LEVEL, Verdict, verdict, verdict_without_line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,8 +94,8 @@ class CalibrationCheck:
         for words, name, value in rows:
             chance = ""
             if self.null is not None:
-                usual = getattr(self.null, name)
-                chance = f"; by chance {number(float(np.mean(usual)))}, p = {self.p_value(name):.2g}"
+                usual = self.null.to_dict()[name]["mean"]
+                chance = f"; by chance {number(usual)}, p = {self.p_value(name):.2g}"
             lines.append(f"{words} {number(value)}{chance}")
         return "\n".join([*lines, *self.notes])
 
@@ -145,14 +143,16 @@ def check_calibration(
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
         raise InputError(f"replicates must be a whole number from 0 up, got {replicates!r}")
     moments = training_moments(source)
-    grid = source.reduce(DensityGrid.between(*moments.extremes))
+    result = evaluate(source)
+    blocks = result.summaries.blocks
+    grid = source.reduce(DensityGrid.between(*judged_range(moments.extremes, blocks)))
     cells = CalibratedCells.relabelled(grid)
     who = find_speakers(source, speakers) if speakers else None
-    result = evaluate(source)
     sizes, notes = _effective_sizes(source, result, who)
     notes += [] if who else ["trials are taken as independent: give speakers where they share some"]
+    test = identity_test(source, cells, who)
     try:
-        line = recalibrate(source, cells, who)
+        line = recalibrate(source, test, who)
     except SeparationError:
         line = None
     null = None
@@ -160,12 +160,13 @@ def check_calibration(
         null = calibration_null(cells, *sizes, replicates=replicates, seed=seed)
     found = identities(source, moments, who)
     if line is None:
-        words = Verdict(True, (), "not to be judged: the classes do not overlap")
+        gap = float(moments.nontarget.high[0]), float(moments.target.low[0])
+        words = verdict_without_line(test, gap, level)
     else:
         words = verdict(line, null.p_value("cllr_cal", result.cllr_cal) if null is not None else None, level)
     made = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
     return CalibrationCheck(
-        result, words, line, found, dev_pav_from_blocks(result.summaries.blocks),
+        result, words, line, found, dev_pav_from_blocks(blocks),
         _loss(source, speakers, seed), null, made, tuple(notes),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.uncertainty import Range, Uncertainty
 from llrkit.scores import ScoreSource
 from llrkit.trust.dyadic import Covariance, covariance
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
 from llrkit.trust.pairs import MOST_PAIRS
 from llrkit.trust.speakers import Speakers
@@ -19,7 +19,7 @@ def closed_form(
     source: ScoreSource, result: Evaluation, speakers: Speakers | None, level: float
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, from one more pass over its trials."""
-    wanted = functionals(result)
+    wanted = functionals(result, trial_numbers(source))
     found = covariance(source, wanted.influences, speakers)
     width = quantile(level, speakers.n - 1 if speakers is not None else math.inf)
     intervals: dict[str, Range] = {}
@@ -47,7 +47,7 @@ def closed_form(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=speakers.n if speakers is not None else None,
-        notes=(*_notes(found), *effect_note(effects, found.n_speakers)),
+        notes=(*_notes(found), *effect_note(effects, found.n_speakers), *_bias_note(intervals)),
     )
 
 
@@ -73,6 +73,12 @@ def effect_note(effects: dict[str, float], n_speakers: int) -> list[str]:
     if effect > 1.0:
         said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
     return [said]
+
+
+def _bias_note(intervals: dict[str, Range]) -> list[str]:
+    if "min_cllr" not in intervals:
+        return []
+    return ["min Cllr is fitted to these trials and too low for others; bootstrap intervals correct for that"]
 
 
 def _notes(found: Covariance) -> list[str]:

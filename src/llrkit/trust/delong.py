@@ -15,7 +15,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.trust.dyadic import covariance
 from llrkit.trust.influence import StepTable
-from llrkit.trust.paired import OneSystem, PairedInfluences
+from llrkit.trust.paired import PairedInfluences, one_system
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def delong_test(source: ScoreSource) -> DeLong:
     source = as_source(source)
     tables, areas = [], []
     for k in (0, 1):
-        result = evaluate(OneSystem(source, k), [])
+        result = evaluate(one_system(source, k), [])
         table = StepTable(result, [])
         table.add_placements()
         tables.append(table.influences())

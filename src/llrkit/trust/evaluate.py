@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from llrkit.core.special import probability
 from llrkit.core.values import value_named
-from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics import measure
 from llrkit.metrics.equalised import equalised
 from llrkit.metrics.evaluation import Evaluation
@@ -20,10 +19,9 @@ from llrkit.trust.bootstrap import bootstrap
 from llrkit.trust.closed_form import closed_form
 from llrkit.trust.functionals import REASONS, functionals
 from llrkit.trust.resample import speaker_resampling
-from llrkit.trust.speakers import find_speakers
+from llrkit.trust.speakers import Columns, find_speakers, require_columns
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
-Columns = str | Sequence[str]
 
 
 def evaluate(
@@ -41,7 +39,6 @@ def evaluate(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
-    progress: Callable[[int], Any] = lambda more: None,
 ) -> Evaluation:
     """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
 
@@ -73,8 +70,8 @@ def evaluate(
         For the bootstrap: columns with the recordings, which are then drawn within speakers.
     level
         Confidence level.
-    replicates, seed, progress
-        Of the bootstrap; ``progress`` is called now and then with the number of replicates just done.
+    replicates, seed
+        Of the bootstrap.
 
     Examples
     --------
@@ -93,15 +90,7 @@ def evaluate(
     >>> [round(end, 3) for end in found.intervals["cllr"]]
     [0.386, 0.495]
     """
-    if ci not in KINDS:
-        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(KINDS)}")
-    if ci in ("speaker", "bootstrap") and not speakers:
-        raise InputError(
-            f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
-        )
-    if (speakers and ci not in ("speaker", "bootstrap")) or (recordings and ci != "bootstrap"):
-        given = "speakers" if speakers and ci not in ("speaker", "bootstrap") else "recordings"
-        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
+    require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     if equalise:
         if ci != "none" or threshold_from is not None or ece:
@@ -121,7 +110,7 @@ def evaluate(
         if ci == "speaker":
             return closed_form(part, found, find_speakers(part, speakers), level)
         resampling = speaker_resampling(part, speakers, recordings, seed)
-        return bootstrap(part, found, resampling, level, replicates, progress)
+        return bootstrap(part, found, resampling, level, replicates)
 
     whole = uncertainty(source, result)
     groups = {}

@@ -8,13 +8,15 @@ from typing import Literal
 import numpy as np
 
 from llrkit.core.special import LN2, FloatArray
+from llrkit.core.summary import SummaryBase
 from llrkit.metrics.evaluation import Evaluation
+from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.points import OperatingPoint
 from llrkit.trust.influence import StepInfluences, StepTable
 
 Scale = Literal["rate", "cost"]
 FEWEST_ERRORS = 5
-"""With fewer errors of a kind the normal approximation says nothing about their rate."""
+"""With fewer errors of a kind, or trials of a class, the normal approximation says nothing about them."""
 
 COUNTED = "counted, not estimated"
 GIVEN = "given, not estimated"
@@ -56,18 +58,49 @@ class Functionals:
         return {number.name: number for number in self.numbers}[name]
 
 
-def functionals(result: Evaluation) -> Functionals:
-    """The numbers of an evaluation with their influence functions."""
+def functionals(result: Evaluation, trials: tuple[float, float] | None = None) -> Functionals:
+    """The numbers of an evaluation with their influence functions.
+
+    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights.
+    """
     fixed = [result.fixed.threshold] if result.fixed is not None else []
     thresholds = [*(point.point.threshold for point in result.points), *fixed]
-    return _Builder(result, StepTable(result, thresholds)).build()
+    return _Builder(result, StepTable(result, thresholds), trials).build()
+
+
+@dataclass(frozen=True)
+class _Tally(SummaryBase):
+    """How many trials there are, whatever they weigh."""
+
+    n: tuple[int, int]
+
+    @classmethod
+    def of(cls, chunk: Scores) -> _Tally:
+        return cls((chunk.n_target, chunk.n_nontarget))
+
+    def __add__(self, other: _Tally) -> _Tally:
+        return _Tally((self.n[0] + other.n[0], self.n[1] + other.n[1]))
+
+    def __mul__(self, weight: float) -> _Tally:
+        return self
+
+
+def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
+    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
+    if getattr(source, "weight", None) is None:
+        return None
+    found = source.reduce(_Tally.of).n
+    return float(found[0]), float(found[1])
 
 
 class _Builder:
-    def __init__(self, result: Evaluation, table: StepTable) -> None:
+    def __init__(
+        self, result: Evaluation, table: StepTable, trials: tuple[float, float] | None = None
+    ) -> None:
         self.result, self.table = result, table
         bins = result.summaries.bins  # weighted trials need not add up to a whole number
         self.n = (float(bins.n_target), float(bins.n_nontarget))
+        self.trials = self.n if trials is None else trials
         self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
@@ -99,9 +132,16 @@ class _Builder:
 
     def few(self, p_miss: float, p_fa: float) -> str:
         """Why rates that rest on few errors get no interval."""
-        for what, rate, n in (("misses", p_miss, self.n[0]), ("false alarms", p_fa, self.n[1])):
+        for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
             if round(rate * n) < FEWEST_ERRORS:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
+        return ""
+
+    def few_trials(self) -> str:
+        """Why numbers of a class of few trials get no interval."""
+        for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
+            if n < FEWEST_ERRORS:
+                return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
         return ""
 
     def add_point(self, i: int) -> None:
@@ -144,13 +184,14 @@ class _Builder:
 
     def finished(self) -> Functionals:
         influences = self.table.influences()
+        few = self.few_trials()
         numbers = []
         for name, value, scale, parts, reason in self.found:
             coefficients = np.zeros(influences.size)
             for number, by_class in parts.items():
                 for side in (0, 1):
                     coefficients[2 * number + side] = by_class[side] / self.n[side]
-            numbers.append(Functional(name, value, scale, coefficients, reason))
+            numbers.append(Functional(name, value, scale, coefficients, few or reason))
         return Functionals(influences, tuple(numbers), self.reasons)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._progress import tracked
 from llrkit.calibrate.gaussian import fit_gaussian
 from llrkit.calibrate.kde import fit_kde
 from llrkit.calibrate.logistic import fit_logistic
@@ -116,7 +117,8 @@ def llr_curves(
         for name, estimator in ESTIMATORS.items():
             try:
                 estimate = estimator(source, at)
-                made = [_or_none(estimator, one, at) for one in drawn]
+                sets = tracked(drawn, f"curve by {name}", len(drawn), "sets")
+                made = [_or_none(estimator, one, at) for one in sets]
             except InputError:  # this estimator cannot cope with these trials
                 continue
             ordered = np.sort([curve for curve in made if curve is not None], axis=0)

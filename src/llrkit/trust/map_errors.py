@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import tracked
 from llrkit.calibrate.cmlg import fit_cmlg
 from llrkit.calibrate.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
@@ -24,7 +25,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.bootstrap import tails
 from llrkit.trust.interval import quantile
 from llrkit.trust.recalibration import LineGradients, line_hessian, positive_block
-from llrkit.trust.resample import ResampledSource, speaker_resampling
+from llrkit.trust.resample import resampled, speaker_resampling
 from llrkit.trust.speakers import find_speakers
 from llrkit.trust.terms import estimate
 
@@ -196,9 +197,9 @@ def llr_band(
         warnings.simplefilter("ignore", LlrkitWarning)
         llr = np.asarray(fit(source)(scores))
         curves = []
-        for i in range(replicates):
+        for i in tracked(range(replicates), "fitting again", replicates, "fits"):
             try:
-                curves.append(np.asarray(fit(ResampledSource(source, resampling, i))(scores)))
+                curves.append(np.asarray(fit(resampled(source, resampling, i))(scores)))
             except InputError:  # a class was not drawn, or the classes do not overlap
                 continue
     if len(curves) < replicates // 2:

@@ -11,10 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
+from llrkit._progress import tracked
 from llrkit.core.counts import count_trials
 from llrkit.core.density import DensityGrid
-from llrkit.core.hull import pav_blocks
+from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.core.losses import LossSums
 from llrkit.core.special import LN2, FloatArray, sigmoid, softplus
 from llrkit.core.summary import ReadOnlyArrays
@@ -31,6 +33,23 @@ _REACH = 9.0
 """Standard deviations around the means within which a pair of distributions is cut into cells."""
 
 MOST_DRAWN = 50_000
+_CERTAIN = 60.0
+"""A calibrated LLR this far from the threshold is never wrong, however many trials there are."""
+
+
+def judged_range(extremes: tuple[float, float], blocks: PavBlocks) -> tuple[float, float]:
+    """Where LLRs are looked at closely: between their extremes, and no further than 60 nats from the
+    threshold where both classes are as likely. LLRs such as 1e10, which stand for certainty, are beyond.
+
+    Examples
+    --------
+    >>> blocks = PavBlocks(np.array([1, 3]), np.array([3, 1]), *np.array([[-1e10, 4.0], [2.0, 1e10]]))
+    >>> judged_range((-1e10, 1e10), blocks)
+    (-56.0, 64.0)
+    """
+    at = min(int(np.searchsorted(blocks.llr, 0.0)), len(blocks.llr) - 1)
+    centre = float(blocks.low[at])
+    return max(extremes[0], centre - _CERTAIN), min(extremes[1], centre + _CERTAIN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +90,12 @@ class CalibratedCells(ReadOnlyArrays):
     @classmethod
     def _calibrated(cls, llr: FloatArray, pooled: FloatArray, width: float) -> CalibratedCells:
         """Share every cell between the classes by its LLR, shifted so that both classes get one half."""
-        shift = 0.0
-        for _ in range(50):
-            share = np.asarray(sigmoid(llr + shift))
-            slope = float((pooled * share * (1.0 - share)).sum())
-            step = (0.5 * pooled.sum() - float((pooled * share).sum())) / max(slope, 1e-12)
-            shift += float(np.clip(step, -2.0, 2.0))
-            if abs(step) < 1e-12:
-                break
+        half = 0.5 * float(pooled.sum())
+
+        def excess(shift: float) -> float:
+            return float((pooled * np.asarray(sigmoid(llr + shift))).sum()) - half
+
+        shift = float(brentq(excess, -float(llr.max()) - 1.0, 1.0 - float(llr.min()), xtol=1e-13))
         share = np.asarray(sigmoid(llr + shift))
         target, nontarget = pooled * share, pooled * (1.0 - share)
         return cls(llr + shift, target / target.sum(), nontarget / nontarget.sum(), width)
@@ -127,18 +144,27 @@ class CalibrationNull(ReadOnlyArrays):
     cv_loss: FloatArray
     eer: FloatArray
 
+    def known(self, name: str) -> FloatArray:
+        """The values of those sets that have one: devPAV does not exist where the classes do not overlap."""
+        drawn: FloatArray = getattr(self, name)
+        return drawn[np.isfinite(drawn)]
+
     def p_value(self, name: str, observed: float) -> float:
         """Share of sets, the observed one included, that show at least as large a value."""
-        drawn = getattr(self, name)
+        drawn = self.known(name)
         return float((np.count_nonzero(drawn >= observed) + 1) / (len(drawn) + 1))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and 95th percentile of each."""
         found = {}
         for name in ("cllr_cal", "dev_pav", "cv_loss", "eer"):
-            drawn = getattr(self, name)
-            high = float(np.quantile(drawn, 0.95))
-            found[name] = {"mean": float(drawn.mean()), "sd": float(drawn.std()), "p95": high}
+            drawn = self.known(name)
+            known = len(drawn) > 0
+            found[name] = {
+                "mean": float(drawn.mean()) if known else math.nan,
+                "sd": float(drawn.std()) if known else math.nan,
+                "p95": float(np.quantile(drawn, 0.95)) if known else math.nan,
+            }
         return found
 
 
@@ -182,7 +208,8 @@ def calibration_null(
     rng = np.random.default_rng(seed)
     sizes = min(int(n_target), MOST_DRAWN), min(int(n_nontarget), MOST_DRAWN)
     used = folds if cross_validate else 0
-    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in range(replicates)])
+    sets = tracked(range(replicates), "null distributions", replicates, "sets")
+    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in sets])
     return CalibrationNull(*rows.T)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
@@ -13,19 +13,20 @@ import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
 from llrkit.core.special import FloatArray, probability
-from llrkit.errors import InputError, SystemCountError, UnknownNameError
+from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
 from llrkit.metrics.wording import number as shown
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S, as_source
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.source import as_source
 from llrkit.theory.points import OperatingPoint
 from llrkit.trust.bootstrap import bootstrap_numbers, checked_replicates, tails
 from llrkit.trust.dyadic import Contributions, covariance
-from llrkit.trust.functionals import Functional, functionals
+from llrkit.trust.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.interval import quantile
 from llrkit.trust.resample import speaker_resampling
-from llrkit.trust.speakers import find_speakers
+from llrkit.trust.speakers import find_speakers, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
 
@@ -93,30 +94,16 @@ class SystemComparison:
         )
 
 
-@dataclass(frozen=True)
-class OneSystem:
+def one_system(source: ScoreSource, which: int) -> DerivedSource:
     """One system of a source that has several."""
 
-    source: ScoreSource
-    which: int
-    carried: tuple[str, ...] = ()
+    def one(chunk: Scores) -> Scores:
+        if chunk.target.ndim != 2:
+            raise SystemCountError("scores of two systems are needed, got one")
+        sides = chunk.target[:, which], chunk.nontarget[:, which]
+        return Scores.part(*sides, chunk.columns, chunk.categories)
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Summarise the chunks with the scores of this system only."""
-        k = self.which
-
-        def one(chunk: Scores) -> S:
-            if chunk.target.ndim != 2:
-                raise SystemCountError("scores of two systems are needed, got one")
-            return summarise(
-                Scores.part(chunk.target[:, k], chunk.nontarget[:, k], chunk.columns, chunk.categories)
-            )
-
-        return (self.source.with_columns(*self.carried) if self.carried else self.source).reduce(one)
-
-    def with_columns(self, *names: str) -> OneSystem:
-        """The same trials carrying these columns."""
-        return OneSystem(self.source, self.which, names)
+    return DerivedSource(source, one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,15 +165,12 @@ def compare_systems(
     (True, True)
     """
     source = as_source(source)
-    if ci not in KINDS:
-        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(KINDS)}")
-    if ci != "trial" and not speakers:
-        raise InputError(f"ci={ci!r} needs to know who speaks in each trial: give speakers")
+    require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     names = _names(source)
-    systems = [OneSystem(source, k) for k in (0, 1)]
+    systems = [one_system(source, k) for k in (0, 1)]
     results = [evaluate(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
-    numbers = [functionals(result) for result in results]
+    numbers = [functionals(result, trial_numbers(source)) for result in results]
     reasons = {
         a.name: a.reason or b.reason
         for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True)

@@ -81,19 +81,25 @@ class Recalibration:
         return {name: getattr(self, name) for name in (*names, "p_factor", "p_bias")}
 
 
-def recalibrate(
-    source: ScoreSource, cells: CalibratedCells, speakers: Speakers | None = None
-) -> Recalibration:
-    """Fit the line and test it against the identity.
+@dataclass(frozen=True)
+class IdentityTest:
+    """A score test of a = 1 and b = 0, which needs no fitted line."""
 
-    The joint test is a score test: it looks at the gradient of the cross-entropy at a = 1, b = 0. Its
-    variance is that of LLRs of the same distribution which are calibrated (``cells``), so that it keeps
-    its level also with few errors; what shared speakers add to the variance is added.
+    statistic: float
+    p_value: float
+    df: float
+    gradient: tuple[float, float]
+    """Of the cross-entropy by slope and offset, in standard errors: negative where more of it would help."""
+
+
+def identity_test(
+    source: ScoreSource, cells: CalibratedCells, speakers: Speakers | None = None
+) -> IdentityTest:
+    """Is the gradient of the cross-entropy at a = 1, b = 0 what chance makes of zero?
+
+    Its variance is that of LLRs of the same distribution which are calibrated (``cells``), so that the
+    test keeps its level also with few errors; what shared speakers add to the variance is added.
     """
-    fitted = fit_logistic(source)
-    terms = estimate(source, LineGradients(fitted.a, fitted.b), speakers)
-    inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
-    spread = inverse @ positive_block(terms) @ inverse
     at_identity = estimate(source, LineGradients(1.0, 0.0), speakers)
     null = null_covariance(cells, *_sizes(source))
     if speakers is not None:
@@ -101,14 +107,33 @@ def recalibrate(
         positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null)[0]
         null = together if positive else positive_block(at_identity)
     gradient = at_identity.values
-    statistic = float(gradient @ np.linalg.solve(null, gradient))
+    statistic = _distance(gradient, null)
     df = speakers.n - 1.0 if speakers is not None else math.inf
     if math.isinf(df) or df < 2.0:
         p_value = float(chdtrc(2.0, statistic))
     else:  # Hotelling's correction for an estimated covariance matrix
         p_value = float(fdtrc(2.0, df - 1.0, statistic * (df - 1.0) / (2.0 * df)))
+    z = gradient / np.maximum(np.sqrt(np.diag(null)), 1e-300)
+    return IdentityTest(statistic, p_value, df, (float(z[0]), float(z[1])))
+
+
+def recalibrate(source: ScoreSource, test: IdentityTest, speakers: Speakers | None = None) -> Recalibration:
+    """Fit the line, with its covariance; ``test`` says whether it differs from the identity."""
+    fitted = fit_logistic(source)
+    terms = estimate(source, LineGradients(fitted.a, fitted.b), speakers)
+    inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
+    spread = inverse @ positive_block(terms) @ inverse
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
-    return Recalibration(fitted.a, fitted.b, rows, statistic, p_value, df)
+    return Recalibration(fitted.a, fitted.b, rows, test.statistic, test.p_value, test.df)
+
+
+def _distance(gradient: FloatArray, covariance: FloatArray) -> float:
+    """``gradient' covariance^-1 gradient``; infinite where LLRs so strong would make no error at all."""
+    errors = np.sqrt(np.diag(covariance))
+    if not (errors > 0.0).all():
+        return math.inf if gradient.any() else 0.0
+    scaled = gradient / errors
+    return float(scaled @ np.linalg.pinv(covariance / np.outer(errors, errors), hermitian=True) @ scaled)
 
 
 def _sizes(source: ScoreSource) -> tuple[float, float]:

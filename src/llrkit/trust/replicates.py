@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._progress import stage
 from llrkit.core.counts import TrialCounts
 from llrkit.core.grid import Grid
 from llrkit.core.special import FloatArray, softplus
@@ -93,7 +94,6 @@ def replicates(
     n: int,
     *,
     thresholds: npt.ArrayLike = (),
-    progress: Callable[[int], Any] = lambda more: None,
 ) -> Iterator[Replicate]:
     """Replicates in order; those in which a class was not drawn at all are left out."""
     at = np.sort(np.asarray(thresholds, dtype=np.float64))
@@ -102,23 +102,24 @@ def replicates(
     wide = source.with_columns(*resampling.columns)
     at_a_time = min(AT_A_TIME, max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(at) + 1)))
     unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
-    for start in range(0, n, at_a_time):
-        draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
+    with stage("resampling", n, "replicates") as done:
+        for start in range(0, n, at_a_time):
+            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
 
-        def summarise(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-            return ReplicateCounts.of(chunk, grid, at, resampling, draws)
+            def summarise(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
+                return ReplicateCounts.of(chunk, grid, at, resampling, draws)
 
-        made = wide.reduce(summarise)
-        for i in range(len(draws)):
-            counts = TrialCounts(points, grid.smaller, made.at[i], made.cells[i], unknown, unknown)
-            size = counts.n_target, counts.n_nontarget
-            if min(size) > 0:
-                yield Replicate(
-                    counts,
-                    (float(made.loss[0][i] / size[0]), float(made.loss[1][i] / size[1])),
-                    (made.below[0][i] / size[0], made.below[1][i] / size[1]),
-                )
-        progress(len(draws))
+            made = wide.reduce(summarise)
+            for i in range(len(draws)):
+                counts = TrialCounts(points, grid.smaller, made.at[i], made.cells[i], unknown, unknown)
+                size = counts.n_target, counts.n_nontarget
+                if min(size) > 0:
+                    yield Replicate(
+                        counts,
+                        (float(made.loss[0][i] / size[0]), float(made.loss[1][i] / size[1])),
+                        (made.below[0][i] / size[0], made.below[1][i] / size[1]),
+                    )
+            done(len(draws))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.summary import SummaryBase
-from llrkit.errors import InputError
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import S
+from llrkit.scores.derived import DerivedSource
 from llrkit.trust.speakers import IntArray, Speakers, find_speakers
 
+FEWEST_SPEAKERS = 5
+"""With fewer, most replicates hold the same speakers again, or nobody to compare them with."""
 Weights = npt.NDArray[np.float64]
 
 
@@ -133,6 +134,11 @@ def speaker_resampling(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
     found = find_speakers(source, speakers)
+    if found.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {found.n} speakers in {' and '.join(found.columns)}; resampling them needs "
+            f"at least {FEWEST_SPEAKERS}"
+        )
     if recordings is None:
         return SpeakerResampling(found, seed=int(seed))
     sessions = find_speakers(source, recordings)
@@ -185,32 +191,15 @@ class _Owners(SummaryBase):
         return self.low
 
 
-@dataclass(frozen=True)
-class ResampledSource:
+def resampled(source: ScoreSource, resampling: SpeakerResampling, replicate: int) -> DerivedSource:
     """One replicate as a source: every trial occurs as often as it counts."""
+    drawn = resampling.draw(replicate)
 
-    source: ScoreSource
-    resampling: SpeakerResampling
-    replicate: int
-    carried: tuple[str, ...] = ()
+    def repeated(chunk: Scores) -> Scores:
+        t, n = (
+            np.repeat(np.arange(size), drawn.weights(resampling.places(chunk, side)).astype(np.intp))
+            for side, size in enumerate((chunk.n_target, chunk.n_nontarget))
+        )
+        return chunk.select(t, n)
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Repeat the trials of every chunk, then summarise it."""
-        drawn = self.resampling.draw(self.replicate)
-
-        def repeated(chunk: Scores) -> S:
-            t, n = (
-                np.repeat(np.arange(size), drawn.weights(self.resampling.places(chunk, side)).astype(np.intp))
-                for side, size in enumerate((chunk.n_target, chunk.n_nontarget))
-            )
-            columns: dict[str, Any] = {
-                name: (chunk.columns[name][0][t], chunk.columns[name][1][n]) for name in self.carried
-            }
-            return summarise(Scores.part(chunk.target[t], chunk.nontarget[n], columns, chunk.categories))
-
-        names = dict.fromkeys((*self.carried, *self.resampling.columns))
-        return self.source.with_columns(*names).reduce(repeated)
-
-    def with_columns(self, *names: str) -> ResampledSource:
-        """The same replicate carrying these columns."""
-        return ResampledSource(self.source, self.resampling, self.replicate, names)
+    return DerivedSource(source, repeated, resampling.columns)

@@ -11,10 +11,27 @@ import numpy.typing as npt
 
 from llrkit.core.summary import SummaryBase
 from llrkit.core.values import ValueCounts, numbered
-from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 
 IntArray = npt.NDArray[np.int64]
+Columns = str | Sequence[str]
+
+
+def require_columns(
+    ci: str, kinds: Sequence[str], speakers: Columns | None, recordings: Columns | None
+) -> None:
+    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at."""
+    if ci not in kinds:
+        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(kinds)}")
+    by_speaker = ci in ("speaker", "bootstrap")
+    if by_speaker and not speakers:
+        raise InputError(
+            f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
+        )
+    if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
+        given = "speakers" if speakers and not by_speaker else "recordings"
+        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,7 @@ class Speakers:
         return first, second
 
 
-def find_speakers(source: ScoreSource, columns: str | Sequence[str]) -> Speakers:
+def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
     """Number the speakers of a source; one pass over one or two columns."""
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):

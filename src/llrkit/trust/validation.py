@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io import read_trials
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
+from llrkit.trust.bands import CurveBands, curve_bands
 from llrkit.trust.calibration import CalibrationCheck, check_calibration
 from llrkit.trust.criteria import Criteria, Criterion, criteria_from_dict, read_criteria
 from llrkit.trust.evaluate import evaluate
 from llrkit.trust.misleading import MisleadingTrial, misleading_trials
+from llrkit.trust.setting import Setting, find_setting
 from llrkit.trust.validation_report import markdown, summary_lines
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -58,6 +61,11 @@ class Validation:
     check: CalibrationCheck
     misleading: tuple[MisleadingTrial, ...]
     report: Mapping[str, str]
+    """What the owner of the system states in words."""
+    setting: Setting
+    """What was counted: trials, sources, recordings, range and bounds of the LLRs."""
+    bands: CurveBands | None = None
+    """Of the DET, Tippett and ECE curves, where they were asked for."""
 
     @property
     def passed(self) -> bool:
@@ -70,6 +78,7 @@ class Validation:
             "passed": self.passed,
             "matrix": [row.to_dict() for row in self.rows],
             "report": dict(self.report),
+            "setting": self.setting.to_dict(),
             "evaluation": self.evaluation.to_dict(),
             "calibration": {name: part for name, part in self.check.to_dict().items() if name != "curves"},
             "misleading": [trial.to_dict() for trial in self.misleading],
@@ -87,6 +96,8 @@ def validate(
     source: ScoreSource,
     criteria: Criteria | Mapping[str, Any] | str | Path,
     *,
+    calibration: Map | None = None,
+    curves: bool = False,
     worst: int = 10,
     replicates: int = 200,
     seed: int = 0,
@@ -100,6 +111,11 @@ def validate(
         a performance characteristic, a metric and the values it may have; ``[options]`` are keywords of
         :func:`evaluate` (intervals, speakers, operating points); ``[report]`` holds what a report states
         in words.
+    calibration
+        The map that made the LLRs, for the report: how it was trained, which bounds it puts on LLRs and
+        why. It is not applied.
+    curves
+        Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
     worst
         How many of the most misleading trials of each class are listed.
     replicates, seed
@@ -131,12 +147,18 @@ def validate(
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
     options = dict(criteria.options)
-    result = evaluate(source, **options)
+    result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
-    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=False)
+    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
     listed = misleading_trials(source, worst)
+    setting = find_setting(
+        source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
+    )
     judge = _Judge(source, criteria, options, result, check, listed)
-    return Validation(tuple(judge.row(one) for one in criteria.rows), result, check, listed, criteria.report)
+    rows = tuple(judge.row(one) for one in criteria.rows)
+    level = options.get("level", 0.95)
+    bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
+    return Validation(rows, result, check, listed, criteria.report, setting, bands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +200,18 @@ class _Judge:
             value = self.check.dev_pav if name == "dev_pav" else math.nan
             if name == "cv_loss" and self.check.loss is not None:
                 value = self.check.loss.loss
-            return value, None, f"p = {self.check.p_value(name):.2g} if calibrated"
+            return value, None, self.by_chance(name)
         if name in WORST:
             sides = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
             return max((abs(llr) for llr in sides), default=0.0), None, ""
-        note = f"p = {self.check.p_value(name):.2g} if calibrated" if name == "cllr_cal" else ""
+        note = self.by_chance(name) if name == "cllr_cal" else ""
         value, key = number_of(self.result, name)
         return value, self.result.intervals.get(key), note
+
+    def by_chance(self, name: str) -> str:
+        """How often a calibrated system shows as much, where that is known."""
+        p = self.check.p_value(name)
+        return "" if math.isnan(p) else f"p = {p:.2g} if calibrated"
 
     def by_condition(self, one: Criterion) -> ValidationRow:
         """The worst condition."""

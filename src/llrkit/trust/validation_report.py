@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from llrkit.metrics import wording
 from llrkit.trust.criteria import REPORT_FIELDS
-from llrkit.trust.verbal import verbal_scale
+from llrkit.trust.verbal import LN10
 
 if TYPE_CHECKING:
+    from llrkit.metrics.evaluation import Evaluation
     from llrkit.trust.validation import Validation, ValidationRow
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+ROWS = "Rows are counted from 0."
+FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
+
+
+def full_cells(row: ValidationRow) -> list[str]:
+    """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
+    characteristic, metric, criterion, *rest = matrix_cells(row)
+    return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
 
 
 def matrix_cells(row: ValidationRow) -> list[str]:
-    """One row of the matrix for a table."""
+    """One row of the matrix for a terminal."""
     result = row.result if isinstance(row.result, str) else wording.number(row.result)
     if row.interval is not None:
         result += f" [{wording.number(row.interval[0])}, {wording.number(row.interval[1])}]"
@@ -35,7 +45,7 @@ def outcome(found: Validation) -> str:
     """One sentence."""
     failed = [row for row in found.rows if not row.passed]
     if not failed:
-        return f"All {len(found.rows)} criteria are met."
+        return f"All {len(found.rows)} criteria are met." if len(found.rows) > 1 else "The criterion is met."
     names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
     return f"{len(failed)} of {len(found.rows)} criteria are not met: {names}."
 
@@ -44,23 +54,24 @@ def markdown(found: Validation, *, verbal: bool) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = found.evaluation
     parts = ["# Validation report", "", outcome(found), "", "## What was validated", ""]
-    parts += [f"- **{name}**: {_clean(found.report.get(name, 'not stated'))}" for name in REPORT_FIELDS]
-    parts.append(f"- **trials**: {result.n_target:,} same-source, {result.n_nontarget:,} different-source")
-    if result.uncertainty is not None and result.uncertainty.n_speakers:
-        parts.append(f"- **speakers**: {result.uncertainty.n_speakers:,}")
-    low, high = result.moments.extremes
-    parts.append(f"- **range of the LLRs**: {low:.2f} to {high:.2f} nats")
-    parts += ["", "## Validation matrix", "", "| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
-    parts += ["| " + " | ".join(_clean(cell) for cell in matrix_cells(row)) + " |" for row in found.rows]
-    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|"]
-    parts += ["| " + " | ".join(_clean(cell) for cell in row) + " |" for row in wording.rows(result)]
-    parts += ["", f"Intervals: {_how(found)}", "", "## Calibration", "", *_calibration(found)]
-    parts += ["", "## Most misleading trials", "", *_misleading(found, verbal)]
+    parts += [f"- **{name}**: {_clean(text)}" for name, text in stated(found)]
+    parts += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, found.rows))]
+    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(wording.rows(result))]
+    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
+    parts += [f"- {_clean(line)}" for line in repr(found.check).splitlines()]
+    parts += ["", "## Most misleading trials", "", misleading_shares(found), "", *_misleading(found, verbal)]
     return "\n".join(parts) + "\n"
 
 
-def _how(found: Validation) -> str:
-    used = found.evaluation.uncertainty
+def stated(found: Validation) -> list[tuple[str, str]]:
+    """What was validated and on what: in the words of its owner, then as counted."""
+    said = [(name, found.report.get(name, "not stated")) for name in REPORT_FIELDS]
+    return [*said, *found.setting.words().items()]
+
+
+def how_intervals(result: Evaluation) -> str:
+    """How the intervals of an evaluation were made, as a sentence."""
+    used = result.uncertainty
     if used is None:
         return "none were asked for."
     kinds = {
@@ -71,28 +82,38 @@ def _how(found: Validation) -> str:
     return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
 
 
-def _calibration(found: Validation) -> list[str]:
+def misleading_shares(found: Validation) -> str:
+    """How many LLRs point the wrong way, as a sentence."""
     misses, alarms = found.evaluation.tippett.misleading
-    lines = [*repr(found.check).splitlines()]
-    lines.append(
+    return (
         f"Misleading LLRs (Tippett at 0): {wording.percent(misses)} of same-source trials below 0, "
         f"{wording.percent(alarms)} of different-source trials at or above 0."
     )
-    return [f"- {line}" for line in lines]
+
+
+def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows of the most misleading trials."""
+    header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
+    cells = []
+    for trial in found.misleading:
+        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
+        truth = "same source" if trial.is_target else "different sources"
+        row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
+        cells.append((*row, trial.words) if verbal else row)
+    return header, tuple(cells)
 
 
 def _misleading(found: Validation, verbal: bool) -> list[str]:
-    if not found.misleading:
-        return ["None: no LLR points the wrong way."]
-    header = ["truth", "LLR (nats)", "log10 LR", "trial", *(["in words"] if verbal else [])]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    for trial in found.misleading:
-        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
-        cells = ["same source" if trial.is_target else "different sources", f"{trial.llr:.3f}"]
-        cells += [f"{trial.llr / 2.302585092994046:.3f}", _clean(where)]
-        cells += [verbal_scale(trial.llr)] if verbal else []
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+    header, cells = misleading_rows(found, verbal)
+    return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
+
+
+def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *_lines(rows)]
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(map(_clean, row)) + " |" for row in rows]
 
 
 def _clean(text: object) -> str:

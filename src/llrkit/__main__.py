@@ -1,0 +1,5 @@
+"""``python -m llrkit`` does what the command ``llrkit`` does."""
+
+from llrkit.cli import main
+
+main()

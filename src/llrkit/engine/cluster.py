@@ -1,0 +1,123 @@
+"""A Dask cluster: found or started, its results, and what is said when it fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llrkit.errors import ClusterError, InputError, MissingPackageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+T = TypeVar("T")
+
+_WORKER_ENVIRONMENT = {
+    "MALLOC_TRIM_THRESHOLD_": 64 << 20,
+    "MALLOC_MMAP_THRESHOLD_": 64 << 20,
+    "MALLOC_ARENA_MAX": 1,
+    "POLARS_MAX_THREADS": 1,
+}
+"""Workers need arrays of the same sizes again and again: giving them back each time costs a third more. An
+arena for each thread would hold on to memory that others need."""
+
+
+def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Iterator[T]:
+    """The results of ``work`` on each item, as they are done."""
+    from distributed import as_completed
+
+    futures = client.map(work, items, pure=False)
+    for future in as_completed(futures, loop=client.loop):
+        yield result_of(client, future)
+
+
+@contextmanager
+def cluster(
+    scheduler: str | None = None, *, workers: int | None = None, memory_limit: str | float = "auto"
+) -> Iterator[Client]:
+    """A client of a running Dask cluster, or of one on this machine that ends with the block.
+
+    Parameters
+    ----------
+    scheduler
+        Address of a running scheduler, such as ``tcp://10.0.0.1:8786``.
+    workers
+        Instead of an address: start so many single-thread workers on this machine.
+    memory_limit
+        How much memory each of these may use, as Dask takes it ("2GiB"); a worker that needs more is
+        restarted, and what it was at is tried again three times.
+    """
+    if (scheduler is None) == (workers is None):
+        raise InputError("give the address of a scheduler or a number of workers")
+    try:
+        from dask import config
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=5, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"no scheduler answers at {scheduler} ({error})") from None
+        with client:
+            yield client
+        return
+    if workers is None or workers < 1:
+        raise InputError(f"the number of workers must be at least 1, got {workers}")
+    with config.set(
+        {f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()}
+    ):
+        local = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=":0",
+            memory_limit=memory_limit,
+            silence_logs="CRITICAL",
+        )
+    client = Client(local, set_as_default=False)
+    try:
+        yield client
+    except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
+        _kill(local)
+        raise
+    finally:
+        with suppress(TimeoutError):
+            client.close(timeout=1)
+            local.close(timeout=3)
+        _kill(local)
+
+
+def quieten() -> None:
+    """No logs of Dask from now on: a user of a command gets one line about what went wrong."""
+    for name in ("distributed", "distributed.client", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _kill(local: Any) -> None:
+    """End the workers by force; those that have ended are none."""
+    for nanny in local.workers.values():
+        nanny.auto_restart = False
+        if nanny.process is not None and nanny.process.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(nanny.process.pid, signal.SIGKILL)
+
+
+def result_of(client: Client, future: Any) -> Any:
+    """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        return client.gather(future)
+    except KilledWorker as error:
+        raise ClusterError(
+            f"workers died again and again at the same partition, probably for lack of memory ({error})"
+        ) from None
+    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+        where = client.scheduler.address if client.scheduler is not None else "its address"
+        raise ClusterError(f"the scheduler at {where} is gone, so there is no result ({error!r})") from None

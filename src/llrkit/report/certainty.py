@@ -1,0 +1,91 @@
+"""Sections of a report on how sure its numbers are, and whether the LLRs pass tests of calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from llrkit import plot
+from llrkit.metrics.evaluation import Evaluation
+from llrkit.metrics.uncertainty import Uncertainty
+from llrkit.metrics.wording import number, numbers
+from llrkit.plot.picture import Picture
+from llrkit.report.section import Section, Words
+from llrkit.trust.calibration import CalibrationCheck
+
+INTERVALS = {
+    "trial": "Intervals as if trials were independent; they are too short where trials share speakers.",
+    "speaker": "Intervals for trials that share speakers (dyadic-robust variance, Student t).",
+    "bootstrap": "Intervals by drawing speakers with replacement.",
+}
+
+
+def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
+    """How sure the numbers are, where that was asked for."""
+    tables: list[Words] = []
+    said: dict[str, None] = {}
+    for name, result in systems.items():
+        found = result.uncertainty
+        if found is None:
+            continue
+        whose = f"{name}: " if len(systems) > 1 else ""
+        shown = numbers(result)
+        cells = tuple((row.name, row.value, row.interval) for row in shown if row.interval)
+        header = ("number", "value", f"{100 * found.level:g} % interval")
+        tables.append(Words(header, cells, name, numeric=True))
+        said |= dict.fromkeys([INTERVALS[found.kind], *(f"{whose}{line}." for line in _about(found))])
+        said |= {
+            f"{whose}No interval for {row.name}: {found.no_interval[row.key]}.": None
+            for row in shown
+            if row.key in found.no_interval
+        }
+    return [Section("How sure", tuple(said), tables)] if tables else []
+
+
+def _about(found: Uncertainty) -> list[str]:
+    """What the intervals rest on; who is counted is said once."""
+    counted = any("speakers" in note for note in found.notes)
+    return [*found.notes, *([] if counted or not found.n_speakers else [f"{found.n_speakers:,} speakers"])]
+
+
+def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
+    """Whether the LLR of the LLR is the LLR, system by system."""
+    if not checks:
+        return []
+    said, tables, pictures = [], [], []
+    for name, check in checks.items():
+        said.append(f"{name}: {check.verdict.text}.")
+        tables.append(Words(("", "value", "if calibrated", "p"), tuple(_tests(check)), name, numeric=True))
+        if check.curves:
+            picture: Picture = plot.idempotence(check, renderer="none")
+            pictures.append(replace(picture, title=f"{picture.title}: {name}"))
+    notes = dict.fromkeys(
+        f"{note[0].upper()}{note[1:]}." for check in checks.values() for note in check.notes
+    )
+    note = (
+        "± is followed by the standard error. The third column has the mean of calibrated LLRs of the same "
+        "distribution, drawn at random; p is the chance that such LLRs are as far from it."
+    )
+    return [Section("Calibration tested", (*said, *notes), tables, pictures, note=note)]
+
+
+def _tests(check: CalibrationCheck) -> list[tuple[str, str, str, str]]:
+    """Each number beside what calibrated LLRs have, and the chance that they show as much."""
+    line, made = check.recalibration, []
+    if line is not None:
+        made.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", ""))
+        made.append(("offset (nats)", _with_error(line.b, line.se_b), "0", ""))
+        made.append(("slope and offset together", "", "", f"{line.p_value:.2g}"))
+    losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
+    if check.loss is not None:
+        losses["cv_loss"] = check.loss.loss
+    names = {"cllr_cal": "Cllr - min Cllr", "dev_pav": "devPAV", "cv_loss": "cross-validated loss"}
+    usual = check.null.to_dict() if check.null is not None else None
+    for key, value in losses.items():
+        chance = ("", "") if usual is None else (number(usual[key]["mean"]), f"{check.p_value(key):.2g}")
+        made.append((names[key], number(value), *chance))
+    return made
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3f} ± {error:.3f}"

@@ -1,0 +1,74 @@
+"""Tables of evaluations of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+from llrkit.metrics.wording import number
+from llrkit.multiclass.choosing import ClassComparison
+from llrkit.multiclass.evaluation import ClassEvaluation, ClassResult
+from llrkit.report.numbers import ALL, Column, Table, of_one_kind, rate, table_of, whole
+
+WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
+Either = ClassEvaluation | ClassResult
+
+
+def _losses(result: Either) -> tuple[float, float]:
+    if isinstance(result, ClassEvaluation):
+        return result.cllr, result.refined_cllr
+    return result.cllr.actual, result.cllr.refined
+
+
+COLUMNS: tuple[Column[Either], ...] = (
+    ("n", "trials", lambda e: e.n, whole),
+    ("cllr", "Cllr", lambda e: _losses(e)[0], number),
+    ("refined_cllr", "refined Cllr", lambda e: _losses(e)[1], number),
+    ("calibration_loss", "Cllr − refined", lambda e: _losses(e)[0] - _losses(e)[1], number),
+    ("error_rate", "errors (%)", lambda e: e.error_rate.actual, rate),
+    ("refined_error_rate", "refined errors (%)", lambda e: e.error_rate.refined, rate),
+)
+
+
+def has_classes(results: Any) -> TypeGuard[ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation]]:
+    """Whether these are results of several classes."""
+    if isinstance(results, Mapping) and results:
+        return isinstance(next(iter(results.values())), ClassEvaluation)
+    return isinstance(results, ClassEvaluation | ClassComparison)
+
+
+def class_table(
+    results: ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation],
+    *,
+    row_title: str = "system",
+    caption: str = "",
+) -> Table:
+    """The numbers of evaluations of several classes, or of a comparison, as a table.
+
+    A single evaluation gives a row for all trials and one for each class; several have costs as well.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> class_table(lk.multiclass.evaluate(scores)).names
+    ('all', '0', '1', '2')
+    """
+    if isinstance(results, ClassEvaluation):
+        rows: dict[str, Either] = {ALL: results} | {one.name: one for one in results.per_class}
+        title = "class" if row_title == "system" else row_title
+        return table_of(rows, COLUMNS, row_title=title, caption=caption)
+    if isinstance(results, ClassComparison):
+        results, row_title = results.evaluations, "method" if row_title == "system" else row_title
+    named = of_one_kind(results, ClassEvaluation, WANTED)
+    first = next(iter(named.values()))
+    columns: list[Column[ClassEvaluation]] = [*COLUMNS]
+    columns.insert(2, ("cllr_normalised", "Cllr, normalised", lambda e: e.cllr_normalised, number))
+    for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
+        for i, cost in enumerate(getattr(first, of)):
+            columns.append((f"{title.lower()} {cost.name}", f"{title} {cost.name}", _cost(of, i), number))
+    return table_of(named, columns, row_title=row_title, caption=caption)
+
+
+def _cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
+    return lambda evaluation: float(getattr(evaluation, of)[i].actual)
