@@ -27,12 +27,24 @@ def number(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(0.37512), number(float("inf"))
-    ('0.3751', 'inf')
+    >>> number(0.37512), number(float("inf")), number(-0.00001)
+    ('0.3751', 'inf', '0.0000')
     """
     if math.isnan(value):
         return "-"
-    return f"{value:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
+    shown = round(value, digits) + 0.0 if math.isfinite(value) else value  # no minus in front of nothing
+    return f"{shown:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
+
+
+def chance(p_value: float) -> str:
+    """The p-value of a test; nothing is impossible.
+
+    Examples
+    --------
+    >>> chance(0.0314), chance(0.0)
+    ('0.031', '< 0.0001')
+    """
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}"
 
 
 def verdict(result: Evaluation) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from llrkit import plot
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.uncertainty import Uncertainty
-from llrkit.metrics.wording import number, numbers
+from llrkit.metrics.wording import chance, number, numbers
 from llrkit.plot.picture import Picture
 from llrkit.report.section import Section, Words
 from llrkit.trust.calibration import CalibrationCheck
@@ -75,15 +75,15 @@ def _tests(check: CalibrationCheck) -> list[tuple[str, str, str, str]]:
     if line is not None:
         made.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", ""))
         made.append(("offset (nats)", _with_error(line.b, line.se_b), "0", ""))
-        made.append(("slope and offset together", "", "", f"{line.p_value:.2g}"))
+        made.append(("slope and offset together", "", "", chance(line.p_value)))
     losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
     if check.loss is not None:
         losses["cv_loss"] = check.loss.loss
     names = {"cllr_cal": "Cllr - min Cllr", "dev_pav": "devPAV", "cv_loss": "cross-validated loss"}
     usual = check.null.to_dict() if check.null is not None else None
     for key, value in losses.items():
-        chance = ("", "") if usual is None else (number(usual[key]["mean"]), f"{check.p_value(key):.2g}")
-        made.append((names[key], number(value), *chance))
+        by_chance = ("", "") if usual is None else (number(usual[key]["mean"]), chance(check.p_value(key)))
+        made.append((names[key], number(value), *by_chance))
     return made
 
 
