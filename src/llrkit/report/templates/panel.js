@@ -12,7 +12,7 @@ function fixed(value, digits) {
     const below = all.slice(0, cut).replace(/\.$/, "");
     if (Number(below[below.length - 1]) % 2 === 0) text = below;
   }
-  return value < 0 || Object.is(value, -0) ? "-" + text : text;
+  return value < 0 && Number(text) !== 0 ? "-" + text : text; // no minus in front of nothing
 }
 const percent = (rate) => fixed(100 * rate, 2) + " %";
 
