@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from llrkit.io import read_trials
     from llrkit.io.write import write_trials
+    from llrkit.metrics.calibration_loss import CalibrationLoss
     from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
     from llrkit.metrics.evaluation import Evaluation
     from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
     from llrkit.trust.delong import DeLong, delong_test
     from llrkit.trust.devpav import dev_pav
     from llrkit.trust.evaluate import evaluate
-    from llrkit.trust.loss import CalibrationLoss, calibration_loss
+    from llrkit.trust.loss import calibration_loss
     from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
     from llrkit.trust.misleading import MisleadingTrial, misleading_trials
     from llrkit.trust.null import CalibrationNull, calibration_null
@@ -154,6 +155,7 @@ _HOME = {
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
+    "llrkit.metrics.calibration_loss": ("CalibrationLoss",),
     "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
     "llrkit.metrics.evaluation": ("Evaluation",),
     "llrkit.metrics.llrs": (
@@ -184,7 +186,7 @@ _HOME = {
     "llrkit.trust.delong": ("DeLong", "delong_test"),
     "llrkit.trust.devpav": ("dev_pav",),
     "llrkit.trust.evaluate": ("evaluate",),
-    "llrkit.trust.loss": ("CalibrationLoss", "calibration_loss"),
+    "llrkit.trust.loss": ("calibration_loss",),
     "llrkit.trust.map_errors": ("MapUncertainty", "llr_band", "map_uncertainty"),
     "llrkit.trust.misleading": ("MisleadingTrial", "misleading_trials"),
     "llrkit.trust.null": ("CalibrationNull", "calibration_null"),

@@ -5,22 +5,10 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
+from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.cli import cli
-from llrkit.errors import LlrkitError
-
-
-def run(*arguments):
-    """The command in this process: exit code as the program gives it, standard output, standard error."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-    if isinstance(result.exception, LlrkitError):
-        return 2, result.stdout, f"llrkit: error: {result.exception}"
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def table(seed, n=900):

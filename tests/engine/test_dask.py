@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
 from llrkit.core.counts import count_trials
@@ -16,41 +17,10 @@ pytestmark = [
     pytest.mark.xdist_group("cluster"),  # one cluster for all of these
 ]
 
-METRICS = {
-    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
-    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
-    "min_dcf": ("sre08",), "prbep": (), "rule_cost": ("brier", 0.2),
-}  # fmt: skip
-FITS = sorted(name for name in lk.__all__ if name.startswith("fit_"))
-NEEDS = {
-    "fit_by": {"column": "room", "method": lk.fit_cmlg},
-    "fit_quality": {"columns": ["seconds"]},
-    "fit_lineup": {"by": "test"},
-    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
-}
-
-
-@pytest.fixture(scope="module")
-def client(need):
-    need("distributed")
-    with lk.cluster(workers=2) as client:
-        yield client
-
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(3)
-    label = rng.random(5_000) < 0.2
-    return pl.DataFrame(
-        {
-            "score": np.round(rng.normal(np.where(label, 2.0, -2.0), 1.8), 2),  # with ties
-            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
-            "label": np.where(label, "target", "nontarget"),
-            "room": rng.choice(["quiet", "noisy", "street"], 5_000),
-            "seconds": rng.uniform(3, 60, 5_000),
-            "test": [f"t{i % 400}" for i in range(5_000)],
-        }
-    )
+    return trial_table()
 
 
 @pytest.fixture(scope="module")

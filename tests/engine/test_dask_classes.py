@@ -14,13 +14,6 @@ mc = lk.multiclass
 CLASSES = ["en", "de", "nl"]
 
 
-@pytest.fixture(scope="module")
-def client(need):
-    need("distributed")
-    with lk.cluster(workers=2) as client:
-        yield client
-
-
 @pytest.fixture
 def sources(tmp_path, client, monkeypatch):
     monkeypatch.setattr(dask, "ROWS_A_TASK", 500)

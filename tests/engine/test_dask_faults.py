@@ -15,13 +15,6 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.fixture(scope="module")
-def client(need):
-    need("distributed")
-    with lk.cluster(workers=2) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(4)
     label = rng.random(5_000) < 0.2

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
 from llrkit.engine import batches, files
@@ -22,18 +23,7 @@ def small_batches(monkeypatch):
 
 @pytest.fixture
 def table():
-    rng = np.random.default_rng(3)
-    label = rng.random(5_000) < 0.2
-    return pl.DataFrame(
-        {
-            "score": np.round(rng.normal(np.where(label, 2.0, -2.0), 1.8), 2),  # with ties
-            "other": rng.normal(np.where(label, 1.0, 0.0), 1.0),
-            "label": np.where(label, "target", "nontarget"),
-            "room": rng.choice(["quiet", "noisy", "street"], 5_000),
-            "seconds": rng.uniform(3, 60, 5_000),
-            "test": [f"t{i % 400}" for i in range(5_000)],
-        }
-    )
+    return trial_table()
 
 
 @pytest.fixture(params=["parquet", "csv", "tsv", "directory", "glob", "list"])
@@ -70,14 +60,6 @@ def test_evaluation_with_conditions_equals_the_one_in_memory(stored, table):
     assert_same(lk.evaluate(lk.scan_trials(stored), ["sre08", "sre12"], by="room").to_dict(), in_memory)
 
 
-METRICS = {
-    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
-    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
-    "min_dcf": ("sre08",), "prbep": (),
-    "rule_cost": ("brier", 0.2),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_equal_those_in_memory(name, table, tmp_path, monkeypatch):
     small_batches(monkeypatch)
@@ -85,15 +67,6 @@ def test_metrics_equal_those_in_memory(name, table, tmp_path, monkeypatch):
     metric = getattr(lk, name)
     found = metric(lk.scan_trials(tmp_path / "t.parquet"), *METRICS[name])
     assert_allclose(found, metric(lk.Trials(table), *METRICS[name]), rtol=1e-12)
-
-
-FITS = sorted(name for name in lk.__all__ if name.startswith("fit_"))
-NEEDS = {
-    "fit_by": {"column": "room", "method": lk.fit_cmlg},
-    "fit_quality": {"columns": ["seconds"]},
-    "fit_lineup": {"by": "test"},
-    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
-}
 
 
 @pytest.mark.parametrize("name", FITS)

@@ -41,31 +41,11 @@ def evaluate(
     ece: bool = False,
     allow_unconfirmed: bool = False,
 ) -> Evaluation:
-    """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
-
-    Parameters
-    ----------
-    source
-        Scores, trials, or any other score source.
-    points
-        Operating points, as objects or names of presets. A preset that averages several points also
-        gives a primary cost.
-    by
-        Name of a column: each of its values is evaluated as well (``.groups``).
-    threshold_from
-        Development trials whose equal-error threshold is applied to these (half total error rate).
-    ece
-        Also compute the ECE curve (one more pass).
-    allow_unconfirmed
-        Accept presets whose definition could not be confirmed.
+    """All metrics and curves in two passes, without intervals; for the options see :func:`llrkit.evaluate`.
 
     Examples
     --------
-    >>> import llrkit as lk
-    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
-    >>> print(f"EER {result.eer:.4f}, Cllr {result.cllr:.4f}, of it calibration {result.cllr_cal:.4f}")
-    EER 0.2308, Cllr 0.7140, of it calibration 0.1786
-    >>> result.points[0].act_dcf
+    >>> evaluate(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"]).points[0].act_dcf
     0.75
     """
     asked = resolve_points(points, allow_unconfirmed)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from llrkit.metrics.calibration_loss import CalibrationLoss
 from llrkit.multiclass.binary import detection, detection_llrs, only, pair
 from llrkit.multiclass.choosing import ClassComparison, compare
-from llrkit.multiclass.crossing import CalibrationLoss, calibration_loss, cross_calibrate
+from llrkit.multiclass.crossing import calibration_loss, cross_calibrate
 from llrkit.multiclass.evaluation import ClassEvaluation
 from llrkit.multiclass.files import load_map
 from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector

@@ -13,6 +13,7 @@ from llrkit.choose.folds import dealt
 from llrkit.core.summary import SummaryBase
 from llrkit.core.values import plain_value
 from llrkit.errors import InputError
+from llrkit.metrics.calibration_loss import CalibrationLoss
 from llrkit.multiclass.fits import fit_scale_offset
 from llrkit.multiclass.maps import ClassMap
 from llrkit.multiclass.metrics import cllr
@@ -147,24 +148,6 @@ def cross_calibrate(
     dealt_out = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
     maps = tuple(fit(_Training(source, dealt_out, f), **options) for f in range(dealt_out.n))
     return CrossedClasses(source, dealt_out, maps)
-
-
-@dataclass(frozen=True)
-class CalibrationLoss:
-    """A metric of scores as they are and after cross-validated calibration."""
-
-    raw: float
-    calibrated: float
-
-    @property
-    def loss(self) -> float:
-        """What is lost to calibration."""
-        return self.raw - self.calibrated
-
-    @property
-    def relative(self) -> float:
-        """The share of the metric that is lost to calibration."""
-        return self.loss / self.raw
 
 
 def calibration_loss(

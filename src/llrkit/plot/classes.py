@@ -22,6 +22,7 @@ from llrkit.multiclass.pictures import (
 from llrkit.multiclass.pictures import (
     class_dets as dets_of,
 )
+from llrkit.plot.detection import rates_shown
 from llrkit.plot.llrs import histogram_stairs
 from llrkit.plot.picture import Axis, Band, Cells, Ink, Line, Mark, Picture, Points, Shown, system_ink
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
@@ -50,11 +51,7 @@ def class_det(
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     for i, (name, curve, eer) in enumerate(zip(dets.classes, dets.curves, dets.eers, strict=True)):
         path = curve.for_probit_axes()
-        shown = (
-            Shown("threshold", path.threshold),
-            Shown("Pmiss", path.p_miss, percent=True),
-            Shown("Pfa", path.p_fa, percent=True),
-        )
+        shown = rates_shown(path)
         label = f"{name}: EER {percent(eer)}"
         marks.append(Line(on_axis(path.p_fa), on_axis(path.p_miss), system_ink(i), label, shown, name))
     limits = det_limits(dets.curves)

@@ -145,13 +145,17 @@ def _evaluation(system: System[ErrorCurve]) -> tuple[Evaluation, ...]:
     return () if system.evaluation is None else (system.evaluation,)
 
 
-def _hover(path: ErrorCurve) -> tuple[Shown, ...]:
+def rates_shown(path: ErrorCurve) -> tuple[Shown, ...]:
+    """What a point of an error curve tells when it is pointed at."""
     return (
         Shown("threshold", path.threshold),
         Shown("Pmiss", path.p_miss, percent=True),
         Shown("Pfa", path.p_fa, percent=True),
-        Shown("prior", np.asarray(sigmoid(-path.threshold))),
     )
+
+
+def _hover(path: ErrorCurve) -> tuple[Shown, ...]:
+    return (*rates_shown(path), Shown("prior", np.asarray(sigmoid(-path.threshold))))
 
 
 def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:

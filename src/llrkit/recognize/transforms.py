@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -21,7 +22,7 @@ SCHEMA = "llrkit.chain/1"
 LENGTHS = ("unit", "sqrt-dim")
 
 
-class Transform(ReadOnlyArrays):
+class Transform(ReadOnlyArrays, ABC):
     """A step: call it with a matrix or with embeddings, and get the same with other vectors.
 
     Covariances of embeddings are carried along: exactly through linear steps, to first order through
@@ -29,6 +30,18 @@ class Transform(ReadOnlyArrays):
     """
 
     kind: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, embeddings: E) -> E:
+        """Apply the step."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What has to be saved."""
+
+
+class Step(Transform):
+    """A single step, which says what becomes of vectors and of their covariances."""
 
     def __call__(self, embeddings: E) -> E:
         """Apply the step."""
@@ -45,19 +58,17 @@ class Transform(ReadOnlyArrays):
     def _check(self, dim: int) -> None:
         """Refuse vectors of another size."""
 
+    @abstractmethod
     def _vectors(self, vectors: Any, ids: Any = None) -> Any:
-        raise NotImplementedError
+        """The vectors after the step."""
 
+    @abstractmethod
     def _covariances(self, covariances: Any, vectors: Any) -> Any:
-        raise NotImplementedError
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What has to be saved."""
-        raise NotImplementedError
+        """The covariances after the step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Affine(Transform):
+class Affine(Step):
     """``(x - mean) @ matrix``; centring has no matrix.
 
     Examples
@@ -105,7 +116,7 @@ class Affine(Transform):
 
 
 @dataclass(frozen=True)
-class LengthNorm(Transform):
+class LengthNorm(Step):
     """Every vector divided by its length; times the root of the number of dimensions if 'sqrt-dim'.
 
     References

@@ -11,6 +11,7 @@ from llrkit.calibrate.training import training_moments
 from llrkit.core.density import DensityGrid
 from llrkit.core.special import probability
 from llrkit.errors import InputError, SeparationError
+from llrkit.metrics.calibration_loss import CalibrationLoss
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
 from llrkit.metrics.wording import number
@@ -20,7 +21,7 @@ from llrkit.trust.devpav import dev_pav_from_blocks
 from llrkit.trust.identities import Identities, identities
 from llrkit.trust.line import SAFEGUARD
 from llrkit.trust.llr_curves import LlrCurve, llr_curves
-from llrkit.trust.loss import CalibrationLoss, calibration_loss
+from llrkit.trust.loss import calibration_loss
 from llrkit.trust.null import MOST_DRAWN, CalibratedCells, CalibrationNull, calibration_null, judged_range
 from llrkit.trust.recalibration import Recalibration, identity_test, recalibrate
 from llrkit.trust.speakers import find_speakers

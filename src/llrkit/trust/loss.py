@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llrkit.choose.best import cross_calibrate
+from llrkit.metrics.calibration_loss import CalibrationLoss
 from llrkit.metrics.llrs import cross_entropy
 from llrkit.scores import ScoreSource
-
-
-@dataclass(frozen=True)
-class CalibrationLoss:
-    """Cross-entropy before and after cross-validated calibration (Cllr in bits at prior 1/2)."""
-
-    raw: float
-    calibrated: float
-
-    @property
-    def loss(self) -> float:
-        """What is lost to calibration; slightly below zero when nothing is."""
-        return self.raw - self.calibrated
-
-    @property
-    def relative(self) -> float:
-        """The share of the raw cost that is lost to calibration."""
-        return self.loss / self.raw
 
 
 def calibration_loss(

@@ -24,7 +24,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.trust.bootstrap import tails
 from llrkit.trust.interval import quantile
-from llrkit.trust.recalibration import LineGradients, line_hessian, positive_block
+from llrkit.trust.recalibration import LineErrors, LineGradients, line_hessian, positive_block
 from llrkit.trust.resample import resampled, speaker_resampling
 from llrkit.trust.speakers import find_speakers
 from llrkit.trust.terms import estimate
@@ -34,7 +34,7 @@ _FEWEST = 20
 
 
 @dataclass(frozen=True)
-class MapUncertainty:
+class MapUncertainty(LineErrors):
     """An affine calibration ``llr = a score + b`` and the covariance of a and b."""
 
     a: float
@@ -42,16 +42,6 @@ class MapUncertainty:
     covariance: tuple[tuple[float, float], tuple[float, float]]
     df: float
     """Degrees of freedom: speakers - 1, or infinite for independent trials."""
-
-    @property
-    def se_a(self) -> float:
-        """Standard error of the slope."""
-        return math.sqrt(self.covariance[0][0])
-
-    @property
-    def se_b(self) -> float:
-        """Standard error of the offset."""
-        return math.sqrt(self.covariance[1][1])
 
     def interval(self, score: float, level: float = 0.95) -> tuple[float, float, float]:
         """LLR of a score, and the ends of its interval: what the training trials leave open."""

@@ -19,8 +19,24 @@ from llrkit.trust.speakers import Speakers
 from llrkit.trust.terms import Estimated, estimate
 
 
+class LineErrors:
+    """Standard errors of the slope and the offset of a line, from their covariance."""
+
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+
+    @property
+    def se_a(self) -> float:
+        """Standard error of the slope."""
+        return math.sqrt(self.covariance[0][0])
+
+    @property
+    def se_b(self) -> float:
+        """Standard error of the offset."""
+        return math.sqrt(self.covariance[1][1])
+
+
 @dataclass(frozen=True)
-class Recalibration:
+class Recalibration(LineErrors):
     """The line ``a x + b`` that logistic regression makes of LLRs x, and how far it is from x itself.
 
     If the given LLR is ``factor`` times the right one plus ``bias``, then ``a = 1 / factor`` and
@@ -45,16 +61,6 @@ class Recalibration:
     def bias(self) -> float:
         """By how much the LLRs are too high, in nats; below 0 they are too low."""
         return -self.b / self.a
-
-    @property
-    def se_a(self) -> float:
-        """Standard error of the slope."""
-        return math.sqrt(self.covariance[0][0])
-
-    @property
-    def se_b(self) -> float:
-        """Standard error of the offset."""
-        return math.sqrt(self.covariance[1][1])
 
     @property
     def se_bias(self) -> float:
