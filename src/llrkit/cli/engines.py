@@ -83,8 +83,8 @@ def client_of(scheduler: str | None, workers: int | None) -> Client:
 
     context = click.get_current_context()
     if _CLUSTER not in context.meta:
-        context.meta[_CLUSTER] = context.with_resource(cluster(scheduler, workers=workers))
         quieten()
+        context.meta[_CLUSTER] = context.with_resource(cluster(scheduler, workers=workers))
     client: Client = context.meta[_CLUSTER]
     return client
 

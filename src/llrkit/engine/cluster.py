@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llrkit.errors import ClusterError, InputError, MissingPackageError
@@ -68,33 +69,76 @@ def cluster(
         return
     if workers is None or workers < 1:
         raise InputError(f"the number of workers must be at least 1, got {workers}")
-    with config.set(
-        {f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()}
-    ):
-        local = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=":0",
-            memory_limit=memory_limit,
-            silence_logs="CRITICAL",
-        )
-    client = Client(local, set_as_default=False)
+    environment = {
+        f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()
+    }
+    with _deaf_loop() as loop:
+        with config.set(environment):
+            local = _started(
+                LocalCluster,
+                n_workers=workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=":0",
+                memory_limit=memory_limit,
+                silence_logs="CRITICAL",
+                loop=loop,
+            )
+        client = Client(local, set_as_default=False)
+        try:
+            yield client
+        except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
+            _kill(local)
+            raise
+        finally:
+            with suppress(TimeoutError):
+                client.close(timeout=1)
+                local.close(timeout=3)
+            _kill(local)
+
+
+@contextmanager
+def _deaf_loop() -> Iterator[Any]:
+    """An event loop for a cluster whose workers do not hear Ctrl-C: this process answers it, and ends them.
+
+    A terminal sends it to all of them, and one that is still starting would print where it was. Which
+    signals are blocked goes from a thread to those it starts, and to processes.
+    """
+    from distributed.utils import LoopRunner
+
+    resource_tracker.ensure_running()  # which workers need; starting it later would unblock the signal
+    runner = LoopRunner()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield client
-    except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
-        _kill(local)
-        raise
+        runner.start()
     finally:
-        with suppress(TimeoutError):
-            client.close(timeout=1)
-            local.close(timeout=3)
-        _kill(local)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
+
+
+def _started(kind: Any, **options: Any) -> Any:
+    """A cluster; one that is interrupted on the way is ended here, as Dask can only close whole ones."""
+    others = set(kind._instances)
+    try:
+        return kind(**options)
+    except BaseException:
+        for half in set(kind._instances) - others:
+            _kill(half)
+            kind._instances.discard(half)  # or closing it at exit fails
+        raise
 
 
 def quieten() -> None:
-    """No logs of Dask from now on: a user of a command gets one line about what went wrong."""
-    for name in ("distributed", "distributed.client", "tornado.application"):
+    """No logs of Dask from now on: a user of a command gets one line about what went wrong.
+
+    Those of asyncio are about its tasks too, which end with Ctrl-C as best they can.
+    """
+    with suppress(ImportError):  # which is said elsewhere
+        import distributed  # noqa: F401 - it sets levels of its own when it is imported
+    for name in ("asyncio", "distributed", "distributed.client", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
