@@ -37,8 +37,9 @@ def main() -> None:
         "by": {"column": "room", "method": lk.fit_cmlg},
         "quality": {"columns": ["seconds"]},
         "lineup": {"by": "test"},
+        "best": {"methods": "cmlg,logistic,gaussian,nig", "repeats": 1},
     }
-    for name in sorted(n for n in lk.__all__ if n.startswith("fit_") and n != "fit_best"):
+    for name in sorted(n for n in lk.__all__ if n.startswith("fit_")):
         method = name.removeprefix("fit_")
         path = FOLDER / f"{method}.json"
         if path.exists():

@@ -1,6 +1,7 @@
 """calibrate, apply, compare, fuse and diagnose, as a person uses them."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -71,8 +72,13 @@ def test_best_shows_its_table(files):
     arguments = ("--method", "best", "--option", "methods=cmlg,logistic", "--option", "folds=3")
     code, out, _ = run("calibrate", made["dev"], *arguments, "--groups", "enroll", "-o", folder / "c.json")
     assert code == 0
-    assert "logistic" in out
-    assert lk.load_map(folder / "c.json").details["groups"] == ["enroll"]
+    fitted = lk.load_map(folder / "c.json")
+    assert fitted.details["groups"] == ["enroll"]
+    for name in ("cmlg", "logistic"):
+        assert re.search(rf"{name} +\d\.\d{{4}} +{100 * fitted.details['weights'][name]:.1f} %", out)
+    run("calibrate", made["dev"], *arguments, "--option", "blend=false", "-o", folder / "one.json")
+    single = lk.load_map(folder / "one.json")
+    assert single.method == single.details["chosen"] == fitted.details["chosen"]
 
 
 def test_fuse_joins_files_on_ids_whatever_their_order(files):

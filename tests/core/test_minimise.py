@@ -1,10 +1,11 @@
 """The Newton loop settles also where rounding makes the objective jitter."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.core.minimise import newton
+from llrkit.core.minimise import newton, newton_of_shares
 
 
 def test_a_bottom_that_jitters_by_rounding_is_a_bottom():
@@ -26,3 +27,26 @@ def test_logistic_regression_settles_on_many_sets():
         target, nontarget = model.rvs(300, 3000, rng)
         fitted = lk.fit_logistic(lk.Scores(target + 1, nontarget + 1))
         assert fitted.details["gradient"] < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_shares_settle_where_no_exchange_pays(seed):
+    # a sum of softplus functions of random lines; most of the shares end at zero
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 10))
+    lines = rng.normal(size=(50, n)) * 10.0 ** rng.uniform(-1, 1.5)
+
+    def objective(x):
+        z = lines @ x
+        p = 1.0 / (1.0 + np.exp(-z))
+        return float(np.logaddexp(0, z).sum()), lines.T @ p, (lines.T * (p * (1 - p))) @ lines
+
+    found = newton_of_shares(objective, np.full(n, 1.0 / n))
+    assert found.converged
+    assert found.evaluations <= 25
+    assert found.x.min() >= 0.0
+    assert_allclose(found.x.sum(), 1.0, rtol=1e-12)
+    # the conditions of Karush, Kuhn and Tucker: all shares in use have the same slope, no other a lower one
+    _, gradient, _ = objective(found.x)
+    used = found.x > 1e-6
+    assert_allclose(gradient[used], gradient.min(), rtol=1e-5, atol=1e-5 * np.abs(gradient).max())

@@ -1,13 +1,12 @@
 """Idempotence as a measurement: identities, null distributions, the recalibrating line, the verdict."""
 
-import importlib.util
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from programs import benchmark
 from scipy import integrate, stats
 from shared_speakers import sample
 
@@ -269,10 +268,7 @@ def test_verdict_without_evidence_and_by_shape():
 
 def test_verdicts_are_right_nearly_always():
     # a short run of the simulation in the documentation
-    path = Path(__file__).parents[2] / "benchmarks" / "verdicts.py"
-    spec = importlib.util.spec_from_file_location("verdicts_simulation", path)
-    simulation = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(simulation)
+    simulation = benchmark("verdicts")
     n = 40
     found = simulation.rates(n, seed=5)
     error = math.sqrt(0.05 * 0.95 / n)

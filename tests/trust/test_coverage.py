@@ -1,12 +1,11 @@
 """Intervals cover as often as they say: a short run of the simulation, with bounds four errors wide."""
 
-import importlib.util
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from programs import benchmark
 
 import llrkit as lk
 
@@ -17,11 +16,7 @@ LOW, HIGH = 0.91 - ERROR, 0.975 + ERROR
 
 @pytest.fixture(scope="module")
 def simulation():
-    path = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("coverage_simulation", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("coverage")
 
 
 def test_simulated_llrs_follow_their_theory(simulation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -82,11 +82,33 @@ class RatioMap(Map):
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
 
+class Monotone(Protocol):
+    """A map that :class:`InverseMap` can turn round."""
+
+    @property
+    def low(self) -> float:
+        """The LLR is constant below this score."""
+
+    @property
+    def high(self) -> float:
+        """The LLR is constant above this score."""
+
+    @property
+    def direction(self) -> int:
+        """1 when the LLR goes up in between, -1 when it goes down."""
+
+    def anchor(self) -> tuple[float, float]:
+        """A score in the bulk and the size of the bulk."""
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """LLRs of scores."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class InverseMap(Map):
-    """The inverse of a monotone :class:`RatioMap`, by bisection to the last bit."""
+    """The inverse of a monotone map, by bisection to the last bit."""
 
-    of: RatioMap
+    of: Monotone
 
     kind: ClassVar[str] = "inverse ratio"
 
@@ -127,9 +149,9 @@ class InverseMap(Map):
         return out
 
     @property
-    def inverse(self) -> RatioMap:
+    def inverse(self) -> Map:
         """The map this one turns round."""
-        return self.of
+        return cast(Map, self.of)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.options import whole_number
+from llrkit.calibrate.mean import MeanMap
+from llrkit.calibrate.options import whole_number, yes_or_no
+from llrkit.choose.blend import Blend, best_blend
 from llrkit.choose.compare import fit_quietly
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, method_name, method_names
@@ -68,9 +70,10 @@ def fit_best(
     folds: int = 5,
     repeats: int = 3,
     prior: float = 0.5,
+    blend: bool = True,
     seed: int = 0,
 ) -> Map:
-    """The calibrator with the lowest cross-validated Cllr, fitted on everything.
+    """The calibrators with the lowest cross-validated Cllr, fitted on everything: a blend, or a single one.
 
     Every method is fitted on folds that share no group, as in :func:`cross_calibrate`, and evaluated on the
     trials left out. The maps of folds have seen fewer trials than the map that is returned, which counts
@@ -84,15 +87,20 @@ def fit_best(
     prior
         Where the calibration should be best: losses are cross-entropies at this prior of a target, as
         shares of its entropy, which at 1/2 is Cllr.
+    blend
+        Return the weighted mean of the LLRs of several methods. The weights are those with the lowest
+        cross-validated Cllr, held towards equal ones where the methods differ by no more than chance.
+        Otherwise the single method with the lowest cross-validated Cllr is returned.
 
-    The map's ``details`` hold ``chosen`` and ``cross_validation``, the table of all methods, best first:
-    ``cllr`` is what decides, ``cllr_crossed`` the value without correction, ``standard_error`` that of the
-    difference from the chosen method. A method that failed has a ``reason`` instead.
+    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr`` and
+    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
+    value without correction, ``standard_error`` that of the difference from the best. A method that failed
+    has a ``reason`` instead.
 
     References
     ----------
     Burman, "A comparative study of ordinary cross-validation, v-fold cross-validation and the repeated
-    learning-testing methods", Biometrika 76 (1989) 503.
+    learning-testing methods", Biometrika 76 (1989) 503; :func:`llrkit.choose.blend.best_blend`.
 
     Examples
     --------
@@ -105,11 +113,13 @@ def fit_best(
     ('logistic', ['logistic', 'cmlg', 'pav'])
     """
     repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
+    blend = yes_or_no(blend, "blend")
     prior, names = probability(prior, "prior"), method_names(methods)
     deals = [make_folds(source, groups, folds, seed + i) for i in range(repeats)]
     wide = source.with_columns(*deals[0].columns)  # once: what it has read and coded is kept
     scores: dict[str, MethodScore] = {}
     fitted: dict[str, Map] = {}
+    crossed: dict[str, list[dict[Pair, Map]]] = {}
     failed: dict[str, str] = {}
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
@@ -120,7 +130,7 @@ def fit_best(
             continue
         found = MethodScore.of(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
         if math.isfinite(found.crossed):
-            scores[name], fitted[name] = found, whole
+            scores[name], fitted[name], crossed[name] = found, whole, maps
         else:
             failed[name] = "its cross-validated loss is infinite"
     if not scores:
@@ -131,8 +141,23 @@ def fit_best(
     table = [{"method": name, **scores[name].row(scores[chosen])} for name in ranked]
     table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
     how = {"folds": folds, "repeats": repeats, "groups": deals[0].groups, "prior": prior, "seed": seed}
-    best = fitted[chosen]
-    return replace(best, details={**best.details, "chosen": chosen, "cross_validation": table, **how})
+    found_out = {"chosen": chosen, "cross_validation": table, **how}
+    if not blend or len(scores) == 1:
+        mix = Blend({chosen: 1.0}, scores[chosen].cllr)
+    else:
+        mix = best_blend(wide, deals, crossed, scores)
+    found_out |= {"weights": mix.weights, "expected_cllr": mix.cllr}
+    if len(mix.weights) == 1:
+        (only,) = (fitted[name] for name in mix.weights)
+        return replace(only, details={**only.details, **found_out})
+    return MeanMap(
+        maps={name: fitted[name] for name in mix.weights},
+        weights=mix.weights,
+        method="blend",
+        options={**how, "methods": names},
+        details=found_out,
+        provenance=fitted[chosen].provenance,
+    )
 
 
 def _maps(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:

@@ -115,15 +115,25 @@ def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) ->
     """All trials, each with the LLR of the map that has not seen its groups."""
 
     def crossed(chunk: Scores) -> Scores:
-        codes = folds.of(chunk)
-        sides = [np.empty(chunk.n_target), np.empty(chunk.n_nontarget)]
-        for (f, g), fitted in maps.items():
-            rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
-            llrs = fitted(chunk.select(*rows))
-            sides[0][rows[0]], sides[1][rows[1]] = llrs.target, llrs.nontarget
-        return Scores.part(sides[0], sides[1], chunk.columns, chunk.categories)
+        llrs = crossed_llrs(chunk, folds, [maps])
+        return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
 
     return DerivedSource(source, crossed, folds.columns)
+
+
+def crossed_llrs(
+    chunk: Scores, folds: Folds, methods: Sequence[Mapping[Pair, Map]]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The LLRs of each class under maps that have not seen the trials' groups; a column for each method."""
+    codes = folds.of(chunk)
+    sides = np.empty((chunk.n_target, len(methods))), np.empty((chunk.n_nontarget, len(methods)))
+    for f, g in folds.pairs:
+        rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
+        part = chunk.select(*rows)
+        for column, maps in enumerate(methods):
+            llrs = maps[f, g](part)
+            sides[0][rows[0], column], sides[1][rows[1], column] = llrs.target, llrs.nontarget
+    return sides
 
 
 def dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:

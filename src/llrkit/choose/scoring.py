@@ -108,7 +108,7 @@ class MethodScore:
     @property
     def crossed(self) -> float:
         """The loss of all trials under maps that have not seen their groups."""
-        return float(np.mean([self._weights @ deal.held_out.sum(1) for deal in self.deals]))
+        return float(np.mean([self.weights @ deal.held_out.sum(1) for deal in self.deals]))
 
     @property
     def cllr(self) -> float:
@@ -127,28 +127,16 @@ class MethodScore:
             share = deal.share / deal.count.sum(1, keepdims=True)
             used = share > 0  # a map that is used for no trial may lose infinitely much
             lost = np.multiply(share, deal.on_all[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
-            gaps.append(self._weights @ (deal.on_all[:, -1] - lost))
+            gaps.append(self.weights @ (deal.on_all[:, -1] - lost))
         correction = float(np.mean(gaps))
         return crossed + correction if math.isfinite(correction) else crossed
 
     def standard_error(self, other: MethodScore) -> float:
-        """Of the difference in cross-validated loss, trials with a group in common being dependent.
-
-        ``Var = sum_p (sum of the trials that touch p)^2 - sum_(p<q) (sum of the trials between p and q)^2``
-        with each trial's difference taken from its class mean: the trials between two groups would otherwise
-        be counted twice. More deals of the folds are not more trials, so their errors are averaged.
-        """
+        """Of the difference in cross-validated loss, trials with a group in common being dependent."""
         if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
             return math.inf
-        found = []
-        for own, others in zip(self.deals, other.deals, strict=True):
-            gap = own.held_out - others.held_out
-            mean = gap.sum(1, keepdims=True) / own.count.sum(1, keepdims=True)
-            block = (self._weights @ (gap - mean * own.count)).reshape(SETS, SETS)
-            touching = block.sum(0) + block.sum(1) - np.diag(block)
-            between = block - np.diag(np.diag(block))
-            found.append(math.sqrt(max(float((touching**2).sum() - (between**2).sum()), 0.0)))
-        return float(np.mean(found))
+        (own, shared), (_, others) = covariance([self, other])
+        return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
 
     def row(self, best: MethodScore) -> dict[str, float]:
         """What is reported of a method beside the best one."""
@@ -159,7 +147,29 @@ class MethodScore:
         }
 
     @property
-    def _weights(self) -> FloatArray:
-        """What one trial of each class weighs."""
+    def weights(self) -> FloatArray:
+        """What the loss of one trial of each class weighs."""
         share = np.array([self.prior, 1.0 - self.prior]) / float(binary_entropy(self.prior))
         return np.asarray(share / self.deals[0].count.sum(1))
+
+
+def covariance(methods: Sequence[MethodScore]) -> FloatArray:
+    """Of the cross-validated losses of methods, trials with a group in common being dependent.
+
+    ``Cov = sum_p t_p t_p' - sum_(p<q) b_pq b_pq'`` with ``t_p`` the losses of the trials that touch group p,
+    ``b_pq`` those of the trials between p and q, one number for each method and each trial's loss taken from
+    its class mean: the trials between two groups would otherwise be counted twice. More deals of the folds
+    are not more trials, so what they say is averaged.
+    """
+    total = np.zeros((len(methods), len(methods)))
+    for deals in zip(*(method.deals for method in methods), strict=True):
+        count = deals[0].count
+        blocks = []
+        for deal in deals:
+            mean = deal.held_out.sum(1, keepdims=True) / count.sum(1, keepdims=True)
+            blocks.append((methods[0].weights @ (deal.held_out - mean * count)).reshape(SETS, SETS))
+        block = np.array(blocks)
+        within = np.einsum("mii->mi", block)
+        touching = block.sum(1) + block.sum(2) - within
+        total += touching @ touching.T - np.einsum("aij,bij->ab", block, block) + within @ within.T
+    return np.asarray(total / len(methods[0].deals))

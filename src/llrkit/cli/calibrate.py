@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def _spelled(value: Any) -> str:
 @click.command("calibrate")
 @click.argument("train")
 @click.option("--method", default="logistic", show_default=True, metavar="NAME",
-              help="cmlg, logistic, pav, ..., or 'best' to choose by cross-validation.")  # fmt: skip
+              help="cmlg, logistic, pav, ..., or 'best': several, weighted by cross-validation.")  # fmt: skip
 @click.option("--help-methods", is_flag=True, is_eager=True, expose_value=False, callback=_show_methods,
               help="List the methods with their options, and stop.")  # fmt: skip
 @click.option("-o", "--output", required=True, metavar="FILE", help="The calibration file (JSON).")
@@ -132,18 +132,27 @@ def calibrate_command(
     fitted.save(output)
     to_stderr = json_path == "-"
     click.echo(f"{fitted!r}", err=to_stderr)
-    rows = fitted.details.get("cross_validation", ())
-    if rows:
-        click.echo("Cross-validated Cllr:", err=to_stderr)
-    for row in rows:
-        taken = "chosen" if row["method"] == fitted.details["chosen"] else row.get("reason", "")
-        click.echo(f"  {row['method']:<12} {row['cllr']:.4f} {taken}".rstrip(), err=to_stderr)
+    for line in _cross_validation(fitted.details):
+        click.echo(line, err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",
         err=to_stderr,
     )
     write_json(fitted.to_dict(), "calibrate", json_path)
+
+
+def _cross_validation(details: Mapping[str, Any]) -> Iterator[str]:
+    """The table of a choice by cross-validation, if there was one."""
+    if "cross_validation" not in details:
+        return
+    yield "Cross-validated Cllr, and the weight in the result:"
+    for row in details["cross_validation"]:
+        weight = details["weights"].get(row["method"])
+        taken = row.get("reason") or ("     -" if weight is None else f"{100 * weight:6.1f} %")
+        yield f"  {row['method']:<12} {row['cllr']:.4f}  {taken}"
+    if len(details["weights"]) > 1:
+        yield f"  {'the blend':<12} {details['expected_cllr']:.4f}"
 
 
 def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:

@@ -1,4 +1,4 @@
-"""The Newton loop: damped, counted, and safe on singular or indefinite Hessians."""
+"""Newton loops: damped, counted, and safe on singular Hessians; freely, or for shares that sum to one."""
 
 from __future__ import annotations
 
@@ -70,6 +70,69 @@ def newton(
                 radius = min(radius, length) / 4.0
     converged = float(np.abs(gradient).max()) <= tolerance or value <= good_enough
     return Minimum(x, value, gradient, evaluations, converged)
+
+
+def newton_of_shares(
+    objective: Objective, start: FloatArray, *, tolerance: float = 1e-12, max_evaluations: int = 60
+) -> Minimum:
+    """Minimise a function of shares: numbers from 0 up that sum to one.
+
+    Each step goes to the minimum of the quadratic model among all shares, shortened as long as the objective
+    rises; the Hessian must have no negative eigenvalues. The loop ends when no exchange of shares promises
+    more than ``tolerance``: a convex objective is then that close to its minimum.
+
+    Examples
+    --------
+    >>> goal = np.array([0.9, 0.3, -0.4])
+    >>> bowl = lambda x: (float(((x - goal) ** 2).sum()), 2 * (x - goal), 2 * np.eye(3))
+    >>> newton_of_shares(bowl, np.full(3, 1 / 3)).x
+    array([0.8, 0.2, 0. ])
+    """
+    x = np.asarray(start, dtype=np.float64)
+    value, gradient, hessian = objective(x)
+    evaluations, step = 1, None
+    while evaluations < max_evaluations and _left(x, gradient) > tolerance:
+        step = _best_shares(x, gradient, hessian) - x if step is None else step / 4.0
+        new_value, new_gradient, new_hessian = objective(x + step)
+        evaluations += 1
+        flat = abs(new_value - value) <= 1e-14 * abs(value)  # what rounding does to a long sum
+        if flat and _left(x + step, new_gradient) >= _left(x, gradient):
+            return Minimum(x, value, gradient, evaluations, True)
+        if flat or new_value < value:
+            x, value, gradient, hessian, step = x + step, new_value, new_gradient, new_hessian, None
+    return Minimum(x, value, gradient, evaluations, _left(x, gradient) <= tolerance)
+
+
+def _left(x: FloatArray, gradient: FloatArray) -> float:
+    """What the slopes promise for an exchange of shares."""
+    return float(gradient @ x - gradient.min())
+
+
+def _best_shares(x: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+    """The minimum of a quadratic model among shares: shares leave at 0 and come back where it falls."""
+    n = len(x)
+    curve = hessian + np.eye(n) * (1e-12 * max(float(np.trace(hessian)) / n, 1.0))  # shares may be alike
+    at, free = x.copy(), x > 0.0
+    for _ in range(50 * n):
+        system = np.ones((free.sum() + 1, free.sum() + 1))
+        system[:-1, :-1], system[-1, -1] = curve[np.ix_(free, free)], 0.0
+        goal = np.zeros(n)
+        slope = gradient + curve @ (at - x)
+        goal[free] = np.linalg.solve(system, np.append(-slope[free], 0.0))[:-1]
+        falling = free & (goal < 0.0)
+        reach = float(np.min(-at[falling] / goal[falling], initial=1.0))
+        at = np.maximum(at + reach * goal, 0.0)
+        if reach < 1.0:
+            free &= at > 1e-15
+            at[~free] = 0.0
+            continue
+        slope = gradient + curve @ (at - x)
+        level = float(slope[free].mean())
+        worst = int(np.argmin(np.where(free, np.inf, slope)))
+        if free.all() or slope[worst] >= level - 1e-14 * float(np.abs(slope).max()):
+            break
+        free[worst] = True
+    return np.asarray(at / at.sum())
 
 
 def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:

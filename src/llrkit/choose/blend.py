@@ -1,0 +1,122 @@
+"""How much each method counts in a blend: the weights with the lowest cross-validated loss.
+
+With few speakers cross-validation cannot tell several methods apart, and the one that comes out best owes it
+to chance. The mean of what the methods say never costs more than they do on average, so one gives that up
+only for a gain that is more than chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from llrkit.calibrate.maps import Map
+from llrkit.choose.folds import Folds, Pair, crossed_llrs
+from llrkit.choose.scoring import MethodScore, covariance
+from llrkit.core.minimise import newton_of_shares
+from llrkit.core.newton import NewtonSums
+from llrkit.core.special import FloatArray, logit
+from llrkit.scores import Scores, ScoreSource
+
+_CERTAIN = 1e5  # an LLR as good as infinite, with which one can still compute
+_CLOSE = 1e-8  # to the minimum, in Cllr
+_NOTHING = 1e-4  # a weight that is not worth a map
+_AT_ONCE = 1 << 16  # trials: the LLRs of all methods are in memory at the same time
+
+
+@dataclass(frozen=True)
+class Blend:
+    """The weights of methods, and the loss that cross-validation expects of their weighted mean."""
+
+    weights: Mapping[str, float]
+    """Of the methods that count."""
+    cllr: float
+    """Slightly too low: the weights are those that make it low."""
+
+
+def best_blend(
+    source: ScoreSource,
+    deals: Sequence[Folds],
+    maps: Mapping[str, Sequence[Mapping[Pair, Map]]],
+    scores: Mapping[str, MethodScore],
+) -> Blend:
+    """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR.
+
+    The loss is corrected for the size of the folds by ``sum_j w_j^2 c_j``, where ``c_j`` corrects that of
+    method j: the correction is of second order in the errors of a map, and those of different methods are
+    taken to be independent.
+
+    What the weights gain over equal ones is uncertain; to first order its variance is ``d' C d`` with
+    ``d = w - 1 / K`` and the covariance C of the methods' losses. Added to the loss is this variance divided
+    by the standard error of what the best single method gains, so that method with all the weight pays one
+    standard error. Weights move away from equal ones as far as there is evidence, and with many speakers
+    they are free.
+
+    Parameters
+    ----------
+    source
+        Carries the columns of the folds.
+    maps
+        For each method and each deal of the folds, the maps of the pairs of folds.
+
+    References
+    ----------
+    Wolpert, "Stacked generalization", Neural Networks 5 (1992) 241; van der Laan, Polley & Hubbard, "Super
+    learner", Statistical Applications in Genetics and Molecular Biology 6 (2007) 25.
+    """
+    names = list(scores)
+    first = scores[names[0]]
+    equal = np.full(len(names), 1.0 / len(names))
+    correction = np.array([score.cllr - score.crossed for score in scores.values()])
+    bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
+    price = _price_of_doubt(list(scores.values()), equal)
+    weights, log_odds = first.weights / len(deals), float(logit(first.prior))
+    methods = [[maps[name][i] for name in names] for i in range(len(deals))]
+
+    def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        sums = source.reduce(lambda chunk: _crossed_sums(chunk, deals, methods, shares, log_odds))
+        target, nontarget, off = sums.target, sums.nontarget, shares - equal
+        gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
+        hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
+        return (
+            float(weights @ [target.loss, nontarget.loss] + correction @ shares**2 + off @ price @ off),
+            gradient + 2.0 * (correction * shares + price @ off),
+            hessian + 2.0 * price + bent,
+        )
+
+    found = newton_of_shares(objective, equal, tolerance=_CLOSE)
+    off, counts = found.x - equal, found.x > _NOTHING
+    shares = found.x[counts] / found.x[counts].sum()
+    kept = [name for name, counting in zip(names, counts, strict=True) if counting]
+    return Blend(dict(zip(kept, shares.tolist(), strict=True)), found.value - float(off @ price @ off))
+
+
+def _price_of_doubt(scores: Sequence[MethodScore], equal: FloatArray) -> FloatArray:
+    """The covariance of the losses, divided by the standard error of the best method's gain."""
+    values, vectors = np.linalg.eigh(covariance(scores))
+    cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance
+    best = np.eye(len(scores))[np.argmin([score.cllr for score in scores])]
+    error = math.sqrt(float((best - equal) @ cov @ (best - equal)))
+    return np.asarray(cov / error if error > 0.0 else np.zeros(cov.shape))
+
+
+def _crossed_sums(
+    chunk: Scores,
+    deals: Sequence[Folds],
+    methods: Sequence[Sequence[Mapping[Pair, Map]]],
+    shares: FloatArray,
+    log_odds: float,
+) -> NewtonSums:
+    """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
+    found = []
+    for part in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
+        for dealt, maps in zip(deals, methods, strict=True):
+            target, nontarget = crossed_llrs(part, dealt, maps)
+            llrs = Scores.part(target.clip(-_CERTAIN, _CERTAIN), nontarget.clip(-_CERTAIN, _CERTAIN))
+            found.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
+    return reduce(add, found)

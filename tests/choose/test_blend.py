@@ -1,0 +1,150 @@
+"""The blend of methods: its weights against another minimiser, its loss against a loop, what it is for."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pieces import Pieces, collected, speaker_trials
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+import llrkit as lk
+from llrkit.calibrate.mean import MeanMap
+
+METHODS = ("cmlg", "logistic", "gaussian", "kde", "pav")
+GROUPS = ("one", "two")
+
+
+def softplus(z):
+    return np.logaddexp(0.0, z)
+
+
+class Criterion:
+    """What the weights have to minimise, from the cross-validated LLRs of each method, trial by trial."""
+
+    def __init__(self, trials, best, prior):
+        rows = {row["method"]: row for row in best.details["cross_validation"]}
+        self.names = [name for name in METHODS if name in rows]
+        self.correction = np.array([rows[name]["cllr"] - rows[name]["cllr_crossed"] for name in self.names])
+        self.prior, n = prior, len(self.names)
+        deals = range(best.details["repeats"])
+        crossed = [[self.crossed(trials, name, seed) for name in self.names] for seed in deals]
+        self.llrs = [[np.array([llrs[side] for llrs in deal]) for deal in crossed] for side in (0, 1)]
+        cov = np.mean([self.covariance(trials, seed) for seed in deals], axis=0)
+        values, vectors = np.linalg.eigh(cov)
+        cov = (vectors * np.maximum(values, 0)) @ vectors.T
+        gain = np.eye(n)[self.names.index(best.details["chosen"])] - 1 / n
+        self.price = cov / np.sqrt(gain @ cov @ gain)
+
+    @staticmethod
+    def crossed(trials, name, seed):
+        return collected(lk.cross_calibrate(trials, name, groups=GROUPS, seed=seed).source)
+
+    def losses(self, llrs):
+        """Of every trial, targets first, in shares of the prior's entropy; ``llrs`` of the two classes."""
+        p, odds = self.prior, np.log(self.prior / (1 - self.prior))
+        entropy = -p * np.log(p) - (1 - p) * np.log(1 - p)
+        sides = softplus(-llrs[0] - odds), softplus(llrs[1] + odds)
+        return [
+            side * share / side.shape[-1] / entropy for side, share in zip(sides, (p, 1 - p), strict=True)
+        ]
+
+    def covariance(self, trials, seed):
+        each = [x - x.mean(axis=1, keepdims=True) for x in self.losses([x[seed] for x in self.llrs])]
+        sides = [np.concatenate([trials.column(c)[trials.is_target], trials.column(c)[~trials.is_target]])
+                 for c in GROUPS]  # fmt: skip
+        share = np.any([a[:, None] == b[None, :] for a in sides for b in sides], axis=0)
+        each = np.concatenate(each, axis=1)
+        return each @ share @ each.T
+
+    def loss(self, weights):
+        """The cross-entropy of the blend as a share of the prior's entropy, corrected."""
+        deals = [
+            [weights @ target, weights @ nontarget] for target, nontarget in zip(*self.llrs, strict=True)
+        ]
+        plain = np.mean([sum(side.sum() for side in self.losses(llrs)) for llrs in deals])
+        return plain + weights**2 @ self.correction
+
+    def __call__(self, weights):
+        off = weights - 1 / len(weights)
+        return self.loss(weights) + off @ self.price @ off
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.1])
+def test_the_weights_against_another_minimiser(prior):
+    trials = speaker_trials()
+    best = lk.fit_best(trials, methods=METHODS, groups=GROUPS, repeats=2, prior=prior)
+    criterion = Criterion(trials, best, prior)
+    n = len(criterion.names)
+    found = minimize(
+        criterion,
+        np.full(n, 1 / n),
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * n,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0},
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    weights = np.array([best.details["weights"].get(name, 0.0) for name in criterion.names])
+    assert_allclose(weights.sum(), 1.0, rtol=1e-12)
+    assert_allclose(criterion(weights), found.fun, rtol=1e-6)
+    assert_allclose(weights, found.x, atol=1e-3)
+    assert_allclose(best.details["expected_cllr"], criterion.loss(weights), rtol=1e-6)
+    for name, vertex in zip(criterion.names, np.eye(n), strict=True):  # a single method is a blend too
+        (row,) = (row for row in best.details["cross_validation"] if row["method"] == name)
+        assert_allclose(criterion.loss(vertex), row["cllr"], rtol=1e-10)
+
+
+def test_a_blend_is_the_mean_of_its_methods_fitted_on_everything():
+    trials = speaker_trials()
+    best = lk.fit_best(trials, methods="cmlg,logistic,kde", groups=GROUPS, repeats=1)
+    assert isinstance(best, MeanMap)
+    assert best.method == "blend"
+    x = np.linspace(-8.0, 12.0, 9)
+    singles = {name: getattr(lk, f"fit_{name}")(trials)(x) for name in best.weights}
+    assert_allclose(best(x), sum(best.weights[name] * llr for name, llr in singles.items()), rtol=1e-12)
+
+
+def test_any_source_gives_the_same_weights():
+    rng = np.random.default_rng(12)
+    scores = lk.Scores(rng.normal(2, 1.1, 200), rng.normal(0, 1, 500))
+    options = {"methods": "cmlg,gaussian", "folds": 2, "repeats": 1}
+    whole = lk.fit_best(scores, **options).details["weights"]
+    pieces = lk.fit_best(Pieces(scores, 900), **options).details["weights"]  # some have nothing in them
+    assert len(whole) > 1
+    assert whole.keys() == pieces.keys()
+    assert_allclose(list(whole.values()), list(pieces.values()), rtol=1e-8)
+
+
+def test_the_clearer_the_evidence_the_fewer_methods():
+    # exponential targets and Gaussian non-targets: in the end nothing is left for two equal Gaussians
+    def methods_that_count(n, seed):
+        rng = np.random.default_rng(seed)
+        scores = lk.Scores(1.5 + rng.gamma(1.0, 2.0, n), rng.normal(2, 0.5, n))
+        weights = lk.fit_best(scores, methods="cmlg,kde", repeats=1).details["weights"]
+        return 1.0 / sum(weight**2 for weight in weights.values())
+
+    assert np.mean([methods_that_count(40, seed) for seed in range(10)]) > 1.2
+    assert methods_that_count(20_000, 3) == 1.0
+
+
+def test_on_new_trials_a_blend_loses_less_than_a_choice():
+    # small sets of a population on which all maps are then evaluated
+    rng = np.random.default_rng(11)
+    p = (np.arange(1_000) + 0.5) / 1_000
+    population = lk.Scores(norm.ppf(p, 2.0, 1.3), norm.ppf(p, 0.0, 1.0))
+    found = []
+    for _ in range(40):
+        scores = lk.Scores(rng.normal(2.0, 1.3, 40), rng.normal(0.0, 1.0, 80))
+        both = [
+            lk.fit_best(scores, methods=METHODS, folds=3, repeats=1, blend=blend) for blend in (True, False)
+        ]
+        found.append([lk.cllr(fitted.on(population)) for fitted in both])
+    blended, chosen = np.array(found).T
+    gain = chosen - blended
+    assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain))
+
+
+def test_without_blend_the_best_method_itself():
+    trials = speaker_trials()
+    single = lk.fit_best(trials, methods="cmlg,logistic", groups=GROUPS, repeats=1, blend=False)
+    assert single.method == single.details["chosen"]
+    assert single.details["weights"] == {single.method: 1.0}
