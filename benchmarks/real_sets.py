@@ -50,7 +50,7 @@ the folds.
 READING = """On the sets without a shift of domain `fit_best` loses less than 2 % against the best method.
 `resnet_aam` is the hardest: with 20 training speakers and an EER near 1.5 % a handful of misleading trials
 decides which method looks best, and they are other ones in the other half. There the choice of a single
-method lost 2.4 to 7 % and the blend 0.5 to 1.2 %, depending on how the folds were dealt. The ASV scores of
+method lost 2.2 to 7 % and the blend 0.4 to 1.6 %, depending on how the folds were dealt. The ASV scores of
 `asvspoof2019_la` shift too: the line of logistic regression is 0.7 nats too low for the evaluation set.
 
 What the first table says about CMLG: it is close to logistic regression where the scores look Gaussian

@@ -182,6 +182,28 @@ def test_fit_best_lists_what_failed_and_says_when_everything_did():
         lk.fit_best(separable, methods="logistic", folds=2)
 
 
+def test_what_every_method_refuses_is_said_once_by_its_own_error():
+    one, two = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.5])
+    for scores, error in (
+        (lk.Scores([1.0, np.inf, 3.0], two), lk.InfiniteScoreError),
+        (lk.Scores(0 * one, 0 * two), lk.ConstantScoreError),
+        (lk.Scores(np.column_stack([one, one]), np.column_stack([two, two])), lk.SystemCountError),
+    ):
+        with pytest.raises(error) as caught:
+            lk.fit_best(scores, folds=2)
+        assert "cmlg" not in str(caught.value)
+    with pytest.raises(lk.TooFewTrialsError, match="3 trials of a class are too few for 5 folds"):
+        lk.fit_best(lk.Scores(one, two))
+
+
+def test_classes_far_apart_give_numbers_that_can_be():
+    rng = np.random.default_rng(0)
+    best = lk.fit_best(lk.Scores(rng.normal(1e6, 1, 50), rng.normal(0, 1, 50)), repeats=1)
+    assert best.details["expected_cllr"] == 0.0
+    assert min(row["cllr"] for row in best.details["cross_validation"]) == 0.0
+    assert best(1e6) > 100.0 > -100.0 > best(0.0)
+
+
 def test_compare_has_the_raw_scores_first_and_equals_the_parts():
     rng = np.random.default_rng(1)
     train = lk.Scores(rng.normal(5, 2, 300), rng.normal(0, 2, 900))

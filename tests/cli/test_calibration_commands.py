@@ -79,6 +79,8 @@ def test_best_shows_its_table(files):
     run("calibrate", made["dev"], *arguments, "--option", "blend=false", "-o", folder / "one.json")
     single = lk.load_map(folder / "one.json")
     assert single.method == single.details["chosen"] == fitted.details["chosen"]
+    _, out, _ = run("calibrate", made["dev"], *arguments, "--option", "prior=0.1", "-o", folder / "c.json")
+    assert "cross-entropy at the prior 0.1" in out
 
 
 def test_fuse_joins_files_on_ids_whatever_their_order(files):
@@ -99,6 +101,8 @@ def test_fuse_joins_files_on_ids_whatever_their_order(files):
     assert code == 0
     found = lk.read_trials(folder / "llrs.csv")
     assert_allclose(found.score_array, expected(both), rtol=1e-9)
+    code, _, err = run("apply", folder / "f.json", made["dev"], "-o", folder / "x.csv")
+    assert (code, "takes 2 systems (dev, other)" in err) == (2, True)
     code, _, err = run("apply", folder / "f.json", made["other"], made["dev"], "-o", folder / "x.csv")
     assert (code, "another order" in err) == (2, True)
     code, _, err = run(

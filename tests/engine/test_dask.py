@@ -148,12 +148,31 @@ def test_arrays_frames_and_delayed_tables(table, client):
 
     expected = lk.cllr(lk.Trials(table))
     frame = dd.from_pandas(table.to_pandas(), npartitions=3)
-    assert_allclose(lk.cllr(lk.DaskSource.from_dataframe(frame, client)), expected, rtol=1e-12)
+    framed = lk.DaskSource.from_dataframe(frame, client)
+    assert (framed.enroll, framed.test) == (None, "test")
+    assert_allclose(lk.cllr(framed), expected, rtol=1e-12)
     scores, labels = table["score"].to_numpy(), (table["label"] == "target").to_numpy()
     arrays = lk.DaskSource.from_arrays(da.from_array(scores, chunks=800), da.from_array(labels), client)
     assert_allclose(lk.cllr(arrays), expected, rtol=1e-12)
     parts = [{"score": scores[:2500], "label": labels[:2500]}, table[2500:]]
     assert_allclose(lk.cllr(lk.DaskSource.from_delayed(parts, client)), expected, rtol=1e-12)
+
+
+def test_speakers_are_kept_apart_on_a_cluster_too(table, client, tmp_path):
+    named = table.with_columns(enroll=pl.Series([f"e{i % 90}" for i in range(len(table))]))
+    named.write_parquet(tmp_path / "named.parquet")
+    options = {"methods": "cmlg,gaussian", "folds": 3, "repeats": 1}
+    sources = {
+        "memory": lk.Trials(named, enroll="enroll", test="test"),
+        "files": lk.scan_trials(tmp_path / "named.parquet"),
+        "cluster": lk.DaskSource.from_parquet(tmp_path / "named.parquet", client),
+        "weighted": lk.weigh(lk.Trials(named.with_columns(w=1), enroll="enroll", test="test"), "w"),
+    }
+    found = {name: lk.fit_best(source, **options).details for name, source in sources.items()}
+    for details in found.values():
+        assert details["groups"] == ["enroll", "test"]
+        assert_allclose(details["expected_cllr"], found["memory"]["expected_cllr"], rtol=1e-9)
+        assert details["weights"].keys() == found["memory"]["weights"].keys()
 
 
 def test_a_slow_partition_is_waited_for(table, client):

@@ -41,6 +41,10 @@ class MeanMap(Map):
 
     def __post_init__(self) -> None:
         """Check that there is a weight for each map."""
+        if not all(isinstance(fitted, Map) for fitted in self.maps.values()):
+            raise InputError("a mean needs maps to take the mean of")
+        if not all(isinstance(weight, (int, float)) for weight in self.weights.values()):
+            raise InputError(f"weights must be numbers, got {dict(self.weights)}")
         if not self.maps or set(self.maps) != set(self.weights):
             raise InputError(f"weights {sorted(self.weights)} do not go with maps {sorted(self.maps)}")
         if min(self.weights.values()) <= 0.0 or not math.isclose(sum(self.weights.values()), 1.0):

@@ -17,6 +17,9 @@ from llrkit.calibrate.training import provenance, training_moments
 from llrkit.core.special import probability
 from llrkit.scores import ScoreSource
 
+_STEEPEST = 100.0
+"""Half the slope at which the search ends, for classes with a standard deviation near 1."""
+
 
 def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration with normal inverse Gaussian classes that differ in ``beta`` only.
@@ -24,7 +27,8 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     Non-targets ``NIG(A, beta_d, delta, m)`` and targets ``NIG(A, beta_e, delta, m)`` have the LLR
     ``(beta_e - beta_d) s + delta (gamma_e - gamma_d) - (beta_e - beta_d) m``,
     ``gamma^2 = A^2 - beta^2``. The five parameters maximise the class-weighted log-likelihood. CMLG is the
-    limit of Gaussian classes, and what is returned when nothing else is more likely. Two passes.
+    limit of Gaussian classes, and what is returned when nothing else is more likely, or when the classes are
+    so far apart (200 standard deviations) that nothing is known of where they would meet. Two passes.
 
     Parameters
     ----------
@@ -59,6 +63,14 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
     target, nontarget = training.standardised()
     w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
     gaussian = cmlg_from_moments(training.moments, alpha)
+    centre, scale = training.centre, training.scale
+    half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardised scores
+    if abs(half) > _STEEPEST:
+        likelihood = gaussian.details["log_likelihood"]
+        return _affine(training, alpha, gaussian.a, gaussian.b, {
+            "log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True,
+            "shape": np.inf, "delta": np.inf,
+        })  # fmt: skip
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         moved = jacobian(_classes, x)
@@ -74,11 +86,9 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
             gradient += moved[:, side] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
         return value, gradient
 
-    centre, scale = training.centre, training.scale
-    half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardised scores
     spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
-    bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-100.0, 100.0)]
+    bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
     best = maximise(objective, starts, bounds)
     likelihood = best.value - float(np.log(abs(scale)))
     details: dict[str, Any] = {
@@ -100,6 +110,10 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
         shape = delta = np.inf
     details |= {"shape": shape / abs(scale), "delta": delta * abs(scale), "location": centre + scale * loc}
     details |= {"beta_target": beta_e / scale, "beta_nontarget": beta_d / scale}
+    return _affine(training, alpha, a, b, details)
+
+
+def _affine(training: Training, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
     return AffineMap(
         a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
         provenance=provenance(training.moments),

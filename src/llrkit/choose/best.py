@@ -12,6 +12,7 @@ from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.mean import MeanMap
 from llrkit.calibrate.options import whole_number, yes_or_no
+from llrkit.calibrate.training import training_moments
 from llrkit.choose.blend import Blend, best_blend
 from llrkit.choose.compare import fit_quietly
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
@@ -115,6 +116,7 @@ def fit_best(
     repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
     blend = yes_or_no(blend, "blend")
     prior, names = probability(prior, "prior"), method_names(methods)
+    training_moments(source)  # what all methods would refuse or warn of is said once
     deals = [make_folds(source, groups, folds, seed + i) for i in range(repeats)]
     wide = source.with_columns(*deals[0].columns)  # once: what it has read and coded is kept
     scores: dict[str, MethodScore] = {}

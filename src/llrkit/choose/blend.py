@@ -1,8 +1,8 @@
 """How much each method counts in a blend: the weights with the lowest cross-validated loss.
 
 With few speakers cross-validation cannot tell several methods apart, and the one that comes out best owes it
-to chance. The mean of what the methods say never costs more than they do on average, so one gives that up
-only for a gain that is more than chance.
+to chance. The mean of what methods say never costs more than they do on average, so all that may be the best
+share the weight, and to change that the evidence must be more than chance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from llrkit.scores import Scores, ScoreSource
 
 _CERTAIN = 1e5  # an LLR as good as infinite, with which one can still compute
 _CLOSE = 1e-8  # to the minimum, in Cllr
-_NOTHING = 1e-4  # a weight that is not worth a map
+_NOTHING = 0.01  # a weight that is not worth a map
 _AT_ONCE = 1 << 16  # trials: the LLRs of all methods are in memory at the same time
 
 
@@ -51,11 +51,11 @@ def best_blend(
     method j: the correction is of second order in the errors of a map, and those of different methods are
     taken to be independent.
 
-    What the weights gain over equal ones is uncertain; to first order its variance is ``d' C d`` with
-    ``d = w - 1 / K`` and the covariance C of the methods' losses. Added to the loss is this variance divided
-    by the standard error of what the best single method gains, so that method with all the weight pays one
-    standard error. Weights move away from equal ones as far as there is evidence, and with many speakers
-    they are free.
+    Without further evidence all methods that are not out of the question count alike; out of the question is
+    one that loses half as much again as the best and more than three standard errors more. What other
+    weights gain is uncertain: to first order its variance is ``d' C d``, where d is by how much the weights
+    change and C the covariance of the methods' losses. Added to the loss is this variance, divided by the
+    standard error of what the best method gains over equal weights.
 
     Parameters
     ----------
@@ -71,16 +71,15 @@ def best_blend(
     """
     names = list(scores)
     first = scores[names[0]]
-    equal = np.full(len(names), 1.0 / len(names))
     correction = np.array([score.cllr - score.crossed for score in scores.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
-    price = _price_of_doubt(list(scores.values()), equal)
+    start, price = _doubt(list(scores.values()))
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
     def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         sums = source.reduce(lambda chunk: _crossed_sums(chunk, deals, methods, shares, log_odds))
-        target, nontarget, off = sums.target, sums.nontarget, shares - equal
+        target, nontarget, off = sums.target, sums.nontarget, shares - start
         gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
         hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
         return (
@@ -89,20 +88,27 @@ def best_blend(
             hessian + 2.0 * price + bent,
         )
 
-    found = newton_of_shares(objective, equal, tolerance=_CLOSE)
-    off, counts = found.x - equal, found.x > _NOTHING
+    found = newton_of_shares(objective, start, tolerance=_CLOSE)
+    off, counts = found.x - start, found.x > _NOTHING
     shares = found.x[counts] / found.x[counts].sum()
     kept = [name for name, counting in zip(names, counts, strict=True) if counting]
-    return Blend(dict(zip(kept, shares.tolist(), strict=True)), found.value - float(off @ price @ off))
+    loss = max(found.value - float(off @ price @ off), 0.0)
+    return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
 
 
-def _price_of_doubt(scores: Sequence[MethodScore], equal: FloatArray) -> FloatArray:
-    """The covariance of the losses, divided by the standard error of the best method's gain."""
+def _doubt(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
+    """The same share for every method that may be the best, and what it costs to leave these shares."""
     values, vectors = np.linalg.eigh(covariance(scores))
     cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance
-    best = np.eye(len(scores))[np.argmin([score.cllr for score in scores])]
-    error = math.sqrt(float((best - equal) @ cov @ (best - equal)))
-    return np.asarray(cov / error if error > 0.0 else np.zeros(cov.shape))
+    losses, units = np.array([score.cllr for score in scores]), np.eye(len(scores))
+    best = units[losses.argmin()]
+
+    def error(difference: FloatArray) -> float:
+        return math.sqrt(max(float(difference @ cov @ difference), _CLOSE**2))
+
+    far = losses - losses.min() > 3.0 * np.array([error(unit - best) for unit in units])
+    possible = ~far | (losses <= 1.5 * losses.min())
+    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(scores)))
 
 
 def _crossed_sums(

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.options import names_of, whole_number
+from llrkit.core.moments import Moments
 from llrkit.core.values import ValueCounts, plain_value
-from llrkit.errors import InputError
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import POSITION, as_source
@@ -83,6 +84,10 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
         sides = [getattr(source, role, None) for role in ("enroll", "test")]
         groups = [side for side in sides if isinstance(side, str)] or None
     if groups is None:
+        moments = source.reduce(Moments.of)
+        fewest = min(moments.target.count, moments.nontarget.count)
+        if fewest < n:
+            raise TooFewTrialsError(f"{fewest:g} trials of a class are too few for {n} folds")
         return Folds(n, seed=seed)
     columns = names_of(groups, "groups")
     if len(columns) not in (1, 2):

@@ -129,7 +129,7 @@ class MethodScore:
             lost = np.multiply(share, deal.on_all[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
             gaps.append(self.weights @ (deal.on_all[:, -1] - lost))
         correction = float(np.mean(gaps))
-        return crossed + correction if math.isfinite(correction) else crossed
+        return max(crossed + correction, 0.0) if math.isfinite(correction) else crossed
 
     def standard_error(self, other: MethodScore) -> float:
         """Of the difference in cross-validated loss, trials with a group in common being dependent."""

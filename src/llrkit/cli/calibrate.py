@@ -146,7 +146,8 @@ def _cross_validation(details: Mapping[str, Any]) -> Iterator[str]:
     """The table of a choice by cross-validation, if there was one."""
     if "cross_validation" not in details:
         return
-    yield "Cross-validated Cllr, and the weight in the result:"
+    loss = "Cllr" if details["prior"] == 0.5 else f"cross-entropy at the prior {details['prior']:g}"
+    yield f"Cross-validated {loss}, and the weight in the result:"
     for row in details["cross_validation"]:
         weight = details["weights"].get(row["method"])
         taken = row.get("reason") or ("     -" if weight is None else f"{100 * weight:6.1f} %")

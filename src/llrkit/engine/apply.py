@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 from llrkit.calibrate.maps import Map
-from llrkit.errors import InputError, SystemCountError
+from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.found import Found, Scan
 from llrkit.io.llrs import scored
 from llrkit.io.streams import open_scan
@@ -52,7 +52,15 @@ def apply_map(
 
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and not reading.get("score") else None
-        scan = open_scan(paths[0], **(reading | ({"score": systems} if systems else {})))
+        try:
+            scan = open_scan(paths[0], **(reading | ({"score": systems} if systems else {})))
+        except UnknownNameError as error:
+            if systems is None:
+                raise
+            raise SystemCountError(
+                f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
+                f"each in this order, or one with a column for each ({error})"
+            ) from None
         return Applied(write(scan))
     if len(paths) != fitted.n_systems:
         raise SystemCountError(

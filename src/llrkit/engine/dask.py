@@ -18,6 +18,7 @@ from llrkit.engine.cluster import result_of
 from llrkit.engine.partitions import RowGroups, Table, expand, runs
 from llrkit.engine.tasks import Unreadable
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
+from llrkit.io.columns import ids_among
 from llrkit.scores import Scores
 from llrkit.scores.source import S
 
@@ -61,6 +62,7 @@ class DaskSource:
         *,
         unreadable: Unreadable = "error",
         skipped: Sequence[str] = (),
+        ids: tuple[str | None, str | None] = (None, None),
     ) -> None:
         if unreadable not in ("error", "skip"):
             raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
@@ -68,6 +70,7 @@ class DaskSource:
             raise InputError("there are no partitions to read" + _listed(skipped))
         self.client, self.partitions, self.roles = client, tuple(partitions), roles or Roles()
         self.unreadable, self.skipped = unreadable, tuple(skipped)
+        self.enroll, self.test = ids
         self._before: tuple[Any, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
 
@@ -100,14 +103,17 @@ class DaskSource:
             raise next(found for found in footers if isinstance(found, LlrkitError))
         _warn_of(skipped)
         partitions = [part for found in footers if not isinstance(found, LlrkitError) for part in found]
-        return cls(client, partitions, roles, unreadable=unreadable, skipped=skipped)
+        ids = _ids(roles, partitions[0].columns, partitions[0].origin) if partitions else (None, None)
+        return cls(client, partitions, roles, unreadable=unreadable, skipped=skipped, ids=ids)
 
     @classmethod
     def from_dataframe(
         cls, frame: Any, client: Client, *, score: str | Sequence[str] = "score", label: str = "label"
     ) -> DaskSource:
         """A Dask DataFrame with columns for the scores and the label."""
-        return cls.from_delayed(frame.to_delayed(), client, score=score, label=label)
+        made = cls.from_delayed(frame.to_delayed(), client, score=score, label=label)
+        made.enroll, made.test = _ids(made.roles, list(frame.columns), "the table")
+        return made
 
     @classmethod
     def from_arrays(cls, scores: Any, is_target: Any, client: Client) -> DaskSource:
@@ -146,6 +152,7 @@ class DaskSource:
             self.roles.carrying(names),
             unreadable=self.unreadable,
             skipped=self.skipped,
+            ids=(self.enroll, self.test),
         )
         made._before = self._before
         return made
@@ -215,6 +222,10 @@ class DaskSource:
     def __repr__(self) -> str:
         names = ", ".join((*self.roles.score, self.roles.label))
         return f"DaskSource({len(self.partitions)} partitions; {names})"
+
+
+def _ids(roles: Roles, names: Sequence[str], where: str) -> tuple[str | None, str | None]:
+    return ids_among([name for name in names if name not in (*roles.score, roles.label)], where)
 
 
 def _warn_of(names: Iterable[str]) -> None:

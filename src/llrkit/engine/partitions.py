@@ -175,8 +175,9 @@ def _is_text(field: Any) -> bool:
 
 
 def _unreadable(path: str, error: Exception) -> FileFormatError:
+    said = str(error).splitlines()[0] if str(error) else repr(error)
     return FileFormatError(
-        f"{path}: cannot be read ({str(error).splitlines()[0] if str(error) else error!r})"
+        f"{path}: cannot be read as Parquet ({said}); 'llrkit convert' makes Parquet of other files"
     )
 
 

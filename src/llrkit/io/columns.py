@@ -60,8 +60,12 @@ def roles_of(names: Sequence[str], *, score: Sequence[str] | None, label: str | 
     if same is not None:
         role = "label"
     free = [name for name in free if name != role]
-    enroll, test = _one_of(free, ENROLL_NAMES, where), _one_of(free, TEST_NAMES, where)
-    return Roles(tuple(score), role, enroll, test, same)
+    return Roles(tuple(score), role, *ids_among(free, where), same)
+
+
+def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]:
+    """The columns with the ids of the two sides of a trial, where there are any."""
+    return _one_of(names, ENROLL_NAMES, where), _one_of(names, TEST_NAMES, where)
 
 
 def with_roles(found: Found, *, score: Sequence[str] | None, label: str | None) -> Found:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import S, ScoreSource, as_source
+from llrkit.scores.source import MadeOf, S, ScoreSource, as_source
 
 
 @dataclass(frozen=True)
-class DerivedSource:
+class DerivedSource(MadeOf):
     """The trials of another source after a change: some of them only, or with other scores.
 
     Parameters
@@ -36,16 +36,6 @@ class DerivedSource:
     carried: tuple[str, ...] = ()
     score: tuple[str, ...] = ()
     """Names of the systems, where the change leaves them as they are."""
-
-    @property
-    def enroll(self) -> str | None:
-        """The column with the ids of the one side, where the source below has one."""
-        return getattr(self.source, "enroll", None)
-
-    @property
-    def test(self) -> str | None:
-        """The column with the ids of the other side, where the source below has one."""
-        return getattr(self.source, "test", None)
 
     @property
     def weight(self) -> str | None:
@@ -81,7 +71,7 @@ def place_of(source: ScoreSource, row: int) -> str:
     >>> place_of(Scores([1.0], [0.0]), 3)
     'row 3 (counted from 0)'
     """
-    while isinstance(source, DerivedSource):
+    while isinstance(source, MadeOf):
         source = source.source
     place: Callable[[int], str] | None = getattr(source, "place", None)
     return row_in_words(row) if place is None else place(row)

@@ -49,6 +49,22 @@ class ScoreSource(Protocol):
         ...
 
 
+class MadeOf:
+    """A source made of another one, whose trials have the same two sides."""
+
+    source: ScoreSource
+
+    @property
+    def enroll(self) -> str | None:
+        """The column with the ids of the one side, where the source below has one."""
+        return getattr(self.source, "enroll", None)
+
+    @property
+    def test(self) -> str | None:
+        """The column with the ids of the other side, where the source below has one."""
+        return getattr(self.source, "test", None)
+
+
 def as_source(given: object) -> ScoreSource:
     """What was given, if it is a score source; anything else is an error that says what is.
 

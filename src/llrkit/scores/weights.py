@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import S, ScoreSource, as_source
+from llrkit.scores.source import MadeOf, S, ScoreSource, as_source
 
 MOST_WEIGHTS = 1000
 """Each weight costs a summary of the trials that have it."""
@@ -37,7 +37,7 @@ def weigh(source: ScoreSource, column: str) -> WeightedSource:
 
 
 @dataclass(frozen=True)
-class WeightedSource:
+class WeightedSource(MadeOf):
     """The trials of another source, counted as often as a column says."""
 
     source: ScoreSource
