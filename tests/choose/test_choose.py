@@ -219,6 +219,18 @@ def test_compare_has_the_raw_scores_first_and_equals_the_parts():
     assert len({len(line) for line in lines}) == 1
 
 
+def test_compare_takes_the_blend_too():
+    rng = np.random.default_rng(1)
+    train = lk.Scores(rng.normal(5, 2, 100), rng.normal(0, 2, 300))
+    test = lk.Scores(rng.normal(5, 2, 300), rng.normal(0, 2, 900))
+    chosen = {"methods": "cmlg,logistic,kde", "repeats": 1}
+    found = lk.compare(train, test, "logistic,Best", options={"best": chosen})
+    assert list(found.evaluations) == ["raw", "logistic", "best"]
+    assert found.evaluations["best"].cllr == lk.cllr(lk.fit_best(train, **chosen).on(test))
+    with pytest.raises(lk.UnknownNameError, match="unsupervised, best"):
+        lk.compare(train, test, "magic")
+
+
 def test_names_of_methods_are_forgiving_about_spelling():
     assert method_names("CMLG, student_t,tied-nig") == ["cmlg", "student-t", "tied-nig"]
 

@@ -209,7 +209,7 @@ def test_compare_prints_the_table_and_json(files):
     found = json.loads(out)
     assert found["schema"] == "llrkit.compare/1"
     assert [row["method"] for row in found["rows"]] == ["raw", "cmlg", "logistic", "pav"]
-    assert "Best is" in err
+    assert "The lowest Cllr is that of" in err
 
 
 def test_diagnose_prints_words_and_json(files):

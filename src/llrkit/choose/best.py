@@ -14,9 +14,8 @@ from llrkit.calibrate.mean import MeanMap
 from llrkit.calibrate.options import whole_number, yes_or_no
 from llrkit.calibrate.training import training_moments
 from llrkit.choose.blend import Blend, best_blend
-from llrkit.choose.compare import fit_quietly
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
-from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, method_name, method_names
+from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.choose.scoring import MethodScore
 from llrkit.core.special import probability
 from llrkit.errors import InputError

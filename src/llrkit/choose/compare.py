@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,14 +11,17 @@ import numpy as np
 
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
-from llrkit.choose.methods import CANDIDATES, fit_named, method_names
-from llrkit.errors import InputError, LlrkitWarning
+from llrkit.choose.best import fit_best
+from llrkit.choose.methods import CANDIDATES, METHODS, fit_quietly, method_names
+from llrkit.errors import InputError
 from llrkit.metrics.evaluation import Evaluation
 from llrkit.metrics.measure import evaluate
 from llrkit.metrics.pictures import ScoreToLlr
 from llrkit.metrics.wording import number
 from llrkit.scores import ScoreSource
 from llrkit.theory.points import OperatingPoint
+
+_FITS = {**METHODS, "best": fit_best}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,9 @@ class Comparison:
         best, raw = self.evaluations[self.best], self.evaluations["raw"]
         if best.cllr < raw.cllr:
             return (
-                f"Best is {self.best}: Cllr {number(best.cllr)} bits instead of {number(raw.cllr)} with the "
-                f"raw scores; {number(best.cllr_cal)} are still lost to calibration."
+                f"The lowest Cllr is that of {self.best}: {number(best.cllr)} bits instead of "
+                f"{number(raw.cllr)} with the raw scores; {number(best.cllr_cal)} are still lost to "
+                "calibration."
             )
         return f"None of them is better than the raw scores, whose Cllr is {number(raw.cllr)} bits."
 
@@ -108,7 +111,8 @@ def compare(
 ) -> Comparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.
 
-    A method that cannot be trained (classes that do not overlap, say) is listed in ``failed``.
+    "best" stands for :func:`llrkit.fit_best`, with ``options={"best": {...}}`` for its groups. A method that
+    cannot be trained (classes that do not overlap, say) is listed in ``failed``.
 
     Examples
     --------
@@ -122,22 +126,15 @@ def compare(
     cmlg      0.0844    0.0738      0.0107     0.1015     0.1066
     logistic  0.0838    0.0738      0.0101     0.1015     0.1176
     """
-    names = method_names(methods)
+    names = method_names(methods, _FITS)
     evaluations = {"raw": evaluate(test, points)}
     maps, failed = {}, {}
     for name in tracked(names, "comparing", len(names), "methods"):
         try:
-            fitted = fit_quietly(name, train, options.get(name, {}))
+            fitted = fit_quietly(name, train, options.get(name, {}), _FITS)
         except InputError as error:
             failed[name] = str(error)
             continue
         maps[name] = fitted
         evaluations[name] = evaluate(fitted.on(test), points)
     return Comparison(MappingProxyType(evaluations), MappingProxyType(maps), MappingProxyType(failed))
-
-
-def fit_quietly(name: str, source: ScoreSource, options: Mapping[str, Any]) -> Map:
-    """Fit without warnings about the shape of the scores: the comparison itself shows what fits."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LlrkitWarning)
-        return fit_named(name, source, **options)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from llrkit.calibrate.bayes import fit_bayes
@@ -22,7 +23,7 @@ from llrkit.calibrate.saturating import fit_saturating
 from llrkit.calibrate.student import fit_student_t
 from llrkit.calibrate.tied import fit_tied_nig
 from llrkit.calibrate.unsupervised import fit_unsupervised
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 
 Fit = Callable[..., Map]
@@ -70,18 +71,27 @@ def fit_named(name: str, source: ScoreSource, **options: Any) -> Map:
     return METHODS[method_name(name)](source, **options)
 
 
-def method_name(name: str) -> str:
+def fit_quietly(
+    name: str, source: ScoreSource, options: Mapping[str, Any], known: Mapping[str, Fit] = METHODS
+) -> Map:
+    """Fit without warnings about the shape of the scores: where methods are compared one sees what fits."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LlrkitWarning)
+        return known[method_name(name, known)](source, **options)
+
+
+def method_name(name: str, known: Mapping[str, Fit] = METHODS) -> str:
     """The name of a known method, underscores and case aside."""
     found = name.strip().lower().replace("_", "-")
-    if found not in METHODS:
-        raise UnknownNameError(f"unknown calibration method {name!r}; known are {', '.join(METHODS)}")
+    if found not in known:
+        raise UnknownNameError(f"unknown calibration method {name!r}; known are {', '.join(known)}")
     return found
 
 
-def method_names(names: str | Sequence[str]) -> list[str]:
+def method_names(names: str | Sequence[str], known: Mapping[str, Fit] = METHODS) -> list[str]:
     """Names of known methods, given as a list or separated by commas."""
     parts = names.split(",") if isinstance(names, str) else names_of(names, "methods")
-    found = [method_name(name) for name in parts if name.strip()]
+    found = [method_name(name, known) for name in parts if name.strip()]
     if not found:
-        raise InputError(f"no method is named; known are {', '.join(METHODS)}")
+        raise InputError(f"no method is named; known are {', '.join(known)}")
     return list(dict.fromkeys(found))

@@ -31,7 +31,9 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @click.command("compare")
 @click.argument("train")
 @click.argument("evaluation")
-@click.option("--methods", metavar="NAME,NAME", help="Calibrators to compare; by default a good selection.")
+@click.option(
+    "--methods", metavar="NAME,NAME", help="Calibrators to compare, also 'best'; by default a good selection."
+)
 @click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
 @point_option
 @classes_option
@@ -57,8 +59,9 @@ def compare_command(
     """Train calibrators on TRAIN and show what they give on EVALUATION, raw scores first.
 
     \b
-    Example:
+    Examples:
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
+      llrkit compare dev.csv eval.csv --methods logistic,best
     """
     if has_classes(train, classes, prior, reading):
         refuse_for_classes(html=html_path)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
-from llrkit.choose.compare import fit_quietly
+from llrkit.choose.methods import fit_quietly
 from llrkit.core.counts import count_on
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._progress import tracked
-from llrkit.choose.compare import fit_quietly
+from llrkit.choose.methods import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.experiments.durations import SECONDS, make_corpora
