@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
+from sources import FITS, METRICS, NEEDS
 
 import llrkit as lk
 from llrkit.cli import cli
@@ -37,11 +38,6 @@ def weighted_and_repeated():
 
 TABLE, REPEATED = weighted_and_repeated()
 
-METRICS = {
-    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
-    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
-    "min_dcf": ("sre08",), "prbep": (), "rule_cost": ("brier", 0.2),
-}  # fmt: skip
 SOURCES = {
     "trials": lambda folder: lk.Trials(TABLE, weight="times"),
     "any source": lambda folder: lk.weigh(lk.Trials(TABLE), "times"),
@@ -67,14 +63,7 @@ def test_metrics(tmp_path, monkeypatch, name, kind):
         assert metric(lk.Trials(TABLE), *arguments) != expected  # weights do matter
 
 
-NEEDS = {
-    "fit_by": {"column": "room", "method": lk.fit_cmlg},
-    "fit_quality": {"columns": ["seconds"]},
-    "fit_best": {"methods": "cmlg,logistic", "folds": 2, "groups": "test"},
-}
-
-
-@pytest.mark.parametrize("name", [n for n in lk.__all__ if n.startswith("fit_") and n != "fit_lineup"])
+@pytest.mark.parametrize("name", [name for name in FITS if name != "fit_lineup"])
 def test_fits(name):
     score = ["score", "other"] if name == "fit_fusion" else "score"
     repeated = lk.Trials(REPEATED, score=score)

@@ -116,8 +116,9 @@ def fit_best(
     blend = yes_or_no(blend, "blend")
     prior, names = probability(prior, "prior"), method_names(methods)
     training_moments(source)  # what all methods would refuse or warn of is said once
-    deals = [make_folds(source, groups, folds, seed + i) for i in range(repeats)]
-    wide = source.with_columns(*deals[0].columns)  # once: what it has read and coded is kept
+    first = make_folds(source, groups, folds, seed)
+    deals = [replace(first, seed=seed + i) for i in range(repeats)]
+    wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
     scores: dict[str, MethodScore] = {}
     fitted: dict[str, Map] = {}
     crossed: dict[str, list[dict[Pair, Map]]] = {}
@@ -141,7 +142,7 @@ def fit_best(
     chosen = ranked[0]
     table = [{"method": name, **scores[name].row(scores[chosen])} for name in ranked]
     table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
-    how = {"folds": folds, "repeats": repeats, "groups": deals[0].groups, "prior": prior, "seed": seed}
+    how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
     found_out = {"chosen": chosen, "cross_validation": table, **how}
     if not blend or len(scores) == 1:
         mix = Blend({chosen: 1.0}, scores[chosen].cllr)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,22 @@ class Folds:
 
     n: int
     columns: tuple[str, ...] = (POSITION,)
-    place_of: Mapping[Any, int] | None = None
-    """Where each group came out when they were shuffled; its fold is that modulo ``n``."""
+    values: tuple[Any, ...] | None = None
+    """The groups, in an order that does not depend on that of the trials; None without groups."""
     seed: int = 0
+    """Another one is another deal."""
 
     @property
     def groups(self) -> list[str]:
         """The columns whose values never share two folds; none when trials are dealt out one by one."""
-        return [] if self.place_of is None else list(self.columns)
+        return [] if self.values is None else list(self.columns)
+
+    @cached_property
+    def place_of(self) -> dict[Any, int]:
+        """Where each group comes out when they are shuffled; its fold is that modulo ``n``."""
+        values = self.values or ()
+        order = np.random.default_rng(self.seed).permutation(len(values))
+        return {values[i]: place for place, i in enumerate(order)}
 
     @property
     def pairs(self) -> list[Pair]:
@@ -51,7 +60,7 @@ class Folds:
 
     def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
-        if self.place_of is None:
+        if self.values is None:
             places = chunk.columns[POSITION]
             return dealt(places[0], self.n, self.seed), dealt(places[1], self.n, self.seed)
         found = []
@@ -62,7 +71,6 @@ class Folds:
         return found[0], found[1]
 
     def _lookup(self, chunk: Scores, name: str, side: int) -> IntArray:
-        assert self.place_of is not None
         codes = chunk.columns[name][side]
         values, inverse = np.unique(codes, return_inverse=True)
         names = chunk.categories.get(name)
@@ -95,11 +103,10 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     if len(columns) == 2 and n < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
     values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
-    found = sorted(values.counts, key=str)
+    found = tuple(sorted(values.counts, key=str))
     if len(found) < n:
         raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
-    order = np.random.default_rng(seed).permutation(len(found))
-    return Folds(n, columns, {found[i]: place for place, i in enumerate(order)})
+    return Folds(n, columns, found, seed)
 
 
 def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,14 @@ from llrkit.cli.multiclass import (
     refuse_for_classes,
 )
 from llrkit.cli.multiclass_maps import apply_classes, calibrate_classes, is_class_map
-from llrkit.cli.output import json_option, parse_options, read_options, reading_options, write_json
+from llrkit.cli.output import (
+    json_option,
+    parse_options,
+    print_table,
+    read_options,
+    reading_options,
+    write_json,
+)
 from llrkit.errors import InputError
 
 
@@ -132,8 +139,8 @@ def calibrate_command(
     fitted.save(output)
     to_stderr = json_path == "-"
     click.echo(f"{fitted!r}", err=to_stderr)
-    for line in _cross_validation(fitted.details):
-        click.echo(line, err=to_stderr)
+    if "cross_validation" in fitted.details:
+        _show_cross_validation(fitted.details, to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",
@@ -142,18 +149,17 @@ def calibrate_command(
     write_json(fitted.to_dict(), "calibrate", json_path)
 
 
-def _cross_validation(details: Mapping[str, Any]) -> Iterator[str]:
-    """The table of a choice by cross-validation, if there was one."""
-    if "cross_validation" not in details:
-        return
+def _show_cross_validation(details: Mapping[str, Any], to_stderr: bool) -> None:
+    """The table of a choice by cross-validation: loss and weight of each method, or why it has none."""
     loss = "Cllr" if details["prior"] == 0.5 else f"cross-entropy at the prior {details['prior']:g}"
-    yield f"Cross-validated {loss}, and the weight in the result:"
+    weights, rows = details["weights"], []
     for row in details["cross_validation"]:
-        weight = details["weights"].get(row["method"])
-        taken = row.get("reason") or ("     -" if weight is None else f"{100 * weight:6.1f} %")
-        yield f"  {row['method']:<12} {row['cllr']:.4f}  {taken}"
-    if len(details["weights"]) > 1:
-        yield f"  {'the blend':<12} {details['expected_cllr']:.4f}"
+        weight = f"{100 * weights[row['method']]:5.1f} %" if row["method"] in weights else "    -"
+        rows.append((row["method"], f"{row['cllr']:.4f}", row.get("reason") or weight))
+    if len(weights) > 1:
+        rows.append(("the blend", f"{details['expected_cllr']:.4f}", ""))
+    title = f"Cross-validated {loss}, and the weight in the result:"
+    print_table(("", "", ""), rows, to_stderr=to_stderr, title=title, left=(0, 2))
 
 
 def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:

@@ -170,7 +170,8 @@ def compare_systems(
     names = _names(source)
     systems = [one_system(source, k) for k in (0, 1)]
     results = [evaluate(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
-    numbers = [functionals(result, trial_numbers(source)) for result in results]
+    trials = trial_numbers(source)
+    numbers = [functionals(result, trials) for result in results]
     reasons = {
         a.name: a.reason or b.reason
         for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True)
