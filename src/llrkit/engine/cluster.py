@@ -72,63 +72,46 @@ def cluster(
     environment = {
         f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()
     }
-    with _deaf_loop() as loop:
-        with config.set(environment):
-            local = _started(
-                LocalCluster,
+    local: Any = None
+    own: Any = None
+    try:
+        with config.set(environment), _deaf():
+            local = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
                 dashboard_address=":0",
                 memory_limit=memory_limit,
                 silence_logs="CRITICAL",
-                loop=loop,
             )
-        client = Client(local, set_as_default=False)
-        try:
-            yield client
-        except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
-            _kill(local)
-            raise
-        finally:
-            with suppress(TimeoutError):
-                client.close(timeout=1)
+        own = Client(local, set_as_default=False)
+        yield own
+    except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
+        _kill(local)
+        raise
+    finally:
+        with suppress(TimeoutError):
+            if own is not None:
+                own.close(timeout=1)
+            if local is not None:
                 local.close(timeout=3)
-            _kill(local)
+        _kill(local)
 
 
 @contextmanager
-def _deaf_loop() -> Iterator[Any]:
-    """An event loop for a cluster whose workers do not hear Ctrl-C: this process answers it, and ends them.
+def _deaf() -> Iterator[None]:
+    """Ctrl-C waits until the block is done, and what is started in it never hears of it.
 
-    A terminal sends it to all of them, and one that is still starting would print where it was. Which
-    signals are blocked goes from a thread to those it starts, and to processes.
+    A cluster that is only half there cannot be ended well, and it starts within seconds. A terminal sends the
+    signal to the workers too, of which one that is starting would print where it was; this process ends them.
+    Which signals are blocked goes from a thread to those it starts, and to processes.
     """
-    from distributed.utils import LoopRunner
-
     resource_tracker.ensure_running()  # which workers need; starting it later would unblock the signal
-    runner = LoopRunner()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        runner.start()
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    try:
-        yield runner.loop
-    finally:
-        runner.stop()
-
-
-def _started(kind: Any, **options: Any) -> Any:
-    """A cluster; one that is interrupted on the way is ended here, as Dask can only close whole ones."""
-    others = set(kind._instances)
-    try:
-        return kind(**options)
-    except BaseException:
-        for half in set(kind._instances) - others:
-            _kill(half)
-            kind._instances.discard(half)  # or closing it at exit fails
-        raise
 
 
 def quieten() -> None:
@@ -144,7 +127,7 @@ def quieten() -> None:
 
 def _kill(local: Any) -> None:
     """End the workers by force; those that have ended are none."""
-    for nanny in local.workers.values():
+    for nanny in local.workers.values() if local is not None else ():
         nanny.auto_restart = False
         if nanny.process is not None and nanny.process.is_alive():
             with suppress(ProcessLookupError):
