@@ -23,7 +23,7 @@ def trials(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scalar_metrics(scores: lk.ClassScores) -> Any:
-    """Cllr, normalised Cllr, error rate, Cavg of LRE07 and LRE22, per-class losses, confusion matrix."""
+    """Cllr, normalized Cllr, error rate, Cavg of LRE07 and LRE22, per-class losses, confusion matrix."""
     return lk.multiclass.evaluate(scores, refine_by=None, detection=False)
 
 

@@ -49,7 +49,7 @@ def bench_embeddings(timed: Timed, repeat: int) -> dict[str, Any]:
         "200 x 200, a covariance each, exact": timed(lambda: low.scores(*few), 1),
     }
     results["more"] = rows
-    _show(f"normalisation of {N:,} x {N:,} scores by a cohort of {COHORT:,}, training, uncertainty", rows)
+    _show(f"normalization of {N:,} x {N:,} scores by a cohort of {COHORT:,}, training, uncertainty", rows)
     return results
 
 

@@ -20,8 +20,8 @@ import polars as pl
 
 import llrkit as lk
 from llrkit.io import read_found
-from llrkit.io.found import Found
 from llrkit.io.join import join_found
+from llrkit.io.trial_table import Found
 
 N, N_TARGET = 10_000_000, 10_000
 EVALUATE = [sys.executable, "-c", "from llrkit.cli import main; main()", "evaluate"]
@@ -91,11 +91,11 @@ def bench_files(repeat: int = 3, n: int = N, n_target: int = N_TARGET) -> dict[s
             repeat,
         )
         right = read_found(key, score=[])
-    unlabelled = table.drop("label")
-    left = Found("scores", "parquet", unlabelled, ("score",), None, "enroll", "test")
+    unlabeled = table.drop("label")
+    left = Found("scores", "parquet", unlabeled, ("score",), None, "enroll", "test")
     rows["join"] = in_turns(
         {
-            "polars": lambda: unlabelled.join(right.table, on=["enroll", "test"], how="left"),
+            "polars": lambda: unlabeled.join(right.table, on=["enroll", "test"], how="left"),
             "llrkit": lambda: join_found(left, right, missing="error", duplicates="error"),
         },
         max(1, repeat - 1),

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.measure import evaluate
-from llrkit.trust.bootstrap import bootstrap_numbers, percentile_interval
-from llrkit.trust.closed_form import closed_form
-from llrkit.trust.functionals import functionals
-from llrkit.trust.resample import speaker_resampling
-from llrkit.trust.speakers import find_speakers
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
+from llrkit.trust.intervals.closed_form import closed_form
+from llrkit.trust.intervals.functionals import functionals
+from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.speakers import find_speakers
 
 RHO, DIM = 0.4, 20
 DESIGNS = {"50 speakers x 4 recordings": (50, 4), "20 speakers x 3 recordings": (20, 3)}

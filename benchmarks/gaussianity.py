@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
-from llrkit.calibrate.cmlg import shape
+from llrkit.calibrate.affine.cmlg import shape
 from llrkit.core.moments import Moments
 from llrkit.recognize import (
     Embeddings,
@@ -32,7 +32,7 @@ from llrkit.recognize import (
     train_svm,
     train_wccn,
 )
-from llrkit.simulate.frames import FrameModel
+from llrkit.simulate.simulated_frames import FrameModel
 from real_embeddings import FRONTS, LDA_DIM, lists, prepared
 
 HEADER = (
@@ -62,12 +62,12 @@ def show(name: str, sets: Iterable[lk.Scores]) -> None:
 
 
 def simulated() -> None:
-    """Simulated frames: 1,000 background speakers; 300 others enrol with 20 s, four tests of 10 s each."""
-    from llrkit.recognize.frames import Frames
-    from llrkit.recognize.gmm import adapt_means, gmm_scores
-    from llrkit.recognize.ivector_training import train_ivectors
-    from llrkit.recognize.statistics import baum_welch
-    from llrkit.recognize.ubm import train_ubm
+    """Simulated frames: 1,000 background speakers; 300 others enroll with 20 s, four tests of 10 s each."""
+    from llrkit.recognize.frames.utterance_frames import Frames
+    from llrkit.recognize.ivectors.baum_welch import baum_welch
+    from llrkit.recognize.ivectors.gmm import adapt_means, gmm_scores
+    from llrkit.recognize.ivectors.ivector_training import train_ivectors
+    from llrkit.recognize.ivectors.ubm import train_ubm
 
     model = FrameModel(n_components=64, dim=20, rank=60, strength=0.32, channel=1.2, seed=1)
 
@@ -93,9 +93,9 @@ def simulated() -> None:
 
 
 def backends(background: Embeddings, enroll: Embeddings, test: Embeddings, dim: int) -> dict[str, Any]:
-    """Scores of PLDA, LDA cosine and support vector machines; each with and without length normalisation."""
+    """Scores of PLDA, LDA cosine and support vector machines; each with and without length normalization."""
     made: dict[str, Any] = {}
-    for name, steps in (("PLDA, length-normalised", ["centre", "whiten", "length"]), ("PLDA", ["centre"])):
+    for name, steps in (("PLDA, length-normalized", ["center", "whiten", "length"]), ("PLDA", ["center"])):
         chain = train_chain(background, steps)
         plda = train_plda(chain(background), iterations=20).model
         made[name] = plda.scores(chain(enroll), chain(test))

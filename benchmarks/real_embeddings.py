@@ -22,9 +22,9 @@ from llrkit.recognize import (
     LengthNorm,
     cosine_scores,
     matrix_scores,
-    normalised_scores,
+    normalized_scores,
     read_embeddings,
-    train_centring,
+    train_centering,
     train_chain,
     train_lda,
     train_plda,
@@ -38,19 +38,19 @@ Scorer = Callable[[Embeddings, Embeddings], Any]
 
 
 def prepared(file: Path, front: str) -> Embeddings:
-    """Length-normalised, background corpora centred each, the rest by the mean of dev; normalised again."""
+    """Length-normalized, background corpora centered each, the rest by the mean of dev; normalized again."""
     found = read_embeddings(file, vectors=front).where(suspect_label=False)
     unit = LengthNorm()(found.replace(vectors=found.vectors.astype(np.float64)))
     vectors, background = unit.vectors.copy(), unit.columns["split"] == "train"
     for corpus in np.unique(unit.columns["corpus"][background]):
         rows = background & (unit.columns["corpus"] == corpus)
-        vectors[rows] = train_centring(vectors[rows])(vectors[rows])
-    vectors[~background] = train_centring(unit.where(split="dev"))(vectors[~background])
+        vectors[rows] = train_centering(vectors[rows])(vectors[rows])
+    vectors[~background] = train_centering(unit.where(split="dev"))(vectors[~background])
     return LengthNorm()(unit.replace(vectors=vectors))
 
 
 def lists(embeddings: Embeddings, split: str, score: Scorer) -> Iterator[tuple[tuple[str, str], lk.Scores]]:
-    """Side A enrols, side B tests, non-targets of the same gender; a list for each pair of durations."""
+    """Side A enrolls, side B tests, non-targets of the same gender; a list for each pair of durations."""
     part = embeddings.where(split=split)
     enroll, test = part.where(side="A"), part.where(side="B")
     matrix = score(enroll, test)
@@ -70,8 +70,8 @@ def systems(found: Embeddings) -> dict[str, tuple[Embeddings, Scorer]]:
     cohort = background.where(duration="full")
     made: dict[str, tuple[Embeddings, Scorer]] = {
         "cosine": (found, cosine_scores),
-        "cosine, AS-norm1": (found, lambda e, t: normalised_scores(
-            cosine_scores, e, t, cohort, normalise="as1", top=100)),
+        "cosine, AS-norm1": (found, lambda e, t: normalized_scores(
+            cosine_scores, e, t, cohort, normalize="as1", top=100)),
         f"LDA to {LDA_DIM}, cosine": (lda(found), cosine_scores),
     }  # fmt: skip
     for name, options in (

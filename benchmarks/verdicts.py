@@ -10,10 +10,10 @@ from collections import Counter
 import numpy as np
 
 import llrkit as lk
-from llrkit.core.density import DensityGrid
-from llrkit.trust.null import CalibratedCells, judged_range
-from llrkit.trust.recalibration import identity_test, recalibrate
-from llrkit.trust.verdict import LEVEL, Verdict, verdict
+from llrkit.core.density_grid import DensityGrid
+from llrkit.trust.calibration.null_distribution import CalibratedCells, judged_range
+from llrkit.trust.calibration.recalibration import identity_test, recalibrate
+from llrkit.trust.calibration.verdict import LEVEL, Verdict, verdict
 
 CASES = {
     "x": (lambda x: x, ()),
@@ -28,7 +28,7 @@ def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
     result = lk.evaluate(scores)
     span = judged_range(result.moments.extremes, result.summaries.blocks)
     grid = scores.reduce(DensityGrid.between(*span))
-    cells = CalibratedCells.relabelled(grid)
+    cells = CalibratedCells.relabeled(grid)
     line = recalibrate(scores, identity_test(scores, cells))
     if line.p_value < LEVEL:
         return verdict(line)

@@ -17,8 +17,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.pictures import FusionWeights, HeatMap, PriorScan
+from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.zoo import zoo_curve
+from llrkit.plot.paper_figures import PriorScan
+from llrkit.plot.weights_and_speakers import FusionWeights
 
 FOLDER = Path(__file__).parent / "pictures" / "gallery"
 EERS = np.array([
@@ -45,7 +47,7 @@ def systems(rng: np.random.Generator) -> dict[str, lk.Evaluation]:
 
 
 def zoo(rng: np.random.Generator) -> object:
-    """Speakers who differ in how well they are recognised and how easily confused."""
+    """Speakers who differ in how well they are recognized and how easily confused."""
     target, nontarget = np.repeat(np.arange(120), 10), np.repeat(np.arange(120), 40)
     habits = rng.normal(0, 1, (120, 2))
     return zoo_curve(
@@ -137,7 +139,7 @@ def draw_all(rng: np.random.Generator) -> None:
 
 
 def _scatter(rng: np.random.Generator) -> object:
-    from llrkit.metrics.pictures import CllrScatter
+    from llrkit.plot.paper_figures import CllrScatter
 
     x, y, labels = [], [], []
     for i, row in enumerate(EERS):

@@ -113,7 +113,9 @@ print(json.dumps([modules, absent]))
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed))
-    assert {"llrkit.core.counts", "llrkit.metrics.measure", "llrkit.theory.points"} <= set(modules)
+    assert {"llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.theory.operating_points"} <= set(
+        modules
+    )
     assert set(absent) <= {
         "dask",
         "distributed",

@@ -74,7 +74,7 @@ def test_vectors_are_made_scores_first(estimators):
 
 def test_separable_data_warn_and_do_not_raise(estimators):
     X = 9.0 * np.eye(3)[np.arange(30) % 3] + np.random.default_rng(0).normal(size=(30, 3))
-    with pytest.warns(lk.LlrkitWarning, match="regularisation=0.01"):
+    with pytest.warns(lk.LlrkitWarning, match="regularization=0.01"):
         made = estimators.ScaleOffsetScaling().fit(X, np.arange(30) % 3)
     assert made.score(X, np.arange(30) % 3) == 1.0
 

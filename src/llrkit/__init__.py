@@ -15,33 +15,31 @@ from llrkit._version import __version__
 
 if TYPE_CHECKING:
     from llrkit import multiclass, plot, recognize, simulate, theory
-    from llrkit.calibrate.bayes import fit_bayes
-    from llrkit.calibrate.bigaussian import fit_bigaussian
-    from llrkit.calibrate.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
-    from llrkit.calibrate.cmlg import fit_cmlg
-    from llrkit.calibrate.conditional import fit_by
-    from llrkit.calibrate.expectation import fit_expectation
-    from llrkit.calibrate.files import load_map
-    from llrkit.calibrate.fusion import LinearMap, fit_fusion, fit_quality
-    from llrkit.calibrate.gamma import fit_gamma
-    from llrkit.calibrate.gaussian import fit_gaussian
-    from llrkit.calibrate.kde import fit_kde
-    from llrkit.calibrate.lineup import fit_lineup
-    from llrkit.calibrate.logistic import fit_logistic, fit_rule
+    from llrkit.calibrate.affine.bayesian import fit_bayes
+    from llrkit.calibrate.affine.cmlg import fit_cmlg
+    from llrkit.calibrate.affine.expectation import fit_expectation
+    from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
+    from llrkit.calibrate.affine.saturating import fit_saturating
+    from llrkit.calibrate.affine.unsupervised import fit_unsupervised
+    from llrkit.calibrate.composite.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
+    from llrkit.calibrate.composite.conditional import fit_by
+    from llrkit.calibrate.composite.fusion import LinearMap, fit_fusion, fit_quality
+    from llrkit.calibrate.densities.gamma_ratio import fit_gamma
+    from llrkit.calibrate.densities.kde import fit_kde
+    from llrkit.calibrate.densities.mixture import fit_mixture
+    from llrkit.calibrate.densities.nig import fit_nig
+    from llrkit.calibrate.densities.student_t import fit_student_t
+    from llrkit.calibrate.densities.tied_nig import fit_tied_nig
+    from llrkit.calibrate.densities.two_gaussians import fit_gaussian
+    from llrkit.calibrate.map_files import load_map
     from llrkit.calibrate.maps import AffineMap, Map
-    from llrkit.calibrate.mixture import fit_mixture
-    from llrkit.calibrate.nig import fit_nig
-    from llrkit.calibrate.pav import fit_pav
-    from llrkit.calibrate.saturating import fit_saturating
-    from llrkit.calibrate.student import fit_student_t
-    from llrkit.calibrate.tied import fit_tied_nig
-    from llrkit.calibrate.unsupervised import fit_unsupervised
+    from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
+    from llrkit.calibrate.monotone.lineup import fit_lineup
+    from llrkit.calibrate.monotone.pav import fit_pav
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
-    from llrkit.choose.compare import Comparison, compare
-    from llrkit.choose.diagnose import Diagnosis, diagnose
     from llrkit.engine.cluster import cluster
-    from llrkit.engine.dask import DaskSource
-    from llrkit.engine.files import scan_trials
+    from llrkit.engine.dask_source import DaskSource
+    from llrkit.engine.scanned_files import scan_trials
     from llrkit.errors import (
         ClusterError,
         ConstantScoreError,
@@ -66,69 +64,79 @@ if TYPE_CHECKING:
         UnknownNameError,
         UnreadableWarning,
     )
+    from llrkit.evaluation.compare import Comparison, compare
+    from llrkit.evaluation.conditions import ConditionTable, condition_table
+    from llrkit.evaluation.diagnose import Diagnosis, diagnose
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.result import Evaluation
     from llrkit.io import read_trials
     from llrkit.io.write import write_trials
-    from llrkit.metrics.calibration_loss import CalibrationLoss
-    from llrkit.metrics.detection import auc, eer, eer_roc, min_cllr, min_dcf, prbep
-    from llrkit.metrics.evaluation import Evaluation
-    from llrkit.metrics.llrs import act_dcf, cllr, cllr_cal, cross_entropy, eer_threshold, hter, rule_cost
+    from llrkit.metrics.det_slope import det_slope
+    from llrkit.metrics.discrimination import auc, eer, eer_roc, min_cllr, min_dcf, prbep
+    from llrkit.metrics.llr_costs import (
+        act_dcf,
+        cllr,
+        cllr_cal,
+        cross_entropy,
+        eer_threshold,
+        hter,
+        rule_cost,
+    )
     from llrkit.metrics.primary import c_primary, compound_llr
-    from llrkit.metrics.slope import det_slope
     from llrkit.report.page import write_report
-    from llrkit.report.tables import format_table
+    from llrkit.report.paper_tables import format_table
     from llrkit.scores.arrays import Scores
     from llrkit.scores.classes import ClassScores
     from llrkit.scores.source import ScoreSource
     from llrkit.scores.trials import Trials
     from llrkit.scores.vectors import ClassSource, ClassVectors
     from llrkit.scores.weights import weigh
-    from llrkit.simulate.pairs import simulate_trials
-    from llrkit.theory.points import OperatingPoint, operating_point, preset
-    from llrkit.trust.bands import CurveBands, curve_bands
-    from llrkit.trust.calibration import CalibrationCheck, check_calibration
-    from llrkit.trust.conditions import ConditionTable, condition_table
-    from llrkit.trust.criteria import Criteria, read_criteria
-    from llrkit.trust.delong import DeLong, delong_test
-    from llrkit.trust.devpav import dev_pav
-    from llrkit.trust.evaluate import evaluate
-    from llrkit.trust.loss import calibration_loss
-    from llrkit.trust.map_errors import MapUncertainty, llr_band, map_uncertainty
-    from llrkit.trust.misleading import MisleadingTrial, misleading_trials
-    from llrkit.trust.null import CalibrationNull, calibration_null
-    from llrkit.trust.paired import SystemComparison, compare_systems
-    from llrkit.trust.precision import LlrPrecision, llr_precision
-    from llrkit.trust.validation import Validation, validate
-    from llrkit.trust.verbal import verbal_scale
+    from llrkit.simulate.independent_trials import simulate_trials
+    from llrkit.theory.operating_points import OperatingPoint, operating_point, preset
+    from llrkit.trust.calibration.calibration_loss import calibration_loss
+    from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
+    from llrkit.trust.calibration.devpav import dev_pav
+    from llrkit.trust.calibration.loss_result import CalibrationLoss
+    from llrkit.trust.calibration.map_errors import MapUncertainty, llr_band, map_uncertainty
+    from llrkit.trust.calibration.null_distribution import CalibrationNull, calibration_null
+    from llrkit.trust.calibration.precision import LlrPrecision, llr_precision
+    from llrkit.trust.differences.delong import DeLong, delong_test
+    from llrkit.trust.differences.paired import SystemComparison, compare_systems
+    from llrkit.trust.intervals.bands import CurveBands, curve_bands
+    from llrkit.validation.criteria import Criteria, read_criteria
+    from llrkit.validation.misleading import MisleadingTrial, misleading_trials
+    from llrkit.validation.validate import Validation, validate
+    from llrkit.validation.verbal_scale import verbal_scale
 
 # Where each public name lives. Names are imported when first used, so that `llrkit --help` stays quick.
 _HOME = {
-    "llrkit.calibrate.bayes": ("fit_bayes",),
-    "llrkit.calibrate.bigaussian": ("fit_bigaussian",),
-    "llrkit.calibrate.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources"),
-    "llrkit.calibrate.cmlg": ("fit_cmlg",),
-    "llrkit.calibrate.conditional": ("fit_by",),
-    "llrkit.calibrate.expectation": ("fit_expectation",),
-    "llrkit.calibrate.files": ("load_map",),
-    "llrkit.calibrate.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
-    "llrkit.calibrate.gamma": ("fit_gamma",),
-    "llrkit.calibrate.gaussian": ("fit_gaussian",),
-    "llrkit.calibrate.kde": ("fit_kde",),
-    "llrkit.calibrate.lineup": ("fit_lineup",),
-    "llrkit.calibrate.logistic": ("fit_logistic", "fit_rule"),
+    "llrkit.calibrate.affine.bayesian": ("fit_bayes",),
+    "llrkit.calibrate.monotone.bigaussian": ("fit_bigaussian",),
+    "llrkit.calibrate.composite.bounds": ("bound_elub", "bound_fixed", "bound_invariance", "bound_sources"),
+    "llrkit.calibrate.affine.cmlg": ("fit_cmlg",),
+    "llrkit.calibrate.composite.conditional": ("fit_by",),
+    "llrkit.calibrate.affine.expectation": ("fit_expectation",),
+    "llrkit.calibrate.map_files": ("load_map",),
+    "llrkit.calibrate.composite.fusion": ("LinearMap", "fit_fusion", "fit_quality"),
+    "llrkit.calibrate.densities.gamma_ratio": ("fit_gamma",),
+    "llrkit.calibrate.densities.two_gaussians": ("fit_gaussian",),
+    "llrkit.calibrate.densities.kde": ("fit_kde",),
+    "llrkit.calibrate.monotone.lineup": ("fit_lineup",),
+    "llrkit.calibrate.affine.logistic": ("fit_logistic", "fit_rule"),
     "llrkit.calibrate.maps": ("AffineMap", "Map"),
-    "llrkit.calibrate.mixture": ("fit_mixture",),
-    "llrkit.calibrate.nig": ("fit_nig",),
-    "llrkit.calibrate.pav": ("fit_pav",),
-    "llrkit.calibrate.saturating": ("fit_saturating",),
-    "llrkit.calibrate.student": ("fit_student_t",),
-    "llrkit.calibrate.tied": ("fit_tied_nig",),
-    "llrkit.calibrate.unsupervised": ("fit_unsupervised",),
+    "llrkit.calibrate.densities.mixture": ("fit_mixture",),
+    "llrkit.calibrate.densities.nig": ("fit_nig",),
+    "llrkit.calibrate.monotone.pav": ("fit_pav",),
+    "llrkit.calibrate.affine.saturating": ("fit_saturating",),
+    "llrkit.calibrate.densities.student_t": ("fit_student_t",),
+    "llrkit.calibrate.densities.tied_nig": ("fit_tied_nig",),
+    "llrkit.calibrate.affine.unsupervised": ("fit_unsupervised",),
     "llrkit.choose.best": ("CrossCalibration", "cross_calibrate", "fit_best"),
-    "llrkit.choose.compare": ("Comparison", "compare"),
-    "llrkit.choose.diagnose": ("Diagnosis", "diagnose"),
+    "llrkit.evaluation.compare": ("Comparison", "compare"),
+    "llrkit.evaluation.diagnose": ("Diagnosis", "diagnose"),
     "llrkit.engine.cluster": ("cluster",),
-    "llrkit.engine.dask": ("DaskSource",),
-    "llrkit.engine.files": ("scan_trials",),
+    "llrkit.engine.dask_source": ("DaskSource",),
+    "llrkit.engine.scanned_files": ("scan_trials",),
     "llrkit.errors": (
         "ClusterError",
         "ConstantScoreError",
@@ -155,10 +163,10 @@ _HOME = {
     ),
     "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
-    "llrkit.metrics.calibration_loss": ("CalibrationLoss",),
-    "llrkit.metrics.detection": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
-    "llrkit.metrics.evaluation": ("Evaluation",),
-    "llrkit.metrics.llrs": (
+    "llrkit.trust.calibration.loss_result": ("CalibrationLoss",),
+    "llrkit.metrics.discrimination": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),
+    "llrkit.evaluation.result": ("Evaluation",),
+    "llrkit.metrics.llr_costs": (
         "act_dcf",
         "cllr",
         "cllr_cal",
@@ -168,32 +176,32 @@ _HOME = {
         "rule_cost",
     ),
     "llrkit.metrics.primary": ("c_primary", "compound_llr"),
-    "llrkit.metrics.slope": ("det_slope",),
+    "llrkit.metrics.det_slope": ("det_slope",),
     "llrkit.report.page": ("write_report",),
-    "llrkit.report.tables": ("format_table",),
+    "llrkit.report.paper_tables": ("format_table",),
     "llrkit.scores.arrays": ("Scores",),
     "llrkit.scores.classes": ("ClassScores",),
     "llrkit.scores.source": ("ScoreSource",),
     "llrkit.scores.trials": ("Trials",),
     "llrkit.scores.vectors": ("ClassSource", "ClassVectors"),
     "llrkit.scores.weights": ("weigh",),
-    "llrkit.simulate.pairs": ("simulate_trials",),
-    "llrkit.theory.points": ("OperatingPoint", "operating_point", "preset"),
-    "llrkit.trust.bands": ("CurveBands", "curve_bands"),
-    "llrkit.trust.calibration": ("CalibrationCheck", "check_calibration"),
-    "llrkit.trust.conditions": ("ConditionTable", "condition_table"),
-    "llrkit.trust.criteria": ("Criteria", "read_criteria"),
-    "llrkit.trust.delong": ("DeLong", "delong_test"),
-    "llrkit.trust.devpav": ("dev_pav",),
-    "llrkit.trust.evaluate": ("evaluate",),
-    "llrkit.trust.loss": ("calibration_loss",),
-    "llrkit.trust.map_errors": ("MapUncertainty", "llr_band", "map_uncertainty"),
-    "llrkit.trust.misleading": ("MisleadingTrial", "misleading_trials"),
-    "llrkit.trust.null": ("CalibrationNull", "calibration_null"),
-    "llrkit.trust.paired": ("SystemComparison", "compare_systems"),
-    "llrkit.trust.precision": ("LlrPrecision", "llr_precision"),
-    "llrkit.trust.validation": ("Validation", "validate"),
-    "llrkit.trust.verbal": ("verbal_scale",),
+    "llrkit.simulate.independent_trials": ("simulate_trials",),
+    "llrkit.theory.operating_points": ("OperatingPoint", "operating_point", "preset"),
+    "llrkit.trust.intervals.bands": ("CurveBands", "curve_bands"),
+    "llrkit.trust.calibration.check": ("CalibrationCheck", "check_calibration"),
+    "llrkit.evaluation.conditions": ("ConditionTable", "condition_table"),
+    "llrkit.validation.criteria": ("Criteria", "read_criteria"),
+    "llrkit.trust.differences.delong": ("DeLong", "delong_test"),
+    "llrkit.trust.calibration.devpav": ("dev_pav",),
+    "llrkit.evaluation.evaluate": ("evaluate",),
+    "llrkit.trust.calibration.calibration_loss": ("calibration_loss",),
+    "llrkit.trust.calibration.map_errors": ("MapUncertainty", "llr_band", "map_uncertainty"),
+    "llrkit.validation.misleading": ("MisleadingTrial", "misleading_trials"),
+    "llrkit.trust.calibration.null_distribution": ("CalibrationNull", "calibration_null"),
+    "llrkit.trust.differences.paired": ("SystemComparison", "compare_systems"),
+    "llrkit.trust.calibration.precision": ("LlrPrecision", "llr_precision"),
+    "llrkit.validation.validate": ("Validation", "validate"),
+    "llrkit.validation.verbal_scale": ("verbal_scale",),
 }
 # used as they are: lk.theory.GaussianLLR, lk.plot.det
 _ROOMS = ("multiclass", "plot", "recognize", "simulate", "theory")

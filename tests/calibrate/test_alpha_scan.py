@@ -7,7 +7,7 @@ from scipy.special import expit, ndtri
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.cmlg import cmlg_from_moments
+from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.core.moments import ClassMoments, Moments
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")

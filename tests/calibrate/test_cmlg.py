@@ -57,13 +57,13 @@ def uneven():
 
 @quiet
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.5, 1.0])
-def test_against_a_numerical_maximiser_of_the_weighted_likelihood(uneven, alpha):
+def test_against_a_numerical_maximizer_of_the_weighted_likelihood(uneven, alpha):
     def loss(x):
         m_e, m_d, log_sd = x
         part = [((scores - m) ** 2).mean() for scores, m in ((uneven.target, m_e), (uneven.nontarget, m_d))]
         return log_sd + np.exp(-2 * log_sd) * (alpha * part[0] + (1 - alpha) * part[1]) / 2
 
-    def slope(x):  # by complex steps: exact to rounding, so that the maximiser can go all the way
+    def slope(x):  # by complex steps: exact to rounding, so that the maximizer can go all the way
         return np.array([loss(x + 1e-30j * step).imag / 1e-30 for step in np.eye(3)])
 
     # with a weight of 0 the mean of that class does not enter: it starts at, and stays with, the sample mean

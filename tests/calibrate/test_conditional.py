@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
-from llrkit.calibrate.bounds import bound_fixed
-from llrkit.calibrate.cmlg import fit_cmlg
-from llrkit.calibrate.conditional import ByMap, fit_by
+from llrkit.calibrate.affine.cmlg import fit_cmlg
+from llrkit.calibrate.composite.bounds import bound_fixed
+from llrkit.calibrate.composite.conditional import ByMap, fit_by
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.pav import fit_pav
+from llrkit.calibrate.monotone.pav import fit_pav
 from llrkit.errors import (
     ConstantScoreError,
     EmptyClassError,

@@ -99,7 +99,7 @@ class Made:
     def __init__(self, systems, chunks, names=()):
         self.systems, self.chunks, self.names = systems, chunks, names
 
-    def reduce(self, summarise):
+    def reduce(self, summarize):
         total = None
         for i in range(self.chunks):
             rng = np.random.default_rng(1000 + i)
@@ -112,7 +112,7 @@ class Made:
                 "test": (np.arange(self.n_target) + 200 * i, np.arange(self.n_nontarget) % 200 + 200 * i),
             }
             chunk = Scores.part(target, nontarget, {name: columns[name] for name in self.names})
-            part = summarise(chunk)
+            part = summarize(chunk)
             total = part if total is None else total + part
         return total
 

@@ -9,8 +9,8 @@ from pieces import Pieces, moved, reloaded, swapped
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from llrkit.calibrate.cmlg import fit_cmlg
-from llrkit.calibrate.expectation import fit_expectation
+from llrkit.calibrate.affine.cmlg import fit_cmlg
+from llrkit.calibrate.affine.expectation import fit_expectation
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,
@@ -35,16 +35,16 @@ def log_means(a, b, scores):
 
 def test_both_means_are_one():
     scores = gaussian()
-    fitted = fit_expectation(scores, regularisation=0)
+    fitted = fit_expectation(scores, regularization=0)
     assert_allclose(log_means(fitted.a, fitted.b, scores), [0, 0], atol=1e-10)
     assert fitted.a > 0.5
     assert_allclose([fitted.details["log_mean_r"], fitted.details["log_mean_inverse_r"]], [0, 0], atol=1e-7)
 
 
 @pytest.mark.parametrize("penalty", [0.3, 1.0, 50.0])
-def test_regularised_optimum_against_scipy(penalty):
+def test_regularized_optimum_against_scipy(penalty):
     scores = gaussian(300, gap=3.0)
-    fitted = fit_expectation(scores, regularisation=penalty)
+    fitted = fit_expectation(scores, regularization=penalty)
     cmlg = fit_cmlg(scores)
     middle = (scores.target.mean() + scores.nontarget.mean()) / 2
 
@@ -65,18 +65,18 @@ def test_regularised_optimum_against_scipy(penalty):
     assert_allclose([math.log(fitted.a), fitted.b], best.x, atol=2e-6)
 
 
-def test_much_regularisation_is_cmlg():
+def test_much_regularization_is_cmlg():
     scores = gaussian(sd=1.1)
     cmlg = fit_cmlg(scores)
-    far = fit_expectation(scores, regularisation=1e12)
+    far = fit_expectation(scores, regularization=1e12)
     assert_allclose([far.a, far.b], [cmlg.a, cmlg.b], rtol=1e-6)
-    some, much = (abs(fit_expectation(scores, regularisation=w).a - cmlg.a) for w in (1e3, 1e5))
+    some, much = (abs(fit_expectation(scores, regularization=w).a - cmlg.a) for w in (1e3, 1e5))
     assert 1e-6 < much < some / 10
 
 
 def test_population_against_theory():
     # N(gap, 1) and N(0, 1): a = gap, b = -gap^2 / 2; only a wide overlap makes the means reliable
-    fitted = fit_expectation(gaussian(200_000, gap=1.0), regularisation=0)
+    fitted = fit_expectation(gaussian(200_000, gap=1.0), regularization=0)
     assert_allclose([fitted.a, fitted.b], [1.0, -0.5], atol=0.02)
 
 
@@ -99,14 +99,14 @@ def test_effective_size_against_its_definition():
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_equivariance_chunks_and_files(penalty):
     scores = gaussian(400)
-    fitted = fit_expectation(scores, regularisation=penalty)
+    fitted = fit_expectation(scores, regularization=penalty)
     for c, f in ((5.0, 1000.0), (1e-4, -3.0)):
-        other = fit_expectation(moved(scores, c, f), regularisation=penalty)
+        other = fit_expectation(moved(scores, c, f), regularization=penalty)
         assert_allclose([other.a * c, other.b + other.a * f], [fitted.a, fitted.b], rtol=1e-8)
-    turned = fit_expectation(swapped(scores), regularisation=penalty)
+    turned = fit_expectation(swapped(scores), regularization=penalty)
     assert_allclose([turned.a, -turned.b], [fitted.a, fitted.b], rtol=1e-9)
     pieces = Pieces(scores)
-    cut = fit_expectation(pieces, regularisation=penalty)
+    cut = fit_expectation(pieces, regularization=penalty)
     assert_allclose([cut.a, cut.b], [fitted.a, fitted.b], rtol=1e-11)
     assert len(pieces.passes) == cut.details["passes"] <= 5
     new = np.linspace(-3, 3, 7)
@@ -115,22 +115,22 @@ def test_equivariance_chunks_and_files(penalty):
 
 def test_scores_far_beyond_the_range_of_exp():
     scores = Scores(gaussian(300).target * 1e5, gaussian(300).nontarget * 1e5)
-    fitted = fit_expectation(scores, regularisation=0)
+    fitted = fit_expectation(scores, regularization=0)
     assert_allclose(log_means(fitted.a, fitted.b, scores), [0, 0], atol=1e-9)
 
 
 def test_reversed_scores_give_a_falling_map():
     scores = gaussian(300)
     with pytest.warns(ReversedScoresWarning):
-        falling = fit_expectation(Scores(-scores.target, -scores.nontarget), regularisation=0)
-    fitted = fit_expectation(scores, regularisation=0)
+        falling = fit_expectation(Scores(-scores.target, -scores.nontarget), regularization=0)
+    fitted = fit_expectation(scores, regularization=0)
     assert_allclose([-falling.a, falling.b], [fitted.a, fitted.b], rtol=1e-9)
 
 
 def test_classes_that_do_not_overlap():
     apart = Scores([5.0, 6.0, 7.0], [0.0, 1.0, 2.0])
     with pytest.raises(SeparationError, match="do not overlap"):
-        fit_expectation(apart, regularisation=0)
+        fit_expectation(apart, regularization=0)
     with pytest.warns(ShapeWarning, match="do not overlap"):
         fitted = fit_expectation(apart)
     assert 0 < fitted.a < 1e3
@@ -149,5 +149,5 @@ def test_bad_input():
     with pytest.raises(InputError, match="means are equal"):
         fit_expectation(Scores([0.0, 2.0], [1.0, 1.0]))
     for wrong in (-1.0, math.inf, "much"):
-        with pytest.raises(InputError, match="regularisation"):
-            fit_expectation(gaussian(20), regularisation=wrong)
+        with pytest.raises(InputError, match="regularization"):
+            fit_expectation(gaussian(20), regularization=wrong)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.calibrate.files import map_from_dict
+from llrkit.calibrate.map_files import map_from_dict
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_separable_systems_are_reported(three):
     target, nontarget = rng.normal(5, 0.1, (20, 2)), rng.normal(-5, 0.1, (20, 2))
     with pytest.raises(lk.SeparationError):
         lk.fit_fusion(lk.Scores(target, nontarget))
-    assert np.isfinite(lk.fit_fusion(lk.Scores(target, nontarget), regularisation=0.01).weights).all()
+    assert np.isfinite(lk.fit_fusion(lk.Scores(target, nontarget), regularization=0.01).weights).all()
 
 
 def table(n=600, seed=5):
@@ -165,7 +165,7 @@ def test_quality_measures_recover_a_known_dependence():
 def test_quality_features_against_the_written_out_objective(features, scaled):
     trials = lk.Trials(table(), score="a")
     fitted = lk.fit_quality(
-        trials, columns=("d1", "d2"), features=features, scaled=scaled, regularisation=0.5
+        trials, columns=("d1", "d2"), features=features, scaled=scaled, regularization=0.5
     )
     s, (d1, d2) = trials.score_array, (trials.column("d1"), trials.column("d2"))
     if features == "linear":

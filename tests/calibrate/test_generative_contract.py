@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from llrkit.calibrate.bayes import NormalGamma, fit_bayes
-from llrkit.calibrate.bigaussian import fit_bigaussian
-from llrkit.calibrate.files import map_from_dict
-from llrkit.calibrate.gamma import fit_gamma
-from llrkit.calibrate.gaussian import fit_gaussian
-from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.affine.bayesian import NormalGamma, fit_bayes
+from llrkit.calibrate.affine.unsupervised import fit_unsupervised
+from llrkit.calibrate.densities.gamma_ratio import fit_gamma
+from llrkit.calibrate.densities.kde import fit_kde
+from llrkit.calibrate.densities.mixture import fit_mixture
+from llrkit.calibrate.densities.nig import fit_nig
+from llrkit.calibrate.densities.student_t import fit_student_t
+from llrkit.calibrate.densities.tied_nig import fit_tied_nig
+from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.knots import KnotMap, thin
+from llrkit.calibrate.map_files import map_from_dict
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.mixture import fit_mixture
-from llrkit.calibrate.nig import fit_nig
-from llrkit.calibrate.student import fit_student_t
-from llrkit.calibrate.tied import fit_tied_nig
-from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,
@@ -89,12 +89,12 @@ class Cut:
     def __init__(self, scores, size):
         self.scores, self.size, self.passes, self.longest = scores, size, 0, 0
 
-    def reduce(self, summarise):
+    def reduce(self, summarize):
         self.passes += 1
         total = None
         for chunk in self.scores.chunks(self.size):
             self.longest = max(self.longest, chunk.n_target, chunk.n_nontarget)
-            part = summarise(Scores.part(chunk.target, chunk.nontarget, chunk.columns))
+            part = summarize(Scores.part(chunk.target, chunk.nontarget, chunk.columns))
             total = part if total is None else total + part
         return total
 
@@ -270,7 +270,7 @@ def test_separated_classes_have_no_kernel_overlap_and_no_eer():
     for sigma_from in ("eer", "min_cllr"):
         with pytest.raises(SeparationError):
             fit_bigaussian(apart, sigma_from=sigma_from)
-    assert fit_bigaussian(apart)(50.0) != 0.0  # the regularised regression has an answer
+    assert fit_bigaussian(apart)(50.0) != 0.0  # the regularized regression has an answer
 
 
 def test_scores_without_information_have_no_sigma():
@@ -288,7 +288,7 @@ def test_labels_that_may_be_used_come_from_a_column():
     known = (np.arange(300) % 3 == 0, np.arange(900) % 3 == 0)
     arrays = Scores(target, nontarget, {"known": known})
     with_some = fit_unsupervised(arrays, supervised="known")
-    assert with_some.details["n_labelled"] == 400
+    assert with_some.details["n_labeled"] == 400
     assert with_some.a != fit_unsupervised(arrays).a
     table = pl.DataFrame(
         {

@@ -7,19 +7,25 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
-from llrkit.calibrate.bayes import NormalGamma, fit_bayes
-from llrkit.calibrate.bigaussian import fit_bigaussian
-from llrkit.calibrate.cmlg import fit_cmlg
-from llrkit.calibrate.densities import log_nig, log_student, nig_slope, standard_nig, student_slope
-from llrkit.calibrate.gamma import fit_gamma, gamma_from_training
-from llrkit.calibrate.gaussian import fit_gaussian
-from llrkit.calibrate.kde import fit_kde
-from llrkit.calibrate.mixture import fit_mixture, mixture_from_training
-from llrkit.calibrate.nig import fit_nig, natural, nig_from_training
-from llrkit.calibrate.nodes import Nodes, Training, training_nodes
-from llrkit.calibrate.student import fit_student_t, student_from_training
-from llrkit.calibrate.tied import fit_tied_nig, tied_from_training
-from llrkit.calibrate.unsupervised import fit_unsupervised, unsupervised_from_nodes
+from llrkit.calibrate.affine.bayesian import NormalGamma, fit_bayes
+from llrkit.calibrate.affine.cmlg import fit_cmlg
+from llrkit.calibrate.affine.unsupervised import fit_unsupervised, unsupervised_from_nodes
+from llrkit.calibrate.densities.gamma_ratio import fit_gamma, gamma_from_training
+from llrkit.calibrate.densities.kde import fit_kde
+from llrkit.calibrate.densities.log_densities import (
+    log_nig,
+    log_student,
+    nig_slope,
+    standard_nig,
+    student_slope,
+)
+from llrkit.calibrate.densities.mixture import fit_mixture, mixture_from_training
+from llrkit.calibrate.densities.nig import fit_nig, natural, nig_from_training
+from llrkit.calibrate.densities.student_t import fit_student_t, student_from_training
+from llrkit.calibrate.densities.tied_nig import fit_tied_nig, tied_from_training
+from llrkit.calibrate.densities.two_gaussians import fit_gaussian
+from llrkit.calibrate.densities.weighted_points import Nodes, Training, training_nodes
+from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.core.moments import Moments
 from llrkit.errors import ConstantScoreError, ShapeWarning
 from llrkit.scores import Scores
@@ -381,7 +387,7 @@ def five_and_twenty():
     return e / size, d / size
 
 
-def test_bayes_is_the_numerically_marginalised_predictive():
+def test_bayes_is_the_numerically_marginalized_predictive():
     target, nontarget = np.array([1.2, 2.5, 0.7]), np.array([-1.0, 0.3, -0.4, 0.2])
     fitted = fit_bayes(Scores(target, nontarget))
 
@@ -485,7 +491,7 @@ def test_bigaussian_leaves_calibrated_gaussian_llrs_alone():
     for sigma_from in ("cllr", "eer", "min_cllr"):
         fitted = fit_bigaussian(scores, sigma_from=sigma_from)
         assert_allclose(fitted(x), x, atol=4.0 * np.hypot(of_quantile, of_sigma))
-        assert fitted.details["discretisation_error"] < 0.15
+        assert fitted.details["discretization_error"] < 0.15
         assert fitted.details["thinning_error"] < 0.01
 
 
@@ -502,7 +508,7 @@ def test_bigaussian_is_the_algorithm_step_by_step(decimals):
     rng = np.random.default_rng(23)
     target, nontarget = rng.normal(1.5, 1.2, 150).round(decimals), rng.normal(-1.0, 1.0, 400).round(decimals)
     fitted = fit_bigaussian(Scores(target, nontarget))
-    # sigma from the Cllr of regularised logistic regression, minimised by SciPy
+    # sigma from the Cllr of regularized logistic regression, minimized by SciPy
     rate = 0.01 / len(target)
 
     def loss(x):
@@ -539,7 +545,7 @@ def test_bigaussian_on_cells_stays_within_its_stated_error():
     pair = 0.5 * stats.norm.cdf(grid, -(sigma**2) / 2, sigma) + 0.5 * stats.norm.cdf(
         grid, sigma**2 / 2, sigma
     )
-    allowed = fitted.details["discretisation_error"] + fitted.details["thinning_error"] + 1e-3
+    allowed = fitted.details["discretization_error"] + fitted.details["thinning_error"] + 1e-3
     assert_array_less(np.abs(fitted(s) - np.interp(cdf, pair, grid)), allowed)
     assert allowed < 0.1
 
@@ -608,9 +614,9 @@ def test_equal_variances_give_a_straight_line():
 # --- unsupervised -----------------------------------------------------------------------------------------
 
 
-def em(pooled, prior, labelled=None, rounds=20_000):
+def em(pooled, prior, labeled=None, rounds=20_000):
     """Plain EM on all scores, labels clamped where known (1 and 0; -1 is unknown)."""
-    known = np.full(len(pooled), -1) if labelled is None else labelled
+    known = np.full(len(pooled), -1) if labeled is None else labeled
     m0, m1, v = np.quantile(pooled, 0.3), np.quantile(pooled, 0.97), pooled.var()
     p = 0.1 if prior is None else prior
     for _ in range(rounds):

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 from scipy import integrate, stats
 
-from llrkit.calibrate.lineup import fit_lineup
-from llrkit.calibrate.lineup.map import LineupMap
-from llrkit.calibrate.lineup.ranks import rank_histogram
+from llrkit.calibrate.monotone.lineup import fit_lineup
+from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
+from llrkit.calibrate.monotone.lineup.ranks import rank_histogram
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import llrkit as lk
-from llrkit.core.rules import ScoringRule
+from llrkit.core.scoring_rules import ScoringRule
 
 # Scale and offset printed by R: glm(y ~ s, binomial(logit), weights = prior / N_class, offset = logit(prior),
 # epsilon = 1e-14); at sre08_tno, prior 0.5, R stopped early and the optimum is from extended precision.
@@ -73,35 +73,35 @@ def written_out(scores, prior, robust=0.0, pull=0.0):
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.03])
-@pytest.mark.parametrize(("robust", "regularisation"), [(0.0, 0.0), (0.01, 0.0), (0.0, 3.0), (0.05, 1.0)])
-def test_against_scipy_on_the_written_out_objective(overlapping, prior, robust, regularisation):
-    loss = written_out(overlapping, prior, robust, regularisation / 80)
+@pytest.mark.parametrize(("robust", "regularization"), [(0.0, 0.0), (0.01, 0.0), (0.0, 3.0), (0.05, 1.0)])
+def test_against_scipy_on_the_written_out_objective(overlapping, prior, robust, regularization):
+    loss = written_out(overlapping, prior, robust, regularization / 80)
     best = minimize(loss, [1.0, 0.0], method="BFGS", options={"gtol": 1e-9})
-    fitted = lk.fit_logistic(overlapping, prior=prior, robust=robust, regularisation=regularisation)
+    fitted = lk.fit_logistic(overlapping, prior=prior, robust=robust, regularization=regularization)
     assert_allclose([fitted.a, fitted.b], best.x, rtol=2e-5, atol=1e-5)
     assert_allclose(fitted.details["objective"], best.fun, rtol=1e-10)
 
 
-def test_shrinkage_grows_with_regularisation_and_goes_to_zero(overlapping):
-    slopes = [lk.fit_logistic(overlapping, regularisation=k).a for k in (0.0, 0.1, 1.0, 10.0, 1e4, 1e8)]
+def test_shrinkage_grows_with_regularization_and_goes_to_zero(overlapping):
+    slopes = [lk.fit_logistic(overlapping, regularization=k).a for k in (0.0, 0.1, 1.0, 10.0, 1e4, 1e8)]
     assert np.all(np.diff(slopes) < 0)
     assert slopes[-1] < 1e-4
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.01])
 def test_the_pull_is_towards_llr_zero_whatever_the_prior(overlapping, prior):
-    fitted = lk.fit_logistic(overlapping, prior=prior, regularisation=1e9)
+    fitted = lk.fit_logistic(overlapping, prior=prior, regularization=1e9)
     assert_allclose(fitted([-2.0, 0.0, 3.0]), 0.0, atol=1e-4)
 
 
 def test_separable_scores_are_reported_not_looped_over():
-    with pytest.raises(lk.SeparationError, match="regularisation"):
+    with pytest.raises(lk.SeparationError, match="regularization"):
         lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))
     with pytest.raises(lk.SeparationError), pytest.warns(lk.ReversedScoresWarning):
         lk.fit_logistic(lk.Scores([0.0, 1.0], [2.0, 3.0]))
     with pytest.raises(lk.SeparationError):
         lk.fit_logistic(lk.Scores([1.0, 2.0], [0.0, 1.0]))  # touching is enough
-    for options in ({"robust": 0.001}, {"regularisation": 0.01}):
+    for options in ({"robust": 0.001}, {"regularization": 0.01}):
         fitted = lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]), **options)
         assert 0 < fitted.a < 100
         assert_allclose(fitted(1.5), 0.0, atol=1e-6)
@@ -158,7 +158,7 @@ def test_posteriors_of_a_logistic_population_come_back():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"prior": 0.0}, {"prior": 1.0}, {"robust": -1.0}, {"regularisation": np.inf}, {"df": 0}]
+    "bad", [{"prior": 0.0}, {"prior": 1.0}, {"robust": -1.0}, {"regularization": np.inf}, {"df": 0}]
 )
 def test_bad_options(overlapping, bad):
     with pytest.raises(lk.InputError):
@@ -171,7 +171,7 @@ def test_bad_scores():
     with pytest.raises(lk.InfiniteScoreError, match="target score at index 1"):
         lk.fit_logistic(lk.Scores([1.0, np.inf], [1.5]))
     with pytest.raises(lk.SystemCountError):
-        lk.fit_logistic(lk.Scores([[1.0, 2.0], [0.0, -1.0]], [[0.0, 1.0], [1.0, 0.5]]), regularisation=1.0)
+        lk.fit_logistic(lk.Scores([[1.0, 2.0], [0.0, -1.0]], [[0.0, 1.0], [1.0, 0.5]]), regularization=1.0)
     with pytest.raises(lk.UnknownNameError, match="brier"):
         lk.fit_rule(lk.Scores([1.0], [0.0]), rule="spherical")
 

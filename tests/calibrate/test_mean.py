@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import reloaded
 
 import llrkit as lk
+from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.mean import MeanMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 

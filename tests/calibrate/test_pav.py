@@ -9,8 +9,8 @@ from pieces import Pieces, moved, reloaded, swapped
 from scipy.optimize import isotonic_regression
 
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.pav import fit_pav
-from llrkit.core.losses import LossSums
+from llrkit.calibrate.monotone.pav import fit_pav
+from llrkit.core.loss_sums import LossSums
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

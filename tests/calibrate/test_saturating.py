@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, moved, reloaded, swapped
 from scipy.optimize import minimize
 
+from llrkit.calibrate.affine.saturating import SaturatingMap, fit_saturating
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.saturating import SaturatingMap, fit_saturating
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,
@@ -24,7 +24,7 @@ from llrkit.errors import (
 from llrkit.scores import Scores
 
 
-def mislabelled(n=6000, share=0.02, seed=4):
+def mislabeled(n=6000, share=0.02, seed=4):
     """LLRs of the Gaussian pair of d' = 3, with some trials of each class under the wrong label."""
     rng = np.random.default_rng(seed)
     t, n_ = rng.normal(4.5, 3, n), rng.normal(-4.5, 3, 2 * n)
@@ -78,7 +78,7 @@ def test_identity_in_the_limit():
 
 @pytest.mark.parametrize("prior", [0.5, 0.1])
 def test_optimum_against_scipy(prior):
-    scores = mislabelled()
+    scores = mislabeled()
     fitted = fit_saturating(scores, prior=prior)
     p = np.array([fitted.a, fitted.b, fitted.r, fitted.s])
     start = [1.2, 0.1, -3.0, -3.0]
@@ -92,7 +92,7 @@ def test_optimum_against_scipy(prior):
 
 def test_population_against_theory():
     # 2 % wrong labels on each side: LR = (.98 e + .02 d) / (.98 d + .02 e), limits +-log 49
-    fitted = fit_saturating(mislabelled(60_000))
+    fitted = fit_saturating(mislabeled(60_000))
     assert_allclose(fitted.limits, [-math.log(49), math.log(49)], atol=0.15)
     x = np.linspace(-6, 6, 13)
     true = np.log(0.98 * np.exp(x) + 0.02) - np.log(0.98 + 0.02 * np.exp(x))
@@ -108,7 +108,7 @@ def test_clean_scores_give_the_straight_line():
 
 
 def test_one_wild_outlier_does_not_spoil_it():
-    scores = mislabelled()
+    scores = mislabeled()
     wild = Scores(np.append(scores.target, 1e6), np.append(scores.nontarget, 1e6))
     fitted, with_wild = fit_saturating(scores), fit_saturating(wild)
     x = np.linspace(-9, 9, 19)
@@ -121,7 +121,7 @@ def test_one_wild_outlier_does_not_spoil_it():
 
 
 def test_equivariance_chunks_and_files():
-    scores = mislabelled(1500, 0.03)
+    scores = mislabeled(1500, 0.03)
     fitted = fit_saturating(scores)
     new = np.linspace(-15, 15, 301)
     for c, f in ((3.0, -70.0), (1e-3, 5.0)):
@@ -147,7 +147,7 @@ def test_bad_input():
         fit_saturating(Scores([1.0], [0.0, 2.0]))
     with pytest.raises(SystemCountError):
         fit_saturating(Scores(np.ones((3, 2)), np.zeros((3, 2))))
-    scores = mislabelled(300)
+    scores = mislabeled(300)
     with pytest.raises(InputError, match="prior"):
         fit_saturating(scores, prior=0.0)
     with pytest.raises(InputError, match="max_passes"):
@@ -155,7 +155,7 @@ def test_bad_input():
 
 
 def test_reversed_scores_give_a_falling_map():
-    scores = mislabelled(500)
+    scores = mislabeled(500)
     turned = Scores(-scores.target, -scores.nontarget)
     with pytest.warns(ReversedScoresWarning):
         falling = fit_saturating(turned)
@@ -167,7 +167,7 @@ def test_a_step_is_said_to_be_one():
     scores = Scores([-1.0, 2.0, 2.5, 3.0] * 5, [-3.0, -2.0, -1.5, 0.0, 4.0] * 5)
     with pytest.warns(ShapeWarning, match="become a step"):
         fit_saturating(scores)
-    clean = mislabelled()
+    clean = mislabeled()
     heavy = Scores(np.sinh(clean.target), np.sinh(clean.nontarget))
     with pytest.warns(ShapeWarning, match="not converged after 2 passes"):
         fitted = fit_saturating(heavy, max_passes=2)

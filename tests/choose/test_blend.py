@@ -1,4 +1,4 @@
-"""The blend of methods: its weights against another minimiser, its loss against a loop, what it is for."""
+"""The blend of methods: its weights against another minimizer, its loss against a loop, what it is for."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.mean import MeanMap
+from llrkit.calibrate.composite.mean_of_maps import MeanMap
 
 METHODS = ("cmlg", "logistic", "gaussian", "kde", "pav")
 GROUPS = ("one", "two")
@@ -19,7 +19,7 @@ def softplus(z):
 
 
 class Criterion:
-    """What the weights have to minimise, from the cross-validated LLRs of each method, trial by trial."""
+    """What the weights have to minimize, from the cross-validated LLRs of each method, trial by trial."""
 
     def __init__(self, trials, best, prior):
         rows = {row["method"]: row for row in best.details["cross_validation"]}
@@ -74,7 +74,7 @@ class Criterion:
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.1])
-def test_the_weights_against_another_minimiser(prior):
+def test_the_weights_against_another_minimizer(prior):
     trials = speaker_trials()
     best = lk.fit_best(trials, methods=METHODS, groups=GROUPS, repeats=2, prior=prior)
     criterion = Criterion(trials, best, prior)

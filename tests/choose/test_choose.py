@@ -77,7 +77,7 @@ def test_tied_scores_and_affine_changes_do_not_matter_to_the_choice():
     assert all(np.isfinite(row["cllr"]) for row in tables[0])
 
 
-def test_enrolment_and_test_ids_are_the_groups_unless_told_otherwise():
+def test_enrollment_and_test_ids_are_the_groups_unless_told_otherwise():
     table = speaker_trials().table
     trials = lk.Trials(table, enroll="one", test="two")
     assert lk.fit_best(trials, methods="cmlg", folds=3).details["groups"] == ["one", "two"]
@@ -111,7 +111,7 @@ def test_progress_is_told_to_whoever_watches():
     watcher = Watcher()
     with watched_by(watcher):
         lk.fit_best(speaker_trials(), methods="cmlg,gaussian", folds=3, repeats=2)
-    told = [work for work in watcher.work if work[0] != "summarising"]
+    told = [work for work in watcher.work if work[0] != "summarizing"]
     assert told[0] == ["cross-validating", 2, 2, "ended"]
     assert told[1:] == [[name, 3, 3, "ended"] for name in ("cmlg", "cmlg", "gaussian", "gaussian")]
 

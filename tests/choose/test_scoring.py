@@ -9,8 +9,8 @@ from pieces import collected, speaker_trials
 from scipy.stats import norm
 
 import llrkit as lk
+from llrkit.choose.expected_loss import MethodScore
 from llrkit.choose.folds import make_folds
-from llrkit.choose.scoring import MethodScore
 
 PRIOR = 0.2
 

@@ -1,4 +1,4 @@
-"""The commands on files of several classes: recognised, calibrated, applied, compared, fused."""
+"""The commands on files of several classes: recognized, calibrated, applied, compared, fused."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_evaluate_recognises_the_file_and_gives_the_numbers_of_the_library(files):
+def test_evaluate_recognizes_the_file_and_gives_the_numbers_of_the_library(files):
     code, out, _ = run("evaluate", files / "eval.tsv", "--prior", "counts", "--point", "lre22", "--json", "-")
     assert code == 0
     plain = json.loads(out)
@@ -43,7 +43,7 @@ def test_evaluate_recognises_the_file_and_gives_the_numbers_of_the_library(files
     assert plain["schema"] == "llrkit.evaluate/1"
     assert plain["classes"] == CLASSES
     assert plain["n"] == 600
-    for name in ("cllr", "cllr_normalised", "refined_cllr", "cavg"):
+    for name in ("cllr", "cllr_normalized", "refined_cllr", "cavg"):
         assert_allclose(plain[name], getattr(found, name), rtol=1e-12)
     assert plain["error_rate"] == found.error_rate.actual
     assert [one["class"] for one in plain["per_class"]] == CLASSES
@@ -77,8 +77,8 @@ def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
         assert_allclose(
             mc.read_classes(files / f"llrs{ending}").loglik, fitted(evaluation).loglik, rtol=1e-12
         )
-    table(1).drop("label").write_csv(files / "unlabelled.csv")
-    assert run("apply", files / "cal.json", files / "unlabelled.csv", "-o", files / "u.csv")[0] == 0
+    table(1).drop("label").write_csv(files / "unlabeled.csv")
+    assert run("apply", files / "cal.json", files / "unlabeled.csv", "-o", files / "u.csv")[0] == 0
     assert pl.read_csv(files / "u.csv").columns == ["segmentid", *CLASSES]
 
 
@@ -190,7 +190,7 @@ def test_posteriors_are_read_as_such(shared):
     path = shared / "data/multiclass_expected_cost/iemocap_wav2vec_pt.npz"
     code, out, _ = run("evaluate", path, "--prior", "counts", "--posteriors", "--json", "-")
     assert code == 0
-    assert round(json.loads(out)["cllr_normalised"], 3) == 0.635  # as printed by luferrer/expected_cost
+    assert round(json.loads(out)["cllr_normalized"], 3) == 0.635  # as printed by luferrer/expected_cost
 
 
 @pytest.mark.parametrize(
@@ -336,12 +336,12 @@ def test_bad_trials_are_named_by_every_command(files, name, words, ending):
 
 def test_one_column_and_no_labels_say_what_is_missing(files):
     table(0).select("segmentid", "dutch", "label").write_csv(files / "one.csv")
-    table(0).drop("label").write_csv(files / "unlabelled.csv")
+    table(0).drop("label").write_csv(files / "unlabeled.csv")
     for arguments, words in (
         (["one.csv"], "no column 'score'.*--classes"),
         (["one.csv", "--classes", "dutch"], "one.csv: 1 columns with numbers, at least two classes"),
-        (["unlabelled.csv"], "no column 'score'.*--classes"),
-        (["unlabelled.csv", "--classes", ",".join(CLASSES)], "no column with the true classes; .*--key"),
+        (["unlabeled.csv"], "no column 'score'.*--classes"),
+        (["unlabeled.csv", "--classes", ",".join(CLASSES)], "no column with the true classes; .*--key"),
     ):
         code, _, err = run("evaluate", files / arguments[0], *arguments[1:])
         assert code == 2

@@ -13,7 +13,7 @@ import pytest
 from processes import alive, members, started
 
 import llrkit as lk
-from llrkit.calibrate.files import save_map
+from llrkit.calibrate.map_files import save_map
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -96,7 +96,7 @@ from distributed import LocalCluster, SchedulerPlugin
 
 class Fatal(SchedulerPlugin):
     def transition(self, key, start, finish, *args, **kwargs):
-        if str(key).startswith("summarise") and finish == "processing":
+        if str(key).startswith("summarize") and finish == "processing":
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_log10_scores_are_rescaled_and_threshold_comes_from_development_data(tmp
         (["evaluate", "ok.csv", "--by", "age"], "there is no column 'age'"),
         (["evaluate", "ok.csv", "--score-column", "x"], "there is no column 'x'"),
         (["evaluate"], "Missing argument"),
-        (["evaluate", "ok.csv", "--colour"], "No such option"),
+        (["evaluate", "ok.csv", "--color"], "No such option"),
         (["theory"], "give at least one"),
         (["theory", "--eer", "60%"], "eer"),
         (["theory", "--cllr", "abc"], "is not a number"),

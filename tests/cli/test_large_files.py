@@ -13,9 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.engine import files
-from llrkit.engine.files import Files, open_trials
-from llrkit.io import read_found, tables, text
+from llrkit.engine import scanned_files
+from llrkit.engine.scanned_files import Files, open_trials
+from llrkit.io import read_found
+from llrkit.io.binary import column_files
+from llrkit.io.text import lines
 
 N = 3000
 
@@ -44,9 +46,9 @@ def table():
 
 
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "LARGE_BYTES", 0)
-    monkeypatch.setattr(tables, "BATCH_ROWS", 500)
-    monkeypatch.setattr(text, "BLOCK_BYTES", 30_000)
+    monkeypatch.setattr(scanned_files, "LARGE_BYTES", 0)
+    monkeypatch.setattr(column_files, "BATCH_ROWS", 500)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 30_000)
 
 
 def store(table, folder, form):
@@ -225,7 +227,7 @@ def test_what_must_be_seen_as_a_whole_is_read_into_memory(table, tmp_path, monke
     assert isinstance(open_trials(path, duplicates="keep"), Files)
     np.savez(tmp_path / "t.npz", target=[1.0, 2.0], nontarget=[0.0])
     assert isinstance(open_trials(tmp_path / "t.npz"), lk.Trials)
-    monkeypatch.setattr(files, "LARGE_BYTES", 1 << 30)
+    monkeypatch.setattr(scanned_files, "LARGE_BYTES", 1 << 30)
     assert isinstance(open_trials(path), lk.Trials)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.cli.plot import OF_CLASSES, OF_RESULTS, OF_SCORES, OTHERS
-from llrkit.plot.table import PLOTS
+from llrkit.plot.all_plots import PLOTS
 
 
 def run(*arguments, ok=True):
@@ -189,7 +189,7 @@ def test_evaluate_html_and_table(folder, tmp_path):
     assert "ece" in [figure["kind"] for figure in data_of(out)["figures"]]
     by = run("evaluate", folder / "a.csv", "--by", "sex", "--table", "csv")
     assert by.stdout.splitlines()[1].startswith("all,80,160,")
-    run("evaluate", folder / "a.csv", "--equalise", "sex", "--html", out)
+    run("evaluate", folder / "a.csv", "--equalize", "sex", "--html", out)
     assert "ece" not in [figure["kind"] for figure in data_of(out)["figures"]]
     plain = run("evaluate", folder / "a.csv", "--html", out)
     assert result.sentence in plain.stdout

@@ -18,8 +18,8 @@ import llrkit as lk
 from llrkit._progress import stage, tracked, watched_by
 from llrkit.cli import progress
 from llrkit.cli.progress import Bar
-from llrkit.io import text
 from llrkit.io.streams import open_scan
+from llrkit.io.text import lines
 from llrkit.io.write import write_batches
 
 
@@ -132,7 +132,7 @@ def table():
 def test_reading_tells_how_much_is_done_of_all(table, tmp_path, monkeypatch, kind):
     import gzip
 
-    monkeypatch.setattr(text, "BLOCK_BYTES", 10_000)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 10_000)
     path = tmp_path / f"t.{kind}"
     if kind == "parquet":
         table.write_parquet(path)

@@ -30,7 +30,7 @@ def done(*arguments):
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory, need, need_program):
-    """20 voices to train with, 20 others to enrol and to test."""
+    """20 voices to train with, 20 others to enroll and to test."""
     need("soundfile"), need("kaldi_native_fbank")
     folder = tmp_path_factory.mktemp("spoken")
     speak_corpus(need_program("espeak-ng"), folder)
@@ -104,7 +104,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(files):
-    """A recogniser and enrolled models of each back-end for embeddings."""
+    """A recognizer and enrolled models of each back-end for embeddings."""
     for backend in ("plda", "cosine", "lda-cosine", "svm"):
         done("train", files / "train.npz", "--backend", backend, "-o", files / f"{backend}.model")
         done("enroll", files / f"{backend}.model", files / "enroll.npz", "-o", files / f"{backend}.enrolled")
@@ -129,7 +129,7 @@ def test_embeddings_by_every_backend(made, backend, tmp_path, need):
 
 
 @pytest.mark.parametrize("norm", ["z", "t", "zt", "tz", "s", "as1", "as2"])
-def test_normalisation_changes_scores(made, norm, tmp_path):
+def test_normalization_changes_scores(made, norm, tmp_path):
     model, enrolled = made / "cosine.model", made / "cosine.enrolled"
     top = ["--top", 6] if norm.startswith("as") else []
     plain = done("score", model, enrolled, made / "test.npz", "-o", tmp_path / "plain.csv")
@@ -221,7 +221,7 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
          "unknown, line 2: there is no enrolled model 'nobody'"),
         (["score", model, enrolled, test, "--norm", "z", *out], "--norm and --cohort go together"),
         (["score", model, enrolled, test, "--cohort", test, *out], "--norm and --cohort go together"),
-        (["score", model, made / "cosine.enrolled", test, *out], "another recogniser"),
+        (["score", model, made / "cosine.enrolled", test, *out], "another recognizer"),
         (["score", enrolled, enrolled, test, *out], "holds llrkit.enrolled/1, expected llrkit.recognizer/1"),
         (["score", model, enrolled, tmp_path / "other.npz", *out],
          "other.npz: embeddings have 5 dimensions"),

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.io.partitions import write_partitions
-from llrkit.simulate import pairs
+from llrkit.io.write_partitions import write_partitions
+from llrkit.simulate import independent_trials
 from llrkit.theory import GammaLLR, GaussianLLR
 
 KINDS = ["gaussian", "mixture", "gamma", "unequal", "durations"]
@@ -66,7 +66,7 @@ def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path,
 
 @pytest.mark.parametrize("columns", [None, "score,label", "gender,test"])
 def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path, monkeypatch):
-    monkeypatch.setattr(pairs, "BLOCK_TRIALS", 2_000)
+    monkeypatch.setattr(independent_trials, "BLOCK_TRIALS", 2_000)
     out = f"{tmp_path}/parts/"
     run("gamma", "--trials", "1e4", "--target-share", "5%", "--seed", 1, "-o", out,
         *(("--columns", columns) if columns else ()))  # fmt: skip
@@ -144,7 +144,7 @@ def test_plda_trials_are_exact_llrs_unless_asked_otherwise(tmp_path):
     assert shifted["n_target"] == 480
 
 
-def test_embeddings_and_frames_are_read_by_the_recogniser(tmp_path, need):
+def test_embeddings_and_frames_are_read_by_the_recognizer(tmp_path, need):
     from llrkit.recognize import read_embeddings, read_frames
 
     run(

@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from llrkit.core.counts import TrialCounts
-from llrkit.core.density import CellSums, DensityGrid
+from llrkit.core.column_values import ValueCounts
+from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.grid import Grid
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.newton import ClassNewton, NewtonSums
-from llrkit.core.rules import ScoringRule
+from llrkit.core.newton_sums import ClassNewton, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
+from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
-from llrkit.core.values import ValueCounts
+from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import InputError
-from llrkit.metrics.llrs import RuleSums, ScoresBetween
+from llrkit.metrics.llr_costs import RuleSums, ScoresBetween
 from llrkit.scores import Scores
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
@@ -108,8 +108,8 @@ def test_grouping_and_order_do_not_matter(name, chunks):
 @settings(max_examples=40)
 @given(chunks=st.tuples(CHUNKS, CHUNKS))
 def test_sum_of_summaries_is_summary_of_all(name, chunks):
-    summarise = SUMMARIES[name]
-    assert_same(summarise(chunks[0]) + summarise(chunks[1]), summarise(joined(*chunks)))
+    summarize = SUMMARIES[name]
+    assert_same(summarize(chunks[0]) + summarize(chunks[1]), summarize(joined(*chunks)))
 
 
 @every
@@ -126,12 +126,12 @@ def test_empty_chunk_is_the_zero(name, chunk):
 @settings(max_examples=20)
 @given(chunk=CHUNKS, times=st.integers(1, 5))
 def test_whole_weight_is_repetition(name, chunk, times):
-    summarise = SUMMARIES[name]
+    summarize = SUMMARIES[name]
     if name in ("Grid", "Grouped of Both"):
         # a grid says which scores there are; how often they count is for the counts
         assert_array_equal((Grid.of(chunk) * times).target, Grid.of(joined(*[chunk] * times)).target)
     else:
-        assert_same(summarise(chunk) * times, summarise(joined(*[chunk] * times)))
+        assert_same(summarize(chunk) * times, summarize(joined(*[chunk] * times)))
 
 
 @every
@@ -156,9 +156,9 @@ def test_dict_and_back_is_exact(name, chunk):
 @every
 def test_adding_changes_something(name):
     a, b = chunk_of([1.0, 0.0, -0.5], [-1.0, 0.25]), chunk_of([3.0], [-2.0])
-    summarise = SUMMARIES[name]
+    summarize = SUMMARIES[name]
     with pytest.raises(AssertionError):
-        assert_same(summarise(a) + summarise(b), summarise(a))
+        assert_same(summarize(a) + summarize(b), summarize(a))
 
 
 def test_every_summary_is_in_this_test():
@@ -175,10 +175,10 @@ def test_every_summary_is_in_this_test():
 
 @given(CHUNKS, CHUNKS)
 def test_scores_between_are_those_of_both_chunks(a, b):
-    summarise = ScoresBetween.of(-1.0, 1.0)
-    assert_array_equal((summarise(a) + summarise(b)).values, summarise(joined(a, b)).values)
+    summarize = ScoresBetween.of(-1.0, 1.0)
+    assert_array_equal((summarize(a) + summarize(b)).values, summarize(joined(a, b)).values)
     expected = sorted(x for c in (a, b) for x in [*c.target, *c.nontarget] if -1.0 <= x <= 1.0)
-    assert_array_equal((summarise(a) + summarise(b)).values, expected)
+    assert_array_equal((summarize(a) + summarize(b)).values, expected)
 
 
 def test_samples_are_spread_evenly_and_bounded():

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from llrkit.core import grid as grid_module
-from llrkit.core.counts import TrialCounts, count_on, count_trials
-from llrkit.core.density import DensityGrid
+from llrkit.core.density_grid import DensityGrid
 from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.core.trial_counts import TrialCounts, count_on, count_trials
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores
 from llrkit.scores.source import reduce_chunks
@@ -86,9 +86,9 @@ def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
     class Source:
         passes = 0
 
-        def reduce(self, summarise):
+        def reduce(self, summarize):
             self.passes += 1
-            return reduce_chunks(chunks, summarise, threads=1)
+            return reduce_chunks(chunks, summarize, threads=1)
 
         def with_columns(self, *names):
             return self
@@ -118,8 +118,8 @@ def test_large_class_is_dropped_and_counts_stay_exact():
 
 def test_an_empty_class_is_named():
     class Source:
-        def reduce(self, summarise):
-            return summarise(Scores.part(np.array([]), np.array([1.0])))
+        def reduce(self, summarize):
+            return summarize(Scores.part(np.array([]), np.array([1.0])))
 
         def with_columns(self, *names):
             return self
@@ -171,14 +171,14 @@ def test_density_cells_against_numpy_histogram():
     grid = DensityGrid.of(Scores(target, nontarget), low, high, 64)
     edges = np.linspace(low, high, 65)
     assert_allclose(grid.edges, edges, rtol=1e-14, atol=1e-14)
-    assert_allclose(grid.centres, (edges[1:] + edges[:-1]) / 2, rtol=1e-14, atol=1e-14)
+    assert_allclose(grid.centers, (edges[1:] + edges[:-1]) / 2, rtol=1e-14, atol=1e-14)
     for cells, values in ((grid.target, target), (grid.nontarget, nontarget)):
         assert_array_equal(cells.count, np.histogram(values, edges)[0])
         # the two moments give back the sums of the scores and of their squares
         width = (high - low) / 64
-        assert_allclose((cells.count * grid.centres + cells.first * width).sum(), values.sum(), rtol=1e-11)
+        assert_allclose((cells.count * grid.centers + cells.first * width).sum(), values.sum(), rtol=1e-11)
         squares = (
-            cells.count * grid.centres**2 + 2 * grid.centres * width * cells.first + width**2 * cells.second
+            cells.count * grid.centers**2 + 2 * grid.centers * width * cells.first + width**2 * cells.second
         )
         assert_allclose(squares.sum(), (values**2).sum(), rtol=1e-11)
         assert (np.abs(cells.first) <= 0.5 * cells.count + 1e-9).all()

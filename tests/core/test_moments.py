@@ -31,8 +31,8 @@ def test_one_system_against_fractions(values, n):
     assert_allclose(found.mean, [values.mean()], rtol=1e-12, atol=1e-12 * np.abs(values).max() + 1e-300)
     assert_allclose(found.variance, [values.var()], rtol=1e-10, atol=1e-13 * scale**2)
     exact = [Fraction(x) for x in values]
-    centre = sum(exact) / len(exact)
-    m3, m4 = (float(sum((x - centre) ** k for x in exact)) for k in (3, 4))
+    center = sum(exact) / len(exact)
+    m3, m4 = (float(sum((x - center) ** k for x in exact)) for k in (3, 4))
     assert_allclose(found.m3, [m3], rtol=1e-9, atol=1e-10 * scale**3)
     assert_allclose(found.m4, [m4], rtol=1e-9, atol=1e-10 * scale**4)
     assert_array_equal([found.low[0], found.high[0]], [values.min(), values.max()])
@@ -61,7 +61,7 @@ def test_systems_against_numpy_covariance(dtype):
 
 @pytest.mark.parametrize("offset", [1e9, -1e9, 2.0**30])
 def test_large_offset_keeps_the_digits(offset):
-    # on sixteenths, so that adding the offset is exact and the centred moments are known
+    # on sixteenths, so that adding the offset is exact and the centered moments are known
     small = np.round(16 * np.random.default_rng(2).standard_normal(4000)) / 16
     found, wanted = pieces(small + offset, 11), pieces(small, 1)
     assert_allclose(found.mean - offset, wanted.mean, rtol=0, atol=4 * np.spacing(abs(offset)))

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 
-from llrkit.core.newton import NewtonSums
-from llrkit.core.rules import _CLOSED_MISS, NAMED_RULES, ScoringRule, scoring_rule
+from llrkit.core.newton_sums import NewtonSums
+from llrkit.core.scoring_rules import _CLOSED_MISS, NAMED_RULES, ScoringRule, scoring_rule
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.engine import apply_parts as module
-from llrkit.engine.apply_parts import apply_parts
+from llrkit.engine import apply_folder as module
+from llrkit.engine.apply_folder import apply_parts
 
 
 @pytest.fixture

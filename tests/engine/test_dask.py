@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.core.counts import count_trials
-from llrkit.engine import dask
+from llrkit.core.trial_counts import count_trials
+from llrkit.engine import dask_source
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning"),
@@ -35,7 +35,7 @@ def stored(table, tmp_path_factory):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Many partitions, although the files are small."""
-    monkeypatch.setattr(dask, "ROWS_A_TASK", 900)
+    monkeypatch.setattr(dask_source, "ROWS_A_TASK", 900)
 
 
 def scattered(stored, client, **options):
@@ -102,7 +102,7 @@ REAL = [
 def test_real_scores_give_the_same_in_memory_in_files_and_on_a_cluster(
     name, reference_set, client, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(dask, "ROWS_A_TASK", 10_000)
+    monkeypatch.setattr(dask_source, "ROWS_A_TASK", 10_000)
     scores = reference_set(name)
     label = np.arange(scores.n_target + scores.n_nontarget) < scores.n_target
     table = pl.DataFrame({"score": np.concatenate([scores.target, scores.nontarget]), "label": label})
@@ -143,8 +143,8 @@ def test_conditions_and_places_of_trials(table, stored, client, small_partitions
 
 
 def test_arrays_frames_and_delayed_tables(table, client):
-    import dask.array as da
-    import dask.dataframe as dd
+    import dask_source.array as da
+    import dask_source.dataframe as dd
 
     expected = lk.cllr(lk.Trials(table))
     frame = dd.from_pandas(table.to_pandas(), npartitions=3)

@@ -9,16 +9,17 @@ from numpy.testing import assert_allclose
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.engine import batches, files
-from llrkit.engine.files import Files
-from llrkit.io import tables, text
+from llrkit.engine import batches, scanned_files
+from llrkit.engine.scanned_files import Files
+from llrkit.io.binary import column_files
+from llrkit.io.text import lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
 def small_batches(monkeypatch):
-    monkeypatch.setattr(tables, "BATCH_ROWS", 700)
-    monkeypatch.setattr(text, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(column_files, "BATCH_ROWS", 700)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 20_000)
 
 
 @pytest.fixture
@@ -89,12 +90,12 @@ def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, mon
     source = lk.scan_trials(tmp_path / "t.parquet")
     expected = lk.evaluate(source).to_dict()
     assert len(reads) == 1
-    monkeypatch.setattr(files, "KEEP_BYTES", 1000)
+    monkeypatch.setattr(scanned_files, "KEEP_BYTES", 1000)
     assert_same(lk.evaluate(lk.scan_trials(tmp_path / "t.parquet")).to_dict(), expected)
     assert len(reads) == 3
 
 
-def test_very_large_sets_are_summarised_in_larger_chunks(table, tmp_path, monkeypatch):
+def test_very_large_sets_are_summarized_in_larger_chunks(table, tmp_path, monkeypatch):
     small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
     source = lk.scan_trials(tmp_path / "t.parquet")
@@ -105,7 +106,7 @@ def test_very_large_sets_are_summarised_in_larger_chunks(table, tmp_path, monkey
         return sorted(found)
 
     small, expected = sizes(source), lk.evaluate(source).to_dict()
-    monkeypatch.setattr(files, "JOIN_BYTES", 1000)
+    monkeypatch.setattr(scanned_files, "JOIN_BYTES", 1000)
     monkeypatch.setattr(batches, "ENOUGH_BYTES", 8 * 1000)
     large = sizes(source)
     assert sum(large) == sum(small) == table.height

@@ -1,4 +1,4 @@
-"""The duration experiment: what must hold, through the recogniser, repeatable."""
+"""The duration experiment: what must hold, through the recognizer, repeatable."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import llrkit as lk
 from llrkit._progress import watched_by
 from llrkit.experiments import durations
 from llrkit.experiments.durations import SCALES, SECONDS, Corpora, make_corpora, run_durations
-from llrkit.experiments.lists import ListTable, fit_both, is_regularised, measure_list
-from llrkit.experiments.paper import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
+from llrkit.experiments.paper_values import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
+from llrkit.experiments.trial_lists import ListTable, fit_both, is_regularized, measure_list
 from llrkit.recognize import PLDA
 
 
@@ -89,7 +89,7 @@ def test_speakers_of_the_two_corpora_differ():
     assert names[2] == names[3]
 
 
-def test_everything_is_scored_by_the_recogniser(small, monkeypatch):
+def test_everything_is_scored_by_the_recognizer(small, monkeypatch):
     scores = PLDA.scores
     calls = []
 
@@ -104,7 +104,7 @@ def test_everything_is_scored_by_the_recogniser(small, monkeypatch):
     assert np.all(changed.table.column("min_cllr") > small.table.column("min_cllr"))
 
 
-def test_the_recogniser_is_trained_by_em_on_the_background(small, monkeypatch):
+def test_the_recognizer_is_trained_by_em_on_the_background(small, monkeypatch):
     train = durations.train_plda
     seen = []
 
@@ -195,10 +195,10 @@ def test_progress_is_told_list_by_list(monkeypatch):
     assert watcher.told.count(1) == 4
 
 
-def test_separable_training_trials_are_regularised_and_said_so():
+def test_separable_training_trials_are_regularized_and_said_so():
     maps = fit_both(lk.Scores([2.0, 3.0, 4.0], [-1.0, 0.0, 1.0]))
-    assert is_regularised(maps)
-    assert not is_regularised(fit_both(lk.Scores([0.5, 3.0, 4.0], [-1.0, 0.0, 1.0])))
+    assert is_regularized(maps)
+    assert not is_regularized(fit_both(lk.Scores([0.5, 3.0, 4.0], [-1.0, 0.0, 1.0])))
     found = measure_list(lk.Scores([2.0, 3.0], [0.0, 1.0]), maps, enroll="a", test="b")
     assert (found.eer, found.min_cllr, found.cllr_from_eer) == (0.0, 0.0, 0.0)
     assert np.isnan(found.det_slope)

@@ -40,14 +40,14 @@ def test_every_list_against_the_printed_table(shared):
         rows = list(csv.DictReader(file))
     assert len(rows) == len(lists) == 25
     for row in rows:
-        mine = lists[row["enrol"], row["test"]]
+        mine = lists[row["enroll"], row["test"]]
         printed = [float(row[name]) for name in ("eer", "cmlg", "logreg", "min")]
         assert_allclose([100 * mine.eer, mine.cmlg, mine.logistic, mine.min_cllr], printed, rtol=1e-4)
 
 
-def test_separable_lists_are_regularised_and_named(shared):
+def test_separable_lists_are_regularized_and_named(shared):
     found = run_real_embeddings(of_file(shared, "ecapa"), scorer="cosine")
-    assert len(found.regularised) == 4  # README.txt: dev is separable in 4 of the 25 pairs
+    assert len(found.regularized) == 4  # README.txt: dev is separable in 4 of the 25 pairs
     assert_allclose(found.table.mean["cmlg"], 0.011, atol=0.001)
     assert np.isfinite(found.table.column("logistic")).all()
 
@@ -117,7 +117,7 @@ def test_conditions_without_both_classes_are_left_out_and_named(conditions):
     [
         ({"by": ["gender"], "training": "twice"}, "expected one of folds, same"),
         ({"by": []}, "name the column"),
-        ({"by": ["colour"]}, "there is no column 'colour'"),
+        ({"by": ["color"]}, "there is no column 'color'"),
     ],
 )
 def test_wrong_use_is_named(conditions, options, said):

@@ -154,7 +154,7 @@ LAYOUT_FILES = {
 
 
 @pytest.mark.parametrize("name", LAYOUT_FILES)
-def test_layouts_are_recognised(tmp_path, name):
+def test_layouts_are_recognized(tmp_path, name):
     content, kind = LAYOUT_FILES[name]
     (tmp_path / name).write_text(content)
     found = read_found(tmp_path / name)

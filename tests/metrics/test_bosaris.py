@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.counts import count_trials
 from llrkit.core.hull import error_path, pav_blocks
+from llrkit.core.trial_counts import count_trials
 
 # set: n_tar, n_non, rocch_eer, cllr, min_cllr,
 #      (min DCF, act DCF) at sre10 (P=0.001), P=0.05, sre08 (P=0.01, Cmiss=10)

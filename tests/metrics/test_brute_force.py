@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import llrkit as lk
-from llrkit.core.counts import count_trials
 from llrkit.core.hull import pav_blocks
-from llrkit.metrics.detection import best_errors
+from llrkit.core.trial_counts import count_trials
+from llrkit.metrics.discrimination import best_errors
 
 MANY = settings(max_examples=500)
 INF = math.inf
@@ -140,8 +140,8 @@ def test_hter_against_brute_force(dev, sets):
 
 @settings(max_examples=200)
 @given(SETS)
-def test_eer_against_linear_programme(sets):
-    # Randomise between all thresholds so that the larger of the two error rates is as small as can be.
+def test_eer_against_linear_program(sets):
+    # Randomize between all thresholds so that the larger of the two error rates is as small as can be.
     rates = np.array([[float(m), float(f)] for m, f in brute.error_rates(*sets)])
     k = len(rates)
     answer = linprog(

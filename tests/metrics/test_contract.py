@@ -9,15 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.core.counts import TrialCounts, count_on
-from llrkit.core.density import DensityGrid
+from llrkit.core.density_grid import DensityGrid
 from llrkit.core.grid import Grid, collect_again
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.newton import NewtonSums
-from llrkit.core.rules import ScoringRule
+from llrkit.core.newton_sums import NewtonSums
+from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import both
-from llrkit.metrics.llrs import RuleSums
+from llrkit.core.trial_counts import TrialCounts, count_on
+from llrkit.metrics.llr_costs import RuleSums
 from llrkit.scores.source import reduce_chunks
 
 DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
@@ -124,8 +124,8 @@ class Cut:
         chunks = [lk.Scores.part(a, b) for a, b in zip(t, n, strict=True)]
         self.chunks, self.threads = [chunks[i] for i in order], threads
 
-    def reduce(self, summarise):
-        return reduce_chunks(self.chunks, summarise, threads=self.threads)
+    def reduce(self, summarize):
+        return reduce_chunks(self.chunks, summarize, threads=self.threads)
 
     def with_columns(self, *names):
         return self
@@ -153,8 +153,8 @@ class Chunked:
     def __init__(self, scores, size, threads=1):
         self.scores, self.size, self.threads = scores, size, threads
 
-    def reduce(self, summarise):
-        return reduce_chunks(self.scores.chunks(self.size), summarise, threads=self.threads)
+    def reduce(self, summarize):
+        return reduce_chunks(self.scores.chunks(self.size), summarize, threads=self.threads)
 
     def with_columns(self, *names):
         return Chunked(self.scores.with_columns(*names), self.size, self.threads)
@@ -327,10 +327,10 @@ BIG = make_scores(3, 3000, 20000)
 
 def test_counts_to_the_last_bit_whatever_the_threads_and_chunks():
     grid = collect_again(BIG, BIG.reduce(Grid.of))
-    summarise = count_on(grid)
+    summarize = count_on(grid)
     whole = TrialCounts.of(BIG, grid.points, grid.smaller)
-    found = [BIG.reduce(summarise, threads=threads) for threads in (1, 2, 5)]
-    found += [Chunked(BIG, size, threads).reduce(summarise) for size in (200, 999) for threads in (1, 2, 5)]
+    found = [BIG.reduce(summarize, threads=threads) for threads in (1, 2, 5)]
+    found += [Chunked(BIG, size, threads).reduce(summarize) for size in (200, 999) for threads in (1, 2, 5)]
     for counts in found:
         for field in ("grid", "at", "cells", "low", "high"):
             np.testing.assert_array_equal(getattr(counts, field), getattr(whole, field))
@@ -343,11 +343,11 @@ def test_large_sets_are_divided_and_the_threads_do_not_matter():
         np.round(rng.normal(2, 1, 3000), 2), np.round(rng.normal(-2, 2, 600_000), 2).astype("f4")
     )
     assert len(list(scores.chunks())) > 1
-    summarise = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))
-    one = _leaves(scores.reduce(summarise, threads=1).to_dict())
+    summarize = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))
+    one = _leaves(scores.reduce(summarize, threads=1).to_dict())
     for threads in (2, 5):
-        np.testing.assert_array_equal(_leaves(scores.reduce(summarise, threads=threads).to_dict()), one)
-    assert_same(_leaves(summarise(scores).to_dict()), one)
+        np.testing.assert_array_equal(_leaves(scores.reduce(summarize, threads=threads).to_dict()), one)
+    assert_same(_leaves(summarize(scores).to_dict()), one)
     target, nontarget = np.sort(scores.target), np.sort(scores.nontarget.astype(float))
     wins = np.searchsorted(nontarget, target, "left") + np.searchsorted(nontarget, target, "right")
     assert_allclose(lk.auc(scores), wins.sum() / 2 / len(target) / len(nontarget), rtol=1e-14)

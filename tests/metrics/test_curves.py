@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, ndtri
 
 import llrkit as lk
-from llrkit.core.counts import count_trials
 from llrkit.core.hull import pav_blocks
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.curves import BAYES_LOG_ODDS, cross_entropy_curve, histogram_pair
-from llrkit.metrics.slope import RANGE
+from llrkit.metrics.det_slope import RANGE
 
 TOY = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
 RNG = np.random.default_rng(8)
@@ -96,16 +96,16 @@ def test_bayes_error_against_brute_force_at_all_log_odds():
     assert_allclose(curve.actual_p_fa, fa, rtol=1e-15)
     assert_allclose(curve.actual, p * miss + q * fa, rtol=1e-13)
     assert_allclose(curve.reference, np.minimum(p, q), rtol=1e-13)
-    assert_allclose(curve.normalised_actual, (p * miss + q * fa) / np.minimum(p, q), rtol=1e-12)
-    assert_allclose(curve.normalised_minimum, least / np.minimum(p, q), rtol=1e-12)
+    assert_allclose(curve.normalized_actual, (p * miss + q * fa) / np.minimum(p, q), rtol=1e-12)
+    assert_allclose(curve.normalized_minimum, least / np.minimum(p, q), rtol=1e-12)
 
 
 def test_bayes_error_is_the_dcf_at_that_prior():
     curve = lk.evaluate(TIED).bayes_error
     for i in (0, 500, 1003, 1801):
         point = lk.OperatingPoint(1 / (1 + math.exp(-curve.log_odds[i])))
-        assert_allclose(curve.normalised_minimum[i], lk.min_dcf(TIED, point), rtol=1e-11)
-        assert_allclose(curve.normalised_actual[i], lk.act_dcf(TIED, point), rtol=1e-11)
+        assert_allclose(curve.normalized_minimum[i], lk.min_dcf(TIED, point), rtol=1e-11)
+        assert_allclose(curve.normalized_actual[i], lk.act_dcf(TIED, point), rtol=1e-11)
 
 
 def test_area_under_bayes_error_is_cllr():
@@ -149,7 +149,7 @@ def test_ece_curve_at_chosen_odds_is_the_cross_entropy():
     curve = cross_entropy_curve(TIED, blocks, np.array([-5.0, 0.0, 2.0]))
     for i, plo in enumerate((-5.0, 0.0, 2.0)):
         prior = 1 / (1 + math.exp(-plo))
-        assert_allclose(curve.system[i], lk.cross_entropy(TIED, prior, normalised=False), rtol=1e-12)
+        assert_allclose(curve.system[i], lk.cross_entropy(TIED, prior, normalized=False), rtol=1e-12)
 
 
 def test_ece_of_an_infinitely_wrong_llr_is_infinite():

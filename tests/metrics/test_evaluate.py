@@ -119,8 +119,8 @@ class Pieces:
     def __init__(self, scores, size):
         self.scores, self.size = scores, size
 
-    def reduce(self, summarise):
-        return reduce_chunks(self.scores.chunks(self.size), summarise, threads=2)
+    def reduce(self, summarize):
+        return reduce_chunks(self.scores.chunks(self.size), summarize, threads=2)
 
     def with_columns(self, *names):
         return Pieces(self.scores.with_columns(*names), self.size)
@@ -169,8 +169,8 @@ def test_all_groups_skipped():
 
 def test_unknown_group_column():
     for source in (TRIALS, SCORES):
-        with pytest.raises(lk.UnknownNameError, match="there is no column 'colour'"):
-            lk.evaluate(source, by="colour")
+        with pytest.raises(lk.UnknownNameError, match="there is no column 'color'"):
+            lk.evaluate(source, by="color")
 
 
 def test_threshold_from_development_data():

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from scipy.special import beta
 
 import llrkit as lk
-from llrkit.core.rules import scoring_rule
-from llrkit.theory.points import PRESETS
+from llrkit.core.scoring_rules import scoring_rule
+from llrkit.theory.operating_points import PRESETS
 
 RNG = np.random.default_rng(21)
 N_T, N_N = 24, 45
@@ -89,7 +89,7 @@ def test_preset_with_one_point_is_that_point(name):
 
 @pytest.mark.parametrize("actual", [True, False])
 @pytest.mark.parametrize("name", ["sre16", "sre21"])
-def test_partition_equalisation_against_brute_force(name, actual):
+def test_partition_equalization_against_brute_force(name, actual):
     # M-02: every partition has the same say in each class, so error rates are means of the partitions' rates
     def miss(t):
         return np.mean([np.mean(TARGET[k == PART_T] < t) for k in np.unique(PART_T)])
@@ -238,11 +238,11 @@ def test_operating_point_numbers():
     assert_allclose([p.beta for p in twelve], [99, 999], rtol=1e-14)
 
 
-def test_cost_normalised_and_not():
+def test_cost_normalized_and_not():
     for p, m, f in [(0.01, 10, 1), (0.5, 10, 1), (0.5, 1, 1), (0.9, 2, 3)]:
         point = lk.OperatingPoint(p, m, f)
         plain = m * p * 0.3 + f * (1 - p) * 0.02
-        assert_allclose(point.cost(0.3, 0.02, normalised=False), plain, rtol=1e-14)
+        assert_allclose(point.cost(0.3, 0.02, normalized=False), plain, rtol=1e-14)
         assert_allclose(point.cost(0.3, 0.02), plain / min(m * p, f * (1 - p)), rtol=1e-14)
 
 
@@ -316,7 +316,7 @@ def test_cross_entropy_against_mpmath(prior):
         entropy = -p * mpmath.log(p) - (1 - p) * mpmath.log(1 - p)
         wanted = float(value / entropy), float(value / mpmath.log(2)), float(value)
     assert_allclose(lk.cross_entropy(SCORES, prior), wanted[0], rtol=1e-12)
-    assert_allclose(lk.cross_entropy(SCORES, prior, normalised=False), wanted[1], rtol=1e-12)
+    assert_allclose(lk.cross_entropy(SCORES, prior, normalized=False), wanted[1], rtol=1e-12)
     # the logarithmic rule is the same in nats
     assert_allclose(lk.rule_cost(SCORES, "log", prior), wanted[2], rtol=1e-12)
 

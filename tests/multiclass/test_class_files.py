@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io.found import Found
-from llrkit.io.multiclass import class_file, read_classes, scores_of
+from llrkit.io.classes.read_classes import class_file, read_classes, scores_of
+from llrkit.io.trial_table import Found
 
 mc = lk.multiclass
 CLASSES = ["english", "dutch", "thai"]

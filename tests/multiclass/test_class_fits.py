@@ -105,7 +105,7 @@ def test_vector_scaling_against_scipy():
 
 
 @pytest.mark.parametrize(("k", "d"), [(3, 2), (5, 7), (9, 20)])  # the last has 189 weights: L-BFGS
-def test_affine_against_unpenalised_multinomial_regression_of_sklearn(need, k, d):
+def test_affine_against_unpenalized_multinomial_regression_of_sklearn(need, k, d):
     need("sklearn")
     from sklearn.linear_model import LogisticRegression
 
@@ -142,13 +142,13 @@ def test_two_classes_give_the_binary_fits(prior, size):
         assert_allclose(found[:, 0] - found[:, 1], expected(llr), rtol=1e-12, atol=1e-12 * max(1.0, 3 * size))
 
     same(mc.fit_scale_offset(scores, prior=share), lk.fit_logistic(binary, prior=prior))
-    regularised = {"regularisation": 2.0, "df": 50.0}
+    regularized = {"regularization": 2.0, "df": 50.0}
     same(
-        mc.fit_scale_offset(scores, prior=share, **regularised),
-        lk.fit_logistic(binary, prior=prior, **regularised),
+        mc.fit_scale_offset(scores, prior=share, **regularized),
+        lk.fit_logistic(binary, prior=prior, **regularized),
     )
-    same(mc.fit_scale_offset(scores, prior=share, regularisation=1.0),
-         lk.fit_logistic(binary, prior=prior, regularisation=1.0))  # fmt: skip
+    same(mc.fit_scale_offset(scores, prior=share, regularization=1.0),
+         lk.fit_logistic(binary, prior=prior, regularization=1.0))  # fmt: skip
     with pytest.warns(lk.ShapeWarning):
         cmlg = lk.fit_cmlg(binary, alpha=prior)
     same(mc.fit_gaussian(scores, weights=share), cmlg)
@@ -180,7 +180,7 @@ def test_two_classes_give_the_binary_metrics():
     for prior in (0.5, 0.07, 0.9):
         share = [prior, 1 - prior]
         assert_allclose(
-            mc.cllr(scores, prior=share, normalised=True), lk.cross_entropy(binary, prior), rtol=1e-12
+            mc.cllr(scores, prior=share, normalized=True), lk.cross_entropy(binary, prior), rtol=1e-12
         )
         point = lk.OperatingPoint(prior)
         assert_allclose(
@@ -243,12 +243,12 @@ class OnlyReduce:
     def __init__(self, scores, pieces=7):
         self._scores, self._pieces, self.passes = scores, pieces, 0
 
-    def reduce(self, summarise):
+    def reduce(self, summarize):
         self.passes += 1
         cuts = np.linspace(0, 1, self._pieces + 1) ** 2 * len(self._scores)
         total = None
         for a, b in zip(cuts[:-1].astype(int), cuts[1:].astype(int), strict=True):
-            part = summarise(self._scores.take(slice(a, b)))
+            part = summarize(self._scores.take(slice(a, b)))
             total = part if total is None else total + part
         return total
 
@@ -284,13 +284,13 @@ def test_a_constant_per_trial_changes_nothing(name):
 
 
 @pytest.mark.parametrize("name", ITERATIVE)
-def test_classes_that_do_not_overlap_are_refused_unless_regularised(name):
+def test_classes_that_do_not_overlap_are_refused_unless_regularized(name):
     labels = np.arange(60) % 3
     loglik = 5.0 * np.eye(3)[labels] + np.random.default_rng(0).uniform(-1, 1, (60, 3))
     scores = lk.ClassScores(loglik, labels)
-    with pytest.raises(lk.SeparationError, match="regularisation"):
+    with pytest.raises(lk.SeparationError, match="regularization"):
         FITS[name](scores)
-    fitted = FITS[name](scores, regularisation=0.1)
+    fitted = FITS[name](scores, regularization=0.1)
     assert 0.0 < mc.cllr(fitted.on(scores)) < 0.1
     assert mc.evaluate(scores).refined_cllr < 0.05
 
@@ -306,9 +306,9 @@ def test_infinite_and_constant_scores_are_refused(name):
 
 
 @pytest.mark.parametrize("value", [-1.0, np.inf, "much"])
-def test_bad_regularisation_is_refused(value):
-    with pytest.raises(lk.InputError, match="regularisation must be"):
-        mc.fit_temperature(made()[2], regularisation=value)
+def test_bad_regularization_is_refused(value):
+    with pytest.raises(lk.InputError, match="regularization must be"):
+        mc.fit_temperature(made()[2], regularization=value)
 
 
 def test_the_right_fit_for_systems_and_vectors_is_named():

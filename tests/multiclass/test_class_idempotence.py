@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
-from llrkit.multiclass.crossing import make_class_folds
+from llrkit.multiclass.cross_validation import make_class_folds
 
 mc = lk.multiclass
 
@@ -56,8 +56,8 @@ def test_the_test_is_fair_to_calibrated_llrs_and_finds_uncalibrated_ones():
     rng, s, counts = np.random.default_rng(3), covariance(3, size=0.5), [150, 400, 200, 300]
     found = [mc.idempotence(calibrated(rng, s, counts)) for _ in range(150)]
     assert kstest([one.p_value for one in found], "uniform").pvalue > 0.001
-    standardised = np.array([(one.observed - one.expected) / one.standard_errors for one in found])
-    assert_allclose(standardised.std(axis=0), 1.0, atol=0.2)
+    standardized = np.array([(one.observed - one.expected) / one.standard_errors for one in found])
+    assert_allclose(standardized.std(axis=0), 1.0, atol=0.2)
     assert found[0].degrees == 12
     wrong = mc.idempotence(calibrated(rng, s, counts, factor=1.5))
     assert wrong.p_value < 1e-6

@@ -39,7 +39,7 @@ def test_cllr_error_rate_and_confusion_against_scipy(name, k):
     assert_allclose(mc.cllr(scores, prior=prior), (share * per_class).sum() / np.log(2), rtol=1e-12)
     entropy = -(share * np.log(share)).sum()
     assert_allclose(
-        mc.cllr(scores, prior=prior, normalised=True), (share * per_class).sum() / entropy, rtol=1e-12
+        mc.cllr(scores, prior=prior, normalized=True), (share * per_class).sum() / entropy, rtol=1e-12
     )
     decided = posterior.argmax(axis=1)
     errors = np.array([(decided[labels == c] != c).mean() for c in range(k)])
@@ -61,9 +61,9 @@ def test_expected_cost_against_every_decision_written_out(seed):
         best = min(range(decisions), key=lambda j: sum(posterior[c] * cost[c, j] for c in range(k)))
         total[label] += cost[label, best] / (labels == label).sum()
     expected = (share * total).sum()
-    assert_allclose(mc.expected_cost(scores, cost, prior=share, normalised=False), expected, rtol=1e-12)
+    assert_allclose(mc.expected_cost(scores, cost, prior=share, normalized=False), expected, rtol=1e-12)
     assert_allclose(mc.expected_cost(scores, cost, prior=share), expected / (share @ cost).min(), rtol=1e-12)
-    zero_one = mc.expected_cost(scores, mc.zero_one_cost(k), prior=share, normalised=False)
+    zero_one = mc.expected_cost(scores, mc.zero_one_cost(k), prior=share, normalized=False)
     assert_allclose(zero_one, mc.error_rate(scores, prior=share), rtol=1e-12)
 
 
@@ -102,7 +102,7 @@ def test_pairs_are_differences_of_the_trials_of_two_classes():
         mc.pair(scores, "1", "x")
 
 
-def brute_cavg(loglik, labels, p_target, p_out=0.0, out=None, normalised=False):
+def brute_cavg(loglik, labels, p_target, p_out=0.0, out=None, normalized=False):
     """The definition, one target and one other language after the other."""
     k = loglik.shape[1]
     targets = [t for t in range(k) if t != out]
@@ -118,7 +118,7 @@ def brute_cavg(loglik, labels, p_target, p_out=0.0, out=None, normalised=False):
                 total += p_non * np.mean(accept[labels == other])
         if out is not None:
             total += p_out * np.mean(accept[labels == out])
-    return total / n / (p_target if normalised else 1.0)
+    return total / n / (p_target if normalized else 1.0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,7 +127,7 @@ def test_cavg_against_brute_force(seed, k):
     loglik, labels, scores = made(seed, k=k)
     assert_allclose(mc.cavg(scores, "lre07"), brute_cavg(loglik, labels, 0.5), rtol=1e-12)
     assert_allclose(mc.cavg(scores, "lre09"), brute_cavg(loglik, labels, 0.5), rtol=1e-12)
-    both = [brute_cavg(loglik, labels, p, normalised=True) for p in (0.5, 0.1)]
+    both = [brute_cavg(loglik, labels, p, normalized=True) for p in (0.5, 0.1)]
     assert_allclose(mc.cavg(scores, "lre22"), np.mean(both), rtol=1e-12)
     assert_allclose(mc.cavg(scores, "lre17", allow_unconfirmed=True), np.mean(both), rtol=1e-12)
     opened = brute_cavg(loglik, labels, 0.5, 0.2, out=k - 1)
@@ -189,7 +189,7 @@ def test_what_a_cost_needs_is_asked_for():
 @pytest.mark.parametrize("beta", [1.0, 9.0])
 def test_ties_with_the_threshold_are_accepted(beta):
     """The LLR decides, not products that were rounded otherwise: x = log beta exactly is accepted."""
-    from llrkit.multiclass.losses import ClassLosses, Detection
+    from llrkit.multiclass.class_losses import ClassLosses, Detection
 
     loglik = np.array([[np.log(beta), 0.0], [0.0, np.log(beta)], [0.0, 0.0]]) + np.array(
         [[0.0], [700.0], [-3.0]]
@@ -204,11 +204,11 @@ def test_ties_with_the_threshold_are_accepted(beta):
 
 def test_scores_that_say_nothing_cost_what_the_prior_costs():
     scores = lk.ClassScores(np.zeros((6, 3)), [0, 1, 2, 0, 1, 2])
-    assert mc.cllr(scores, normalised=True) == 1.0
+    assert mc.cllr(scores, normalized=True) == 1.0
     assert_allclose(mc.cllr(scores), np.log2(3), rtol=1e-15)
     assert_allclose(mc.error_rate(scores), 2 / 3, rtol=1e-15)
     assert mc.expected_cost(scores, mc.zero_one_cost(3)) == 1.0
-    assert mc.refined_cllr(scores, normalised=True) == 1.0
+    assert mc.refined_cllr(scores, normalized=True) == 1.0
     assert mc.cavg(scores) == 0.5  # everything is accepted: x >= 0
 
 
@@ -250,7 +250,7 @@ def test_bad_costs_are_named():
         (np.eye(3), "a row for each of the 5 classes"),
         (-np.eye(5), "not negative"),
         ([["a"]], "not a matrix of numbers"),
-        (np.zeros((5, 2)), "cannot be normalised"),
+        (np.zeros((5, 2)), "cannot be normalized"),
     ):
         with pytest.raises(lk.InputError, match=words):
             mc.expected_cost(scores, cost)
@@ -270,7 +270,7 @@ def test_evaluate_agrees_with_the_single_metrics():
     cost = np.array([[0, 1, 2, 3], [1, 0, 1, 1], [5, 1, 0, 1], [1, 1, 1, 0.0]])
     found = mc.evaluate(scores, prior="counts", costs={"own": cost})
     assert found.cllr == mc.cllr(scores, prior="counts")
-    assert found.cllr_normalised == mc.cllr(scores, prior="counts", normalised=True)
+    assert found.cllr_normalized == mc.cllr(scores, prior="counts", normalized=True)
     assert found.refined_cllr == mc.refined_cllr(scores, prior="counts")
     assert found.error_rate.actual == mc.error_rate(scores, prior="counts")
     assert found.costs[0].actual == mc.expected_cost(scores, cost, prior="counts")
@@ -288,7 +288,7 @@ def test_evaluate_agrees_with_the_single_metrics():
         "classes",
         "n",
         "cllr",
-        "cllr_normalised",
+        "cllr_normalized",
         "refined_cllr",
         "error_rate",
         "cavg",

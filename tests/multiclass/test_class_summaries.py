@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.core.summary import SummaryBase, subclasses_of, summary_from_dict
-from llrkit.multiclass.files import map_from_dict
-from llrkit.multiclass.losses import ClassLosses, Detection
-from llrkit.multiclass.maps import ClassMap, ScaleMap
-from llrkit.multiclass.moments import ClassMeans, Scatter
+from llrkit.multiclass.class_losses import ClassLosses, Detection
+from llrkit.multiclass.class_map_files import map_from_dict
+from llrkit.multiclass.class_maps import ClassMap, ScaleMap
+from llrkit.multiclass.class_moments import ClassMeans, Scatter
+from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.priors import ClassCounts
 from llrkit.multiclass.softmax import Family, SoftmaxSums
-from llrkit.multiclass.training import TrainingTrials
 
 mc = lk.multiclass
 K = 3

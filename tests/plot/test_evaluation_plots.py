@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.metrics.pictures import ScoreToLlr
-from llrkit.trust.bands import DetBand
-from llrkit.trust.llr_curves import LlrCurve
+from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.trust.calibration.llr_curves import LlrCurve
+from llrkit.trust.intervals.bands import DetBand
 
 SCORES = some_scores()
 RESULT = some_evaluation()
@@ -249,17 +249,17 @@ def test_legends_of_several_systems_cover_no_curve(name):
     assert legend.y0 >= -2  # of its empty border
 
 
-def test_several_systems_have_a_colour_and_a_name_each():
+def test_several_systems_have_a_color_and_a_name_each():
     other = some_evaluation(seed=9)
     for name in ("det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"):
         axes = getattr(lk.plot, name)({"first": RESULT, "second": other})
-        colours = {
+        colors = {
             label.split(":")[0]: line.get_color()
             for label, line in lines(axes).items()
             if label.startswith(("first", "second"))
         }
-        assert len(colours) == 2
-        assert len(set(colours.values())) == 2
+        assert len(colors) == 2
+        assert len(set(colors.values())) == 2
         plt.close("all")
 
 

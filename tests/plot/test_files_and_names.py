@@ -8,9 +8,9 @@ import pytest
 from drawn import lines, some_evaluation
 
 import llrkit as lk
-from llrkit.metrics.pictures import FusionWeights
-from llrkit.plot.axes import save
+from llrkit.plot.matplotlib_renderer import save
 from llrkit.plot.style import STYLE
+from llrkit.plot.weights_and_speakers import FusionWeights
 
 RESULT = some_evaluation()
 NASTY = ["<img src=x onerror=alert(1)>", "_hidden", "$x$ 100 % & more", "%{x}", "a\nb", "</script>"]
@@ -123,8 +123,8 @@ def test_axes_of_equal_units_fill_their_figure(name):
     assert around.y0 > -2
 
 
-def test_lines_can_be_told_apart_in_grey():
-    """Neighbouring systems differ in lightness by a tenth at least, or in dashes."""
+def test_lines_can_be_told_apart_in_gray():
+    """Neighboring systems differ in lightness by a tenth at least, or in dashes."""
     axes = lk.plot.det({f"{i}": RESULT for i in range(14)}, points=False)
     drawn = [line for label, line in lines(axes).items() if "EER" in label]
     assert len(drawn) == 14

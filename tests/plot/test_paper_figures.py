@@ -7,7 +7,8 @@ from drawn import lines
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.metrics.pictures import CllrScatter, HeatMap, PriorScan
+from llrkit.evaluation.condition_map import HeatMap
+from llrkit.plot.paper_figures import CllrScatter, PriorScan
 
 
 def test_two_gaussians_are_normal_densities():
@@ -48,7 +49,7 @@ def test_heat_map_writes_the_values():
     assert written[(2, 0)] == "13.5"
     assert written[(0, 1)] == "21.5"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["5 s", "10 s", "full"]
-    assert axes.get_ylabel() == "enrolment"
+    assert axes.get_ylabel() == "enrollment"
 
 
 def test_drawing_into_given_axes_returns_them():

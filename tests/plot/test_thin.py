@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import llrkit as lk
+from llrkit.plot.all_plots import PLOTS
 from llrkit.plot.picture import Band, Line
-from llrkit.plot.table import PLOTS
 from llrkit.plot.thin import TOLERANCE, thin, thin_picture
 
 

@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 import llrkit as lk
-from llrkit.recognize.audio import audio_frames, mfcc, read_audio, read_audio_frames
-from llrkit.recognize.front_end import FrontEnd
+from llrkit.recognize.frames.audio import audio_frames, mfcc, read_audio, read_audio_frames
+from llrkit.recognize.frames.front_end import FrontEnd
 
 RATE = 16000
 
 
 def noise(seconds=1.0, level=0.1, seed=1):
-    """Noise whose colour changes all the time."""
+    """Noise whose color changes all the time."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=round(seconds * RATE))
     return level * x * (1.5 + np.sin(np.arange(len(x)) / 1500))

@@ -36,7 +36,7 @@ def corpus(seed=1, k=30, n=4, dim=6, name="s", spread=1.5):
 def test_cosine_against_scipy(monkeypatch):
     from scipy.spatial.distance import cdist
 
-    monkeypatch.setattr("llrkit.recognize.matrices.BLOCK_BYTES", 8 * 120 * 7)
+    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 120 * 7)
     found = corpus()
     expected = 1.0 - cdist(found.vectors, found.vectors, "cosine")
     assert_allclose(cosine_scores(found, found), expected, atol=1e-12)
@@ -94,7 +94,7 @@ def test_svm_against_the_optimum_of_its_objective(need):
     sign = np.repeat([1.0, -1.0], [len(people), len(background)])
     weight = 0.3 * len(x) / 2 / np.repeat([len(people), len(background)], [len(people), len(background)])
 
-    def objective(w):  # the offset is penalised too, as a weight of a constant dimension
+    def objective(w):  # the offset is penalized too, as a weight of a constant dimension
         margin = np.maximum(0.0, 1.0 - sign * (x @ w[:2] + w[2]))
         return 0.5 * w @ w + weight @ margin**2
 
@@ -122,7 +122,7 @@ def test_svm_refuses(need, change, message):
 @pytest.mark.parametrize("scorer", ["plda", "cosine"])
 def test_backend_is_its_parts_and_saves(tmp_path, scorer):
     background, people = corpus(seed=2, k=60, name="bg"), corpus(seed=3, k=10)
-    backend = train_backend(background, ["centre", "lda:4", "length"], scorer=scorer, iterations=5)
+    backend = train_backend(background, ["center", "lda:4", "length"], scorer=scorer, iterations=5)
     enroll, test = people.where(session=[0, 1, 2]), people.where(session=3)
     models, ready = backend.enroll(enroll), backend.prepare(test)
     found = backend.scores(models, ready)
@@ -136,8 +136,8 @@ def test_backend_is_its_parts_and_saves(tmp_path, scorer):
     again = Backend.load(tmp_path / "backend.npz")
     assert again.scorer == scorer
     cohort = again.prepare(background)
-    for normalise in ("none", "s", "as2"):
-        options = {"normalise": normalise, "cohort": cohort, "top": 20 if normalise == "as2" else None}
+    for normalize in ("none", "s", "as2"):
+        options = {"normalize": normalize, "cohort": cohort, "top": 20 if normalize == "as2" else None}
         assert_array_equal(again.scores(models, ready, **options), backend.scores(models, ready, **options))
     assert backend.scores(models, ready, dtype=np.float32).dtype == np.float32
 
@@ -212,7 +212,7 @@ def test_listed_trials_from_a_matrix_and_from_blocks(monkeypatch):
     rng = np.random.default_rng(4)
     e, t = rng.integers(0, 8, 50), rng.integers(0, 8, 50)
     matrix = plda.scores(people, people)
-    monkeypatch.setattr("llrkit.recognize.matrices.BLOCK_BYTES", 8 * 8 * 3)
+    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 8 * 3)
     blocks = plda.score_blocks(people, people)
     found = listed_trials(blocks, people, people, people.ids[e], people.ids[t])
     assert_allclose(found.score_array, matrix[e, t], rtol=1e-12)
@@ -231,7 +231,7 @@ def test_trials_that_cannot_be():
         (lambda: trial_masks(people.replace(speakers=None), people), "are not known"),
         (lambda: trial_masks(people, people, same=["age"]), "there is no column 'age'"),
         (lambda: listed_scores(matrix, people, people, ["nobody"], ["s0-0"]), "no embedding of 'nobody'"),
-        (lambda: listed_scores(matrix, people, people, ["s0-0"], []), "1 enrolment ids but 0 test ids"),
+        (lambda: listed_scores(matrix, people, people, ["s0-0"], []), "1 enrollment ids but 0 test ids"),
         (lambda: matrix_scores(matrix[:1, :1], people.select([0]), people.select([0])), "no target trials"),
     ):  # fmt: skip
         with pytest.raises(lk.LlrkitError, match=message):

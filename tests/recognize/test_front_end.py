@@ -1,11 +1,11 @@
-"""Deltas, speech activity, normalisation: against regression lines, loops and signals made for it."""
+"""Deltas, speech activity, normalization: against regression lines, loops and signals made for it."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.front_end import FrontEnd, frame_levels, is_speech, normalised, with_deltas
+from llrkit.recognize.frames.front_end import FrontEnd, frame_levels, is_speech, normalized, with_deltas
 
 
 def test_deltas_are_slopes_of_regression_lines():
@@ -20,16 +20,16 @@ def test_deltas_are_slopes_of_regression_lines():
     assert_array_equal(with_deltas(x, 0), x)
 
 
-def test_normalisation_over_the_utterance():
+def test_normalization_over_the_utterance():
     x = np.random.default_rng(2).normal(size=(50, 4)) * [1, 10, 100, 0] + [0, 5, 1e4, 3]
-    found = normalised(x)
+    found = normalized(x)
     assert_allclose(found.mean(axis=0), 0.0, atol=1e-10)
     assert_allclose(found.std(axis=0)[:3], 1.0, rtol=1e-9)
     assert_array_equal(found[:, 3], 0.0)
 
 
 @pytest.mark.parametrize("window", [5, 6, 49, 50, 301])
-def test_sliding_normalisation_against_a_loop(window):
+def test_sliding_normalization_against_a_loop(window):
     x = np.random.default_rng(3).normal(size=(50, 2)).cumsum(axis=0)
     size = min(window, 50)
     expected = np.empty_like(x)
@@ -37,7 +37,7 @@ def test_sliding_normalisation_against_a_loop(window):
         start = min(max(t - size // 2, 0), 50 - size)
         part = x[start : start + size]
         expected[t] = (x[t] - part.mean(axis=0)) / part.std(axis=0)
-    assert_allclose(normalised(x, window), expected, rtol=1e-7, atol=1e-9)
+    assert_allclose(normalized(x, window), expected, rtol=1e-7, atol=1e-9)
 
 
 def test_levels_against_a_loop():
@@ -65,23 +65,23 @@ def test_speech_is_found_clicks_are_dropped_and_short_gaps_kept():
     assert not is_speech(levels - 55.0, 60.0)[:50].any()  # below -70 dB nothing is speech
 
 
-def test_first_seconds_of_speech_then_normalisation():
+def test_first_seconds_of_speech_then_normalization():
     rng = np.random.default_rng(5)
     cepstra = (rng.normal(size=(1000, 20)) + np.arange(1000)[:, None] / 100).astype(np.float32)
     levels = np.where(np.arange(1000) % 200 < 100, -20.0, -90.0)  # one second on, one off
-    whole = FrontEnd(normalise="none").frames(cepstra, levels)
+    whole = FrontEnd(normalize="none").frames(cepstra, levels)
     assert_allclose(len(whole), 500, atol=5)
-    short = FrontEnd(normalise="none", seconds=2.5).frames(cepstra, levels)
+    short = FrontEnd(normalize="none", seconds=2.5).frames(cepstra, levels)
     assert_array_equal(short, whole[:250])
     cut = FrontEnd(seconds=2.5).frames(cepstra, levels)
     assert_allclose(cut.mean(axis=0), 0.0, atol=1e-5)
-    assert_allclose(cut, normalised(short), atol=1e-6)
+    assert_allclose(cut, normalized(short), atol=1e-6)
     assert cut.dtype == np.float32
     assert cut.shape == (250, FrontEnd().n_dimensions)
-    everything = FrontEnd(normalise="none", speech_range=None, deltas=0).frames(cepstra, levels)
+    everything = FrontEnd(normalize="none", speech_range=None, deltas=0).frames(cepstra, levels)
     assert_array_equal(everything, cepstra)
-    sliding = FrontEnd(normalise="sliding", window=100).frames(cepstra, levels)
-    assert_allclose(sliding, normalised(whole, 100), atol=1e-5)
+    sliding = FrontEnd(normalize="sliding", window=100).frames(cepstra, levels)
+    assert_allclose(sliding, normalized(whole, 100), atol=1e-5)
 
 
 def test_silence_is_refused_by_name():

@@ -6,11 +6,11 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit.io.scored import all_pairs, listed_pairs, read_pairs
+from llrkit.recognize.audio_lists import read_list
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.frame_files import read_frames
-from llrkit.recognize.frames import Frames
-from llrkit.recognize.inputs import read_speech
-from llrkit.recognize.lists import read_list
+from llrkit.recognize.frames.frame_files import read_frames
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.user_inputs import read_speech
 
 
 @pytest.mark.parametrize(

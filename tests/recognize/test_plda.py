@@ -7,8 +7,8 @@ from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
 from llrkit.recognize import PLDA, Embeddings, pool_sessions, train_plda
-from llrkit.recognize.plda_training import log_likelihood, moment_estimate
-from llrkit.recognize.speakers import speaker_sums
+from llrkit.recognize.backends.speaker_scatter import speaker_sums
+from llrkit.recognize.plda.plda_training import log_likelihood, moment_estimate
 
 
 def covariance(rng, dim, rank=None):
@@ -139,7 +139,7 @@ def test_float32_and_out():
 
 
 def test_memory_is_that_of_a_block(monkeypatch):
-    monkeypatch.setattr("llrkit.recognize.matrices.BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 30 * 7)
     rng = np.random.default_rng(16)
     plda = some_model(rng)
     x, t = rng.normal(size=(20, 5)), rng.normal(size=(30, 5))
@@ -320,7 +320,7 @@ def test_models_that_cannot_be(change, message):
     [
         (
             lambda p: p.scores(np.ones((2, 3)), np.ones((2, 2))),
-            "enrolment embeddings have 3 dimensions, the model 2",
+            "enrollment embeddings have 3 dimensions, the model 2",
         ),
         (lambda p: p.scores(np.ones((2, 2)), [[1.0, np.nan]]), "test embeddings, row 0: NaN in dimension 1"),
         (lambda p: p.scores(np.ones((2, 2)), np.ones((2, 2)), [1, 0]), "counts must be 2 numbers from 1 on"),

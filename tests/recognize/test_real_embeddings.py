@@ -12,7 +12,7 @@ from llrkit.recognize import (
     cosine_scores,
     matrix_scores,
     read_embeddings,
-    train_centring,
+    train_centering,
     train_plda,
     train_wccn,
 )
@@ -35,7 +35,7 @@ def folder(shared):
 
 @pytest.fixture(scope="module")
 def prepared(folder):
-    """Length-normalised, centred by corpus (dev and eval by the mean of dev), length-normalised again."""
+    """Length-normalized, centered by corpus (dev and eval by the mean of dev), length-normalized again."""
     made = {}
 
     def get(front):
@@ -46,8 +46,8 @@ def prepared(folder):
             trained = found.columns["split"] == "train"
             for corpus in np.unique(found.columns["corpus"][trained]):
                 rows = trained & (found.columns["corpus"] == corpus)
-                vectors[rows] = train_centring(vectors[rows])(vectors[rows])
-            dev = train_centring(unit.where(split="dev"))
+                vectors[rows] = train_centering(vectors[rows])(vectors[rows])
+            dev = train_centering(unit.where(split="dev"))
             vectors[~trained] = dev(vectors[~trained])
             made[front] = LengthNorm()(unit.replace(vectors=vectors))
         return made[front]
@@ -56,7 +56,7 @@ def prepared(folder):
 
 
 def trials(embeddings, split, score):
-    """Scores of each pair of durations: side A enrols, side B tests, non-targets of the same gender."""
+    """Scores of each pair of durations: side A enrolls, side B tests, non-targets of the same gender."""
     part = embeddings.where(split=split)
     enroll, test = part.where(side="A"), part.where(side="B")
     matrix = score(enroll, test)
@@ -90,7 +90,7 @@ def test_cosine_eers_against_the_printed_ones(folder, prepared, front):
     found = {split: trials(prepared(front), split, cosine_scores) for split in ("dev", "eval")}
     assert len(printed) == 50
     for row in printed:
-        scores = found[row["split"]][row["enrol"], row["test"]]
+        scores = found[row["split"]][row["enroll"], row["test"]]
         places = len(row["eer_percent"].partition(".")[2])
         assert round(100.0 * lk.eer(scores), places) == float(row["eer_percent"]), row
 
@@ -119,7 +119,7 @@ def test_cosine_cllrs_of_ecapa_where_some_pairs_are_separable(folder, prepared):
     # The printed mean of logistic regression includes four pairs where it diverges. These are refused here;
     # the other program stopped at slopes that are printed, and its numbers are those of the best map there.
     with (folder / "pairs_ecapa_cos.csv").open() as file:
-        printed = {(row["enrol"], row["test"]): row for row in csv.DictReader(file)}
+        printed = {(row["enroll"], row["test"]): row for row in csv.DictReader(file)}
     cllrs, refused = [], []
     for pair in PAIRS:
         try:

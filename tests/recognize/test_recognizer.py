@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
+from llrkit.recognize.backends.scored_rows import Side
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.extractor import train_extractor
-from llrkit.recognize.frames import Frames
-from llrkit.recognize.front_end import FrontEnd
+from llrkit.recognize.frames.front_end import FrontEnd
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.extractor import train_extractor
 from llrkit.recognize.recognizer import BACKENDS, Options, Recognizer
 from llrkit.recognize.recognizer_training import train_recognizer
-from llrkit.recognize.sides import Side
-from llrkit.simulate.frames import FrameModel
+from llrkit.simulate.simulated_frames import FrameModel
 
 WORLD = FrameModel(n_components=8, dim=10, rank=10, strength=0.4, channel=0.25, seed=3)
 SESSIONS = 4
@@ -29,7 +29,7 @@ def recorded(n_speakers, seconds, first_speaker=0):
 
 @pytest.fixture(scope="module")
 def speech():
-    """Training speakers, and others who enrol with their first recording and are tested with the rest."""
+    """Training speakers, and others who enroll with their first recording and are tested with the rest."""
     others = recorded(40, 4.0, first_speaker=1000)
     first = [i for i in range(len(others)) if i % SESSIONS == 0]
     rest = [i for i in range(len(others)) if i % SESSIONS]
@@ -81,14 +81,14 @@ def test_every_backend_separates_and_is_saved_whole(speech, backend, tmp_path, n
 
 @pytest.mark.parametrize("backend", ["plda", "svm", "ubm-gmm"])
 @pytest.mark.parametrize("norm", ["z", "t", "zt", "s", "as1", "as2"])
-def test_normalisation_by_a_cohort_against_a_loop(speech, recognizers, backend, norm):
+def test_normalization_by_a_cohort_against_a_loop(speech, recognizers, backend, norm):
     """Cohort utterances are models and segments; the statistics are written out for one trial."""
     recognizer = recognizers(backend)
     models, segments = recognizer.enroll(speech[1][:3]), recognizer.prepare(speech[2][:4])
     others = recorded(5, 1.0, first_speaker=5000)
     cohort = recognizer.cohort(others)
     top = {"top": 7} if norm.startswith("as") else {}
-    found = recognizer.scores(models, segments, normalise=norm, cohort=cohort, **top)
+    found = recognizer.scores(models, segments, normalize=norm, cohort=cohort, **top)
     raw = recognizer.scores(models, segments)[1, 2]
     as_models, as_segments = recognizer.enroll(others, each=True), recognizer.prepare(others)
     z = recognizer.scores(models, as_segments)[1]
@@ -148,7 +148,7 @@ def test_uncertainty_helps_where_durations_differ(speech):
 
 
 def test_embeddings_of_another_kind_take_the_same_way(speech, recognizers):
-    """The i-vectors given as embeddings are scored like those the recogniser makes itself."""
+    """The i-vectors given as embeddings are scored like those the recognizer makes itself."""
     whole = recognizers("plda")
     train, enroll, test = (whole.extractor.embed(part) for part in speech)
     other = train_recognizer(train, "plda", iterations=6)
@@ -209,12 +209,12 @@ def test_mistakes(speech, recognizers, tmp_path):
         (lambda: on_vectors.prepare(speech[1]), "trained on embeddings"),
         (lambda: on_vectors.prepare(vectors(dim=4)), "4 dimensions"),
         (lambda: plda.enroll(nobody), "the speakers must be known"),
-        (lambda: plda.scores(gmm.enroll(speech[1]), plda.prepare(speech[2])), "another recogniser"),
+        (lambda: plda.scores(gmm.enroll(speech[1]), plda.prepare(speech[2])), "another recognizer"),
         (lambda: gmm.extractor.embed(speech[1]), "no i-vectors"),
         (lambda: Recognizer.load(tmp_path / "broken.npz"), r"broken\.npz: .*unexpected keyword argument 'x'"),
         (
             lambda: Recognizer.load(tmp_path / "half.npz"),
-            r"half\.npz: a part of the plda recogniser is missing",
+            r"half\.npz: a part of the plda recognizer is missing",
         ),
         (lambda: Recognizer.load(tmp_path / "odd.npz"), r"odd\.npz: .*weights of a mixture must sum to 1"),
         (lambda: Recognizer.load(tmp_path / "less.npz"), r"less\.npz: no array 'ubm.weights'"),

@@ -10,7 +10,7 @@ from llrkit.recognize import (
     Chain,
     Embeddings,
     LengthNorm,
-    train_centring,
+    train_centering,
     train_chain,
     train_lda,
     train_wccn,
@@ -36,9 +36,9 @@ def within_of(vectors, speakers):
     return sum((p - p.mean(axis=0)).T @ (p - p.mean(axis=0)) for p in parts) / (len(vectors) - len(parts))
 
 
-def test_centring_and_whitening_against_their_definition():
+def test_centering_and_whitening_against_their_definition():
     found = background()
-    assert_allclose(train_centring(found)(found).vectors.mean(axis=0), 0.0, atol=1e-12)
+    assert_allclose(train_centering(found)(found).vectors.mean(axis=0), 0.0, atol=1e-12)
     white = train_whitening(found)(found).vectors
     assert_allclose(np.cov(white.T, bias=True), np.eye(5), atol=1e-10)
     fewer = train_whitening(found, dim=2)(found).vectors
@@ -54,7 +54,7 @@ def test_wccn_against_its_definition():
     assert_allclose(moved.mean(axis=0), 0.0, atol=1e-10)
 
 
-def test_lda_maximises_the_ratio_of_variances():
+def test_lda_maximizes_the_ratio_of_variances():
     found = background()
     lda = train_lda(found, dim=2)
     moved = lda(found).vectors
@@ -94,7 +94,7 @@ def test_shrinkage_makes_flat_directions_usable():
 
 
 @pytest.mark.parametrize(("length", "size"), [("unit", 1.0), ("sqrt-dim", np.sqrt(5.0))])
-def test_length_normalisation(length, size):
+def test_length_normalization(length, size):
     found = background()
     moved = LengthNorm(length)(found)
     assert_allclose(np.linalg.norm(moved.vectors, axis=1), size, rtol=1e-12)
@@ -108,18 +108,18 @@ def test_covariances_follow_the_vectors_against_simulation(step):
     matrix = rng.normal(size=(3, 2))
     steps = {"affine": Affine([1.0, 2.0, 3.0], matrix), "length": LengthNorm()}
     steps["chain"] = Chain((steps["length"], Affine([0.0, 0.0, 0.0], matrix), LengthNorm("sqrt-dim")))
-    centre, root = np.array([[4.0, -3.0, 5.0]]), 0.02 * rng.normal(size=(3, 3))
-    moved = steps[step](Embeddings(centre, ["a"], covariances=[root @ root.T]))
-    draws = steps[step](centre + rng.normal(size=(40_000, 3)) @ root.T)
+    center, root = np.array([[4.0, -3.0, 5.0]]), 0.02 * rng.normal(size=(3, 3))
+    moved = steps[step](Embeddings(center, ["a"], covariances=[root @ root.T]))
+    draws = steps[step](center + rng.normal(size=(40_000, 3)) @ root.T)
     assert_allclose(np.cov(draws.T), moved.covariances[0], atol=0.03 * np.trace(moved.covariances[0]))
-    assert_allclose(moved.vectors, steps[step](centre), rtol=1e-12)
+    assert_allclose(moved.vectors, steps[step](center), rtol=1e-12)
 
 
 def test_chain_trains_each_step_on_what_the_ones_before_it_made():
     found = background()
-    chain = train_chain(found, ["centre", "length", "lda:3", lambda e: train_wccn(e), LengthNorm("sqrt-dim")])
+    chain = train_chain(found, ["center", "length", "lda:3", lambda e: train_wccn(e), LengthNorm("sqrt-dim")])
     by_hand = found
-    for train in (train_centring, lambda e: LengthNorm(), lambda e: train_lda(e, dim=3), train_wccn):
+    for train in (train_centering, lambda e: LengthNorm(), lambda e: train_lda(e, dim=3), train_wccn):
         by_hand = train(by_hand)(by_hand)
     by_hand = LengthNorm("sqrt-dim")(by_hand)
     assert_allclose(chain(found).vectors, by_hand.vectors, rtol=1e-12)
@@ -128,7 +128,7 @@ def test_chain_trains_each_step_on_what_the_ones_before_it_made():
 
 def test_saved_chain_is_the_same(tmp_path):
     found = background()
-    for steps in ([], ["centre"], ["whiten:3", "length", "lda:2", "wccn"]):
+    for steps in ([], ["center"], ["whiten:3", "length", "lda:2", "wccn"]):
         chain = train_chain(found, steps)
         chain.save(tmp_path / "chain.npz")
         again = Chain.load(tmp_path / "chain.npz")
@@ -139,7 +139,7 @@ def test_saved_chain_is_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e: train_chain(e, ["pca"]), r"unknown step 'pca'; there are: centre, whiten\[:DIM\], lda"),
+        (lambda e: train_chain(e, ["pca"]), r"unknown step 'pca'; there are: center, whiten\[:DIM\], lda"),
         (lambda e: train_chain(e, ["length:3"]), "unknown step 'length:3'"),
         (lambda e: train_chain(e, ["lda:x"]), "unknown step 'lda:x'"),
         (lambda e: train_chain(e, ["lda:9"]), "dim must be from 1 to 5"),
@@ -152,7 +152,7 @@ def test_saved_chain_is_the_same(tmp_path):
         (lambda e: LengthNorm("half"), "expected one of unit, sqrt-dim"),
         (lambda e: LengthNorm()(e.replace(vectors=e.vectors * (e.ids != "u3")[:, None])), "'u3' is zero"),
         (lambda e: LengthNorm()(np.zeros((1, 2))), "row 0 is zero"),
-        (lambda e: train_centring(e)(np.ones((1, 4))), "embeddings have 4 dimensions, the centring step 5"),
+        (lambda e: train_centering(e)(np.ones((1, 4))), "embeddings have 4 dimensions, the centering step 5"),
         (lambda e: Affine([1.0], np.eye(2)), "the mean has 1 dimensions, the matrix 2 rows"),
         (lambda e: Affine([np.nan]), "NaN in dimension 0"),
     ],

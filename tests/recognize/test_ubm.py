@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.frames import Frames
-from llrkit.recognize.ubm import train_ubm
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.ubm import train_ubm
 
 
 def cloud(rng, n=3000):

@@ -8,8 +8,8 @@ import pytest
 from drawn import some_scores
 
 import llrkit as lk
-from llrkit.metrics.wording import number, percent
-from llrkit.report.classes import write_class_report
+from llrkit._format import number, percent
+from llrkit.report.class_page import write_class_report
 from llrkit.report.provenance import provenance
 
 EVIL = "<img src=x onerror=document.title='broken'>"

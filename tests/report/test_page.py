@@ -11,12 +11,12 @@ from drawn import some_evaluation, some_scores
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.metrics.pictures import HeatMap
-from llrkit.metrics.wording import number, percent
-from llrkit.report.exact import encoded
+from llrkit._format import number, percent
+from llrkit.evaluation.condition_map import HeatMap
+from llrkit.report.exact_rates import encoded
+from llrkit.report.paper_tables import summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section import Section, Words, as_words
-from llrkit.report.tables import summary_table
+from llrkit.report.sections import Section, Words, as_words
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 

@@ -8,7 +8,7 @@ import pytest
 from drawn import some_evaluation, some_scores
 
 import llrkit as lk
-from llrkit.metrics.wording import number
+from llrkit._format import number
 
 ONE, OTHER = some_evaluation(), some_evaluation(seed=5)
 
@@ -105,7 +105,7 @@ def test_tables_of_calibrators_of_several_classes():
     rows = list(csv.DictReader(io.StringIO(lk.format_table(found, "csv"))))
     assert [row["method"] for row in rows] == list(found.evaluations)
     for row, result in zip(rows, found.evaluations.values(), strict=True):
-        assert float(row["cllr_normalised"]) == result.cllr_normalised
+        assert float(row["cllr_normalized"]) == result.cllr_normalized
         assert float(row[f"cavg {result.cavgs[0].name}"]) == result.cavgs[0].actual
     assert lk.format_table(dict(found.evaluations), "latex").count(r"\\") == 1 + len(rows)
     with pytest.raises(lk.InputError, match="'B': expected a ClassEvaluation, got Evaluation"):

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from pieces import Kept, speaker_trials
 
 import llrkit as lk
+from llrkit.core.column_values import ValueCounts, only_value
 from llrkit.core.moments import Moments
-from llrkit.core.values import ValueCounts, only_value
 from llrkit.scores.derived import DerivedSource, place_of
 
 

@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.core.counts import count_trials
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.trial_counts import count_trials
 from llrkit.scores.labels import classify_words, target_mask
 from llrkit.scores.source import reduce_chunks, thread_count
 
@@ -57,8 +57,8 @@ def test_empty_class_from_labels_is_named():
 class OnlyNontargets:
     """A source that turns out to have no targets."""
 
-    def reduce(self, summarise):
-        return summarise(lk.Scores.part(np.array([]), np.array([0.5, 1.0])))
+    def reduce(self, summarize):
+        return summarize(lk.Scores.part(np.array([]), np.array([0.5, 1.0])))
 
     def with_columns(self, *names):
         return self
@@ -281,7 +281,7 @@ def test_an_error_in_a_thread_reaches_the_caller():
         reduce_chunks([lk.Scores([1.0], [0.0])] * 9, fail, threads=2)
 
 
-def test_nothing_to_summarise():
+def test_nothing_to_summarize():
     with pytest.raises(lk.InputError, match="without chunks"):
         reduce_chunks([], Moments.of)
 

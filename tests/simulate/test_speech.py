@@ -6,27 +6,27 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.simulate import Corpus, CrossTrials, Population, simulate_embeddings, simulate_plda
-from llrkit.simulate.plda import whole_model
+from llrkit.simulate import Corpus, CrossTrials, Population, cross_trials, simulate_embeddings, simulate_plda
+from llrkit.simulate.plda_trials import whole_model
 
 VOICES = Population(dim=20, between=0.4, channel=0.5, noise=10.0, gender_gap=3.0)
 
 
 def test_variances_and_correlations_are_those_of_the_model():
     made = Corpus(VOICES, 1, seed=4).recordings("test", n_speakers=4_000, n=8_000, durations=(5, 20, 100))
-    centred = {
+    centered = {
         d: x - np.where(made.speaker[:, None] % 2 == 0, 0.5, -0.5) * 3.0 * direction()
         for d, x in made.vectors.items()
     }
-    for duration, vectors in centred.items():
+    for duration, vectors in centered.items():
         # T(d) = between + channel + noise / d, estimated from 160,000 numbers
         assert_allclose(vectors.var(), 0.4 + 0.5 + 10.0 / duration, rtol=0.02)
-    first, second = (centred[100.0][i : i + 4_000] for i in (0, 4_000))
+    first, second = (centered[100.0][i : i + 4_000] for i in (0, 4_000))
     assert_allclose(
         np.mean(first * second), 0.4, atol=0.01
     )  # two recordings of a speaker share the voice alone
     # a longer cut of a recording contains the shorter one: voice, channel and noise / longer are common
-    assert_allclose(np.mean(centred[5.0] * centred[100.0]), 0.4 + 0.5 + 10.0 / 100.0, atol=0.02)
+    assert_allclose(np.mean(centered[5.0] * centered[100.0]), 0.4 + 0.5 + 10.0 / 100.0, atol=0.02)
 
 
 def direction():
@@ -94,9 +94,7 @@ def test_cross_trials_against_a_loop_over_all_pairs():
 
 
 def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch):
-    from llrkit.simulate import cross
-
-    monkeypatch.setattr(cross, "BLOCK_TRIALS", 50)
+    monkeypatch.setattr(cross_trials, "BLOCK_TRIALS", 50)
     made = simulate_plda(VOICES, n_speakers=6, n_models=12, n_tests=18, durations=(5.0, 100.0), seed=1)
     table = made.trials().table
     assert table.height == 4 * 12 * 18 // 2 == made.n_target + made.n_nontarget

@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.simulate import pairs
-from llrkit.simulate.people import People
+from llrkit.simulate import independent_trials
+from llrkit.simulate.simulated_people import People
 from llrkit.theory import GammaLLR, GaussianLLR, MixtureLLR, UnequalGaussians
 
 N = 200_000
@@ -82,7 +82,7 @@ def test_every_combination_of_durations_has_its_own_eer():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(pairs, "BLOCK_TRIALS", 1_000)
+    monkeypatch.setattr(independent_trials, "BLOCK_TRIALS", 1_000)
 
 
 @pytest.mark.usefixtures("small_blocks")

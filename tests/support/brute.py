@@ -72,7 +72,7 @@ def auc(target, nontarget):
 
 
 def dcf(p_miss, p_fa, p, c_miss=1, c_fa=1):
-    """Normalised detection cost; exact when the arguments are."""
+    """Normalized detection cost; exact when the arguments are."""
     cost = c_miss * p * p_miss + c_fa * (1 - p) * p_fa
     return cost / min(c_miss * p, c_fa * (1 - p))
 

@@ -3,19 +3,16 @@
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.pictures import (
-    CllrScatter,
-    FusionWeights,
-    HeatMap,
-    PriorScan,
-    ScoreToLlr,
-)
+from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.zoo import zoo_curve
-from llrkit.trust.llr_curves import LlrCurve
+from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.weights_and_speakers import FusionWeights
+from llrkit.trust.calibration.llr_curves import LlrCurve
 
 
 def lines(axes):
-    """The labelled lines of matplotlib Axes."""
+    """The labeled lines of matplotlib Axes."""
     return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
 
 

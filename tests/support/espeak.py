@@ -38,7 +38,7 @@ def speak(program, path, voice, rng):
 
 
 def speak_corpus(program, folder, *, n_train=6, n_enroll=2, n_test=3, seed=1):
-    """Lists train.tsv, enroll.tsv and test.tsv: every other voice trains, the others enrol and are tested."""
+    """Lists train.tsv, enroll.tsv and test.tsv: every other voice trains, the others are tested."""
     rng = np.random.default_rng(seed)
     rows = {"train": [], "enroll": [], "test": []}
     for number, voice in enumerate(VOICES):

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io import read_found, scan_found, text
-from llrkit.io.roles import as_trials_checked
+from llrkit.io import read_found, scan_found
+from llrkit.io.checks import as_trials_checked
+from llrkit.io.text import lines
 
 try:  # without them the files of their formats are not made
     import h5py
@@ -178,7 +179,7 @@ def _read(path):
         found = read_found(path)
         if not found.score:
             return found, np.empty(0)
-        return found, as_trials_checked(found, labelled=found.label is not None).score_array
+        return found, as_trials_checked(found, labeled=found.label is not None).score_array
 
 
 def _assert_nothing_lost_or_made(content, found, scores) -> None:
@@ -193,8 +194,8 @@ def _assert_nothing_lost_or_made(content, found, scores) -> None:
 
 def _assert_same_in_batches(path, content, found) -> None:
     """The same rows when the file is read a few lines at a time, and when only some columns are asked for."""
-    whole, some = text.BLOCK_BYTES, found.table.columns[-2:][::-1]
-    text.BLOCK_BYTES = 16
+    whole, some = lines.BLOCK_BYTES, found.table.columns[-2:][::-1]
+    lines.BLOCK_BYTES = 16
     try:
         assert _read(path)[0].table.equals(found.table), f"{content[:300]!r}: other rows in batches"
         parts = [part.table for scan in scan_found(path) for part in scan.read(some)]
@@ -203,7 +204,7 @@ def _assert_same_in_batches(path, content, found) -> None:
         if b'"' not in content:  # a quote inside a field may hide where lines end
             raise AssertionError(f"{content[:300]!r}: refused in batches only: {error}") from error
     finally:
-        text.BLOCK_BYTES = whole
+        lines.BLOCK_BYTES = whole
 
 
 def _has_header(content, found) -> bool:

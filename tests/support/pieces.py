@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 
-from llrkit.calibrate.files import map_from_dict, map_to_dict
+from llrkit.calibrate.map_files import map_from_dict, map_to_dict
 from llrkit.scores import Scores, Trials
 
 
 class Pieces:
-    """Uneven chunks, some without one of the classes; a chunk is gone once it was summarised."""
+    """Uneven chunks, some without one of the classes; a chunk is gone once it was summarized."""
 
     def __init__(self, scores, pieces=7, seed=0, names=(), passes=None):
         if "position" in names:
@@ -21,7 +21,7 @@ class Pieces:
         inner = np.sort(rng.integers(0, n + 1, self._pieces - 1))
         return np.concatenate([[0], inner, [n]])
 
-    def reduce(self, summarise):
+    def reduce(self, summarize):
         self.passes.append(1)
         rng = np.random.default_rng(self._seed)
         s, total = self._scores, None
@@ -29,7 +29,7 @@ class Pieces:
         for i in range(self._pieces):
             a, b = slice(t[i], t[i + 1]), slice(n[i], n[i + 1])
             columns = {name: (s.columns[name][0][a], s.columns[name][1][b]) for name in self._names}
-            part = summarise(Scores.part(s.target[a], s.nontarget[b], columns, s.categories))
+            part = summarize(Scores.part(s.target[a], s.nontarget[b], columns, s.categories))
             total = part if total is None else total + part
         return total
 

@@ -1,4 +1,4 @@
-"""Small sets of trials that share speakers, some of whom are easier to recognise than others."""
+"""Small sets of trials that share speakers, some of whom are easier to recognize than others."""
 
 import numpy as np
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from llrkit.errors import InputError
 from llrkit.theory import Hyperbolic, HyperbolicLLR
-from llrkit.theory.hyperbolic import log_bessel_k
+from llrkit.theory.hyperbolic_pair import log_bessel_k
 
 
 @pytest.mark.parametrize("order", [0.5, 30.0, 200.0, -7.3])
@@ -17,7 +17,7 @@ def test_log_bessel_k_against_mpmath(order):
     assert_allclose(log_bessel_k(order, z), reference, rtol=1e-12)
 
 
-def test_generalised_hyperbolic_against_scipy():
+def test_generalized_hyperbolic_against_scipy():
     lam, alpha, beta, delta, loc = 0.7, 2.0, -0.6, 1.5, 0.4
     ours = Hyperbolic(lam, alpha, beta, delta, loc)
     theirs = stats.genhyperbolic(lam, alpha * delta, beta * delta, loc=loc, scale=delta)

@@ -63,7 +63,7 @@ def test_infinite_m1_is_refused(density):
         tilt(density)
 
 
-def test_unnormalised_and_unresolved_densities_are_refused():
+def test_unnormalized_and_unresolved_densities_are_refused():
     with pytest.raises(InputError, match="integrates to"):
         tilt(lambda x: -(x**2))
     narrow = stats.norm(1e6, 1.0)

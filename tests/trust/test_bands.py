@@ -10,10 +10,10 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust import rate_errors as module
-from llrkit.trust.interval import clopper_pearson
-from llrkit.trust.rate_errors import rate_errors
-from llrkit.trust.speakers import find_speakers
+from llrkit.trust.intervals import rate_errors as module
+from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.rate_errors import rate_errors
+from llrkit.trust.intervals.speakers import find_speakers
 
 SIDES = ("left", "right")
 

@@ -11,13 +11,13 @@ from scipy import integrate, stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.density import DensityGrid
+from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
-from llrkit.trust.identities import identities
-from llrkit.trust.line import SAFEGUARD, cross_validated_cllr, fit_line
-from llrkit.trust.null import CalibratedCells, CalibrationNull
-from llrkit.trust.recalibration import Recalibration, identity_test, null_covariance, recalibrate
-from llrkit.trust.verdict import verdict
+from llrkit.trust.calibration.identities import identities
+from llrkit.trust.calibration.line_fit import SAFEGUARD, cross_validated_cllr, fit_line
+from llrkit.trust.calibration.null_distribution import CalibratedCells, CalibrationNull
+from llrkit.trust.calibration.recalibration import Recalibration, identity_test, null_covariance, recalibrate
+from llrkit.trust.calibration.verdict import verdict
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -31,7 +31,7 @@ def moved(scores, change):
 
 
 def cells_of(scores):
-    return CalibratedCells.relabelled(scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes)))
+    return CalibratedCells.relabeled(scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes)))
 
 
 # mean, sd and 95th percentile of Cllr - min Cllr, and mean ROCCH-EER, of calibrated Gaussian LLRs by (EER,
@@ -98,14 +98,14 @@ def test_quick_line_is_logistic_regression():
     scores = moved(draw(200, 500, 4), lambda x: 1.7 * x - 0.4)
     x = np.concatenate([scores.target, scores.nontarget])
     weights = [np.repeat([1 / 200, 0], [200, 500]), np.repeat([0, 1 / 500], [200, 500])]
-    wanted = lk.fit_logistic(scores, regularisation=SAFEGUARD)
+    wanted = lk.fit_logistic(scores, regularization=SAFEGUARD)
     assert_allclose(fit_line(x, *weights, 200), (wanted.a, wanted.b), rtol=1e-7)
 
 
 def test_cross_validation_on_cells_is_that_on_trials(monkeypatch):
     scores = moved(draw(3000, 6000, 5), lambda x: 1.5 * x)
     one_by_one = cross_validated_cllr(scores.target, scores.nontarget, 5)
-    monkeypatch.setattr("llrkit.trust.line._CELLS", 512)
+    monkeypatch.setattr("llrkit.trust.calibration.line_fit._CELLS", 512)
     in_cells = cross_validated_cllr(scores.target, scores.nontarget, 5)
     assert one_by_one != in_cells
     assert_allclose(in_cells, one_by_one, atol=2e-5)
@@ -364,7 +364,7 @@ def test_classes_that_do_not_overlap_are_judged_without_a_number(change, parts, 
     assert found.to_dict()["recalibration"] is None
 
 
-def test_classes_the_wrong_way_round_are_recognised():
+def test_classes_the_wrong_way_round_are_recognized():
     apart = lk.Scores(np.linspace(-6.0, -3.0, 50), np.linspace(3.0, 6.0, 60))
     with pytest.warns(lk.ReversedScoresWarning):
         found = lk.check_calibration(apart, replicates=20, curves=False)

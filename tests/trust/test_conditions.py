@@ -1,4 +1,4 @@
-"""Equalised conditions: every condition weighs the same, by brute force and by repeating trials."""
+"""Equalized conditions: every condition weighs the same, by brute force and by repeating trials."""
 
 import json
 
@@ -10,7 +10,7 @@ from pieces import Pieces
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.metrics.equalised import equalised, nist_weights
+from llrkit.evaluation.equalized import equalized, nist_weights
 
 RNG = np.random.default_rng(12)
 ROOM = RNG.choice(3, 90, p=[0.6, 0.3, 0.1]), RNG.choice(3, 400, p=[0.1, 0.2, 0.7])
@@ -63,16 +63,16 @@ def numbers_of(result):
 
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("columns", ["room", ("room", "sex")])
-def test_equalised_numbers_against_explicit_weights(columns, cut):
+def test_equalized_numbers_against_explicit_weights(columns, cut):
     names = (columns,) if isinstance(columns, str) else columns
     groups = [np.column_stack([SCORES.columns[name][side] for name in names]) for side in (0, 1)]
     source = Pieces(SCORES) if cut else SCORES
-    result = lk.evaluate(source, POINTS, equalise=columns)
+    result = lk.evaluate(source, POINTS, equalize=columns)
     wanted = weighted_brute(*groups)
     for name, value in numbers_of(result).items():
         assert_allclose(value, wanted[name], rtol=1e-12, err_msg=name)
     assert (result.n_target, result.n_nontarget) == (90, 400)
-    assert result.equalised == names
+    assert result.equalized == names
     # an EER and a PAV that come from the same weighted counts
     assert result.min_cllr <= result.cllr
     assert 0 < result.eer <= result.eer_roc
@@ -89,8 +89,8 @@ def repeated(times, room):
 @pytest.mark.parametrize("times", [2, 7])
 @pytest.mark.parametrize("room", [0, 1, 2])
 def test_repeating_the_trials_of_one_condition_changes_nothing(times, room):
-    once = lk.evaluate(SCORES, POINTS, equalise="room")
-    again = lk.evaluate(repeated(times, room), POINTS, equalise="room")
+    once = lk.evaluate(SCORES, POINTS, equalize="room")
+    again = lk.evaluate(repeated(times, room), POINTS, equalize="room")
     for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr"):
         assert_allclose(getattr(again, name), getattr(once, name), rtol=1e-12)
     for a, b in zip(once.points, again.points, strict=True):
@@ -108,9 +108,9 @@ def test_repeating_the_trials_of_one_condition_changes_nothing(times, room):
         )
 
 
-def test_primary_cost_of_equalised_partitions_is_that_of_the_evaluation():
+def test_primary_cost_of_equalized_partitions_is_that_of_the_evaluation():
     for evaluation in ("sre16", "sre21"):
-        result = lk.evaluate(SCORES, [evaluation], equalise=("room", "sex"))
+        result = lk.evaluate(SCORES, [evaluation], equalize=("room", "sex"))
         for actual, value in ((True, result.primary.act), (False, result.primary.min)):
             found = lk.c_primary(SCORES, evaluation, actual=actual, partition=("room", "sex"))
             assert_allclose(found, value, rtol=1e-12)
@@ -143,21 +143,21 @@ def test_conditions_side_by_side():
         own = lk.Scores(TARGET[ROOM[0] == int(room)], NONTARGET[ROOM[1] == int(room)])
         assert_allclose([one.eer, one.cllr], [lk.eer(own), lk.cllr(own)], rtol=1e-12)
     assert_allclose(found.averaged["cllr"], np.mean([one.cllr for one in found.conditions.values()]))
-    # Cllr is a mean over trials, so equalised it is the mean over conditions; the EER is not
-    assert_allclose(found.equalised.cllr, found.averaged["cllr"], rtol=1e-12)
-    assert found.equalised.eer > found.averaged["eer"]
+    # Cllr is a mean over trials, so equalized it is the mean over conditions; the EER is not
+    assert_allclose(found.equalized.cllr, found.averaged["cllr"], rtol=1e-12)
+    assert found.equalized.eer > found.averaged["eer"]
     assert found.pooled.cllr == lk.cllr(SCORES)
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["equalised"]["equalised"]["columns"] == ["room"]
-    assert repr(found).splitlines()[-1].startswith("(equalised)")
+    assert plain["equalized"]["equalized"]["columns"] == ["room"]
+    assert repr(found).splitlines()[-1].startswith("(equalized)")
 
 
 def test_a_condition_without_targets_weighs_on_the_other_class_only():
     scores = lk.Scores([1.0, 2.0], [0.0, 0.5, 3.0], {"c": ([0, 0], [0, 0, 1])})
-    result = equalised(scores, "c", [0.5])
+    result = equalized(scores, "c", [0.5])
     assert result.points[0].p_miss == 0.0
     assert_allclose(result.points[0].p_fa, 1.0)
-    assert_allclose(equalised(scores, "c", [lk.OperatingPoint(0.2)]).points[0].p_fa, (0 + 1) / 2)
+    assert_allclose(equalized(scores, "c", [lk.OperatingPoint(0.2)]).points[0].p_fa, (0 + 1) / 2)
     table = lk.condition_table(scores, "c", [0.5])
     assert list(table.skipped) == ["1"]
 
@@ -172,22 +172,22 @@ def test_command_line(tmp_path):
     rows += [f"{x},nontarget,{r},{s}" for x, r, s in zip(NONTARGET, ROOM[1], SEX[1], strict=True)]
     path.write_text("\n".join(["score,label,room,sex", *rows]) + "\n")
     done = CliRunner().invoke(
-        cli, ["evaluate", str(path), "--equalise", "room,sex", "--by", "room", "--json", "-"]
+        cli, ["evaluate", str(path), "--equalize", "room,sex", "--by", "room", "--json", "-"]
     )
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert_allclose(found["cllr"], lk.evaluate(SCORES, equalise=("room", "sex")).cllr, rtol=1e-12)
-    assert found["equalised"]["columns"] == ["room", "sex"]
-    assert len(found["equalised"]["weights"]) == 6
+    assert_allclose(found["cllr"], lk.evaluate(SCORES, equalize=("room", "sex")).cllr, rtol=1e-12)
+    assert found["equalized"]["columns"] == ["room", "sex"]
+    assert len(found["equalized"]["weights"]) == 6
     assert set(found["groups"]) == {"0", "1", "2"}
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"equalise": "lamp"}, "there is no column 'lamp'"),
-        ({"equalise": "room", "ci": "trial"}, "goes with neither"),
-        ({"equalise": "room", "ece": True}, "goes with neither"),
+        ({"equalize": "lamp"}, "there is no column 'lamp'"),
+        ({"equalize": "room", "ci": "trial"}, "goes with neither"),
+        ({"equalize": "room", "ece": True}, "goes with neither"),
     ],
 )
 def test_wrong_use_is_refused(options, said):

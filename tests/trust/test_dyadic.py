@@ -7,13 +7,13 @@ from pieces import Pieces
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.cells import CellFinder
-from llrkit.metrics.measure import evaluate
-from llrkit.trust import pairs
-from llrkit.trust.dyadic import covariance
-from llrkit.trust.functionals import functionals
-from llrkit.trust.pairs import PairSums
-from llrkit.trust.speakers import find_speakers
+from llrkit.core.cell_finder import CellFinder
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.trust.intervals import pair_sums
+from llrkit.trust.intervals.dyadic import covariance
+from llrkit.trust.intervals.functionals import functionals
+from llrkit.trust.intervals.pair_sums import PairSums
+from llrkit.trust.intervals.speakers import find_speakers
 
 RNG = np.random.default_rng(4)
 
@@ -82,19 +82,19 @@ def test_more_pairs_than_can_be_kept_leave_the_pair_term_out(monkeypatch):
     trials = sample()
     who = find_speakers(trials, ("left", "right"))
     kept = covariance(trials, Columns(), who)
-    monkeypatch.setattr("llrkit.trust.pairs.MOST_PAIRS", kept.n_pairs - 1)
+    monkeypatch.setattr("llrkit.trust.intervals.pair_sums.MOST_PAIRS", kept.n_pairs - 1)
     dropped = covariance(trials, Columns(), who)
     assert dropped.pairs_left_out
     assert_allclose(dropped.by_speaker, kept.without_pairs, rtol=1e-12)
-    monkeypatch.setattr("llrkit.trust.pairs.MOST_PAIRS", kept.n_pairs)
+    monkeypatch.setattr("llrkit.trust.intervals.pair_sums.MOST_PAIRS", kept.n_pairs)
     assert not covariance(trials, Columns(), who).pairs_left_out
 
 
 @pytest.mark.parametrize("n_keys", [50, 1 << 20, 1 << 40])
 @pytest.mark.parametrize("tidy_above", [0, 40, 1 << 20])
 def test_pair_sums_against_a_dict(n_keys, tidy_above, monkeypatch):
-    monkeypatch.setattr(pairs, "_TIDY_ABOVE", tidy_above)
-    monkeypatch.setattr(pairs, "_DENSE_BITS", 8)
+    monkeypatch.setattr(pair_sums, "_TIDY_ABOVE", tidy_above)
+    monkeypatch.setattr(pair_sums, "_DENSE_BITS", 8)
     some = RNG.integers(0, n_keys, 30)
     total, wanted = PairSums(n_keys), {}
     for _ in range(7):
@@ -111,8 +111,8 @@ def test_pair_sums_against_a_dict(n_keys, tidy_above, monkeypatch):
 
 
 def test_too_many_pairs_are_dropped_on_the_way(monkeypatch):
-    monkeypatch.setattr(pairs, "_TIDY_ABOVE", 10)
-    monkeypatch.setattr(pairs, "MOST_PAIRS", 25)
+    monkeypatch.setattr(pair_sums, "_TIDY_ABOVE", 10)
+    monkeypatch.setattr(pair_sums, "MOST_PAIRS", 25)
     parts = [PairSums.of(900, np.arange(15) + 15 * i, np.ones((1, 15), np.float32)) for i in range(3)]
     assert not (parts[0] + parts[0]).too_many
     assert (parts[0] + parts[1] + parts[2]).too_many

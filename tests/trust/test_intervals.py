@@ -9,12 +9,12 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.metrics.measure import evaluate as plain_evaluate
-from llrkit.trust import replicates
-from llrkit.trust.bootstrap import bootstrap_numbers, percentile_interval
-from llrkit.trust.functionals import Functional
-from llrkit.trust.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
-from llrkit.trust.resample import resampled, speaker_resampling
+from llrkit.evaluation.evaluate import evaluate as plain_evaluate
+from llrkit.trust.intervals import replicates
+from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
+from llrkit.trust.intervals.functionals import Functional
+from llrkit.trust.intervals.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
+from llrkit.trust.intervals.resample import resampled, speaker_resampling
 
 SIDES = ("left", "right")
 
@@ -142,7 +142,7 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, names):
     trials = sample(15, 2500, names=names)
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.io.tables.BATCH_ROWS", 300)
+    monkeypatch.setattr("llrkit.io.binary.column_files.BATCH_ROWS", 300)
     for options in KINDS[1:]:
         wanted = lk.evaluate(trials, [0.2], **options).uncertainty
         found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty

@@ -10,9 +10,9 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.bootstrap import bootstrap_numbers
-from llrkit.trust.paired import one_system
-from llrkit.trust.resample import speaker_resampling
+from llrkit.trust.differences.paired import one_system
+from llrkit.trust.intervals.bootstrap import bootstrap_numbers
+from llrkit.trust.intervals.resample import speaker_resampling
 
 SIDES = ("left", "right")
 

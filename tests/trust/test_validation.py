@@ -12,9 +12,9 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.trust.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
-from llrkit.trust.setting import find_setting
-from llrkit.trust.validation import number_of
+from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
+from llrkit.validation.validate import number_of
+from llrkit.validation.validated_scope import find_setting
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -116,7 +116,7 @@ def test_change_from_another_file(tmp_path, scores):
     file = tmp_path / "criteria.toml"
     file.write_text(
         '[[criterion]]\ncharacteristic = "robustness"\nat_most = 0.0\nchange_from = "other.csv"\n'
-        '[[criterion]]\ncharacteristic = "generalisation"\nat_least = 0.0\nchange_from = "other.csv"\n'
+        '[[criterion]]\ncharacteristic = "generalization"\nat_least = 0.0\nchange_from = "other.csv"\n'
     )
     found = lk.validate(scores, file, replicates=0)
     other = lk.cllr(lk.Scores(2 * scores.target, 2 * scores.nontarget))
@@ -158,7 +158,7 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     trials = sample(10, 400)
     path = tmp_path / "t.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.io.tables.BATCH_ROWS", 64)
+    monkeypatch.setattr("llrkit.io.binary.column_files.BATCH_ROWS", 64)
     found = lk.misleading_trials(lk.scan_trials(path), 4)
     assert [one.to_dict() for one in found] == [one.to_dict() for one in lk.misleading_trials(trials, 4)]
 
@@ -196,7 +196,7 @@ ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
         (ONE + "metric = 'verdict'\nat_most = 1", "takes no bound"),
         (ONE + "metric = 3\nat_most = 1", "metric must be a name"),
         (ONE + "at_most = 1\nuse = 'mean'", "use must be estimate or interval"),
-        (ONE + "at_most = 1\ncolour = 2", "criterion 1: unknown colour"),
+        (ONE + "at_most = 1\ncolor = 2", "criterion 1: unknown color"),
         ("criterion = [1]", "criterion 1: expected a table"),
         ("options = 1\n" + ONE + "at_most = 1", "options. must be a table"),
         ("[options]\nmagic = 1\n" + ONE + "at_most = 1", "unknown magic"),

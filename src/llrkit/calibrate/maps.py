@@ -10,8 +10,8 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.saved import Saved
-from llrkit.core.values import decoded
+from llrkit.calibrate.saved_map import Saved
+from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource

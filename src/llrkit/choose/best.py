@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._progress import tracked
+from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.mean import MeanMap
-from llrkit.calibrate.options import whole_number, yes_or_no
-from llrkit.calibrate.training import training_moments
+from llrkit.calibrate.option_checks import whole_number, yes_or_no
+from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
+from llrkit.choose.expected_loss import MethodScore
 from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
-from llrkit.choose.scoring import MethodScore
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
@@ -47,7 +47,7 @@ def cross_calibrate(
     groups
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
         folds f and g gets the map trained on the trials without a speaker in f or g. By default the
-        enrolment and test ids of a table that has both; without any, trials are taken to be independent.
+        enrollment and test ids of a table that has both; without any, trials are taken to be independent.
 
     Examples
     --------

@@ -16,10 +16,10 @@ from operator import add
 import numpy as np
 
 from llrkit.calibrate.maps import Map
+from llrkit.choose.expected_loss import MethodScore, covariance
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
-from llrkit.choose.scoring import MethodScore, covariance
-from llrkit.core.minimise import newton_of_shares
-from llrkit.core.newton import NewtonSums
+from llrkit.core.minimize import newton_of_shares
+from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import FloatArray, logit
 from llrkit.scores import Scores, ScoreSource
 

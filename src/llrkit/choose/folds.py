@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.options import names_of, whole_number
+from llrkit.calibrate.option_checks import names_of, whole_number
+from llrkit.core.column_values import ValueCounts, plain_value
 from llrkit.core.moments import Moments
-from llrkit.core.values import ValueCounts, plain_value
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
@@ -81,7 +81,7 @@ class Folds:
 def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
     """Folds by the values of one or two columns, or by trial without groups.
 
-    Without groups, a table with enrolment and test ids is divided by those; other trials are dealt out
+    Without groups, a table with enrollment and test ids is divided by those; other trials are dealt out
     one by one. Groups are shuffled and dealt out.
     """
     source = as_source(source)
@@ -149,7 +149,7 @@ def crossed_llrs(
 
 
 def dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
-    """A fold for each trial of a class: n neighbours get all n folds, turned by a hash of where they are."""
+    """A fold for each trial of a class: n neighbors get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -6,23 +6,23 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from llrkit.calibrate.bayes import fit_bayes
-from llrkit.calibrate.bigaussian import fit_bigaussian
-from llrkit.calibrate.cmlg import fit_cmlg
-from llrkit.calibrate.expectation import fit_expectation
-from llrkit.calibrate.gamma import fit_gamma
-from llrkit.calibrate.gaussian import fit_gaussian
-from llrkit.calibrate.kde import fit_kde
-from llrkit.calibrate.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.affine.bayesian import fit_bayes
+from llrkit.calibrate.affine.cmlg import fit_cmlg
+from llrkit.calibrate.affine.expectation import fit_expectation
+from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.affine.saturating import fit_saturating
+from llrkit.calibrate.affine.unsupervised import fit_unsupervised
+from llrkit.calibrate.densities.gamma_ratio import fit_gamma
+from llrkit.calibrate.densities.kde import fit_kde
+from llrkit.calibrate.densities.mixture import fit_mixture
+from llrkit.calibrate.densities.nig import fit_nig
+from llrkit.calibrate.densities.student_t import fit_student_t
+from llrkit.calibrate.densities.tied_nig import fit_tied_nig
+from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.mixture import fit_mixture
-from llrkit.calibrate.nig import fit_nig
-from llrkit.calibrate.options import names_of
-from llrkit.calibrate.pav import fit_pav
-from llrkit.calibrate.saturating import fit_saturating
-from llrkit.calibrate.student import fit_student_t
-from llrkit.calibrate.tied import fit_tied_nig
-from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
+from llrkit.calibrate.monotone.pav import fit_pav
+from llrkit.calibrate.option_checks import names_of
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 

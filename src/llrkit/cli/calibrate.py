@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from llrkit.cli.engines import cluster_options, open_scores, part_runner, worker_options
-from llrkit.cli.multiclass import (
+from llrkit.cli.class_commands import (
     classes_option,
     has_classes,
     prior_option,
     refuse_for_classes,
 )
-from llrkit.cli.multiclass_maps import apply_classes, calibrate_classes, is_class_map
+from llrkit.cli.class_map_commands import apply_classes, calibrate_classes, is_class_map
+from llrkit.cli.engines import cluster_options, open_scores, part_runner, worker_options
 from llrkit.cli.output import (
     json_option,
     parse_options,
@@ -107,10 +107,10 @@ def calibrate_command(
             json_path=json_path, reading=reading,
         )  # fmt: skip
         return
-    from llrkit.calibrate.conditional import fit_by
+    from llrkit.calibrate.composite.conditional import fit_by
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
-    from llrkit.metrics.measure import evaluate
+    from llrkit.evaluation.evaluate import evaluate
 
     trials = open_scores(train, **read_options(**reading))
     options = parse_options(settings)
@@ -238,7 +238,7 @@ def apply_command(
       llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
       llrkit apply cal.json scores/ -o llrs/ --workers 4
     """
-    from llrkit.calibrate.files import load_map
+    from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import apply_map
 
     if is_class_map(calibration):
@@ -251,7 +251,7 @@ def apply_command(
         options["score"] = options["score"].split(",")
     names = ids.split(",") if ids else ()
     if output.endswith("/") or Path(output).is_dir():
-        from llrkit.engine.apply_parts import apply_parts
+        from llrkit.engine.apply_folder import apply_parts
 
         if len(scores) > 1 or key_output or to not in (None, "parquet"):
             raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from llrkit.cli.engines import cluster_options, open_scores
-from llrkit.cli.multiclass import (
+from llrkit.cli.class_commands import (
     classes_option,
     compare_classes,
     has_classes,
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     json_option,
     parse_points,
@@ -70,8 +70,8 @@ def compare_command(
             json_path=json_path, reading=reading, table_style=table_style,
         )  # fmt: skip
         return
-    from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
+    from llrkit.evaluation.compare import compare
 
     options = read_options(**reading)
     sets = [
@@ -83,7 +83,7 @@ def compare_command(
     )
     to_stderr = json_path == "-"
     if table_style is not None:
-        from llrkit.report.tables import format_table
+        from llrkit.report.paper_tables import format_table
 
         click.echo(format_table(found, table_style), nl=False, err=to_stderr)
     else:
@@ -115,7 +115,7 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
     Example:
       llrkit diagnose dev.csv
     """
-    from llrkit.choose.diagnose import diagnose
+    from llrkit.evaluation.diagnose import diagnose
 
     found = diagnose(open_scores(scores, **read_options(**reading)))
     click.echo(repr(found), err=json_path == "-")

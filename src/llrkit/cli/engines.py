@@ -51,12 +51,12 @@ def open_scores(
     from llrkit.errors import InputError
 
     if scheduler is None and workers is None:
-        from llrkit.engine.files import open_trials
+        from llrkit.engine.scanned_files import open_trials
 
         if unreadable is not None:
             raise InputError("--unreadable is for a cluster (--scheduler, --workers)")
         return open_trials(path, key, **options)
-    from llrkit.engine.dask import DaskSource
+    from llrkit.engine.dask_source import DaskSource
     from llrkit.io import factor_of
     from llrkit.scores.weights import weigh
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.engines import cluster_options, open_scores
-from llrkit.cli.multiclass import (
+from llrkit.cli.class_commands import (
     classes_option,
     evaluate_classes,
     has_classes,
@@ -15,6 +14,7 @@ from llrkit.cli.multiclass import (
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -32,7 +32,7 @@ from llrkit.cli.report import html_option, table_option, write_page
 from llrkit.cli.systems import system_names
 
 if TYPE_CHECKING:
-    from llrkit.metrics.evaluation import Evaluation
+    from llrkit.evaluation.result import Evaluation
 
 
 @click.command("evaluate")
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @prior_option
 @posteriors_option
 @click.option(
-    "--equalise",
+    "--equalize",
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
@@ -69,7 +69,7 @@ def evaluate_command(
     table_style: str | None,
     html_path: str | None,
     json_path: str | None,
-    equalise: str | None,
+    equalize: str | None,
     ci: str,
     speakers: str | None,
     recordings: str | None,
@@ -81,7 +81,7 @@ def evaluate_command(
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
     SCORES is a file of any usual format (table, Kaldi, VoxCeleb, NIST, BOSARIS, ASVspoof, bob, NumPy,
-    Parquet, ...), recognised by its content, a directory or a glob. Scores are read as natural-log LLRs,
+    Parquet, ...), recognized by its content, a directory or a glob. Scores are read as natural-log LLRs,
     higher meaning more target-like. Large tables are read in batches, so their size does not matter.
 
     A file with log-likelihoods of several classes (a column per class, a row per trial and class, NIST LRE
@@ -100,7 +100,7 @@ def evaluate_command(
     """
     if has_classes(scores, classes, prior, reading):
         refuse_for_classes(
-            by=by, threshold_from=threshold_from, equalise=equalise, speakers=speakers,
+            by=by, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
             ci=None if ci == "none" else ci,
         )  # fmt: skip
         evaluate_classes(
@@ -109,7 +109,7 @@ def evaluate_command(
             table_style=table_style,
         )  # fmt: skip
         return
-    from llrkit.trust.evaluate import evaluate
+    from llrkit.evaluation.evaluate import evaluate
 
     options = read_options(**reading)
     trials = open_scores(scores, **options)
@@ -120,9 +120,9 @@ def evaluate_command(
         parse_points(points) or ("sre08", "sre10"),
         by=by,
         threshold_from=dev,
-        ece=html_path is not None and equalise is None,
+        ece=html_path is not None and equalize is None,
         allow_unconfirmed=allow_unconfirmed,
-        equalise=split_names(equalise),
+        equalize=split_names(equalize),
         ci=ci,
         speakers=split_names(speakers),
         recordings=split_names(recordings),
@@ -133,7 +133,7 @@ def evaluate_command(
     to_stderr = json_path == "-"
     (name,) = system_names((scores,), [None], None)
     if table_style is not None:
-        from llrkit.report.tables import format_table
+        from llrkit.report.paper_tables import format_table
 
         rows = result if by else {name: result}
         click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
@@ -160,12 +160,12 @@ def _repeated(trials: Any) -> dict[str, int | None]:
 
 def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:
     """The table of an evaluation, its groups, and the sentence."""
-    from llrkit.metrics import wording
+    from llrkit.evaluation import words
 
-    print_table(("", "", ""), wording.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
+    print_table(("", "", ""), words.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = wording.group_rows(result.groups, by or "")
+        header, rows = words.group_rows(result.groups, by or "")
         print_table(header, rows, to_stderr=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:

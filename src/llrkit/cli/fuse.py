@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.multiclass import classes_option, has_classes, refuse_for_classes
-from llrkit.cli.multiclass_maps import fuse_classes
+from llrkit.cli.class_commands import classes_option, has_classes, refuse_for_classes
+from llrkit.cli.class_map_commands import fuse_classes
 from llrkit.cli.output import json_option, parse_share, read_options, reading_options, write_json
 from llrkit.errors import InputError
 
@@ -25,7 +25,7 @@ from llrkit.errors import InputError
 @click.option("--quality", metavar="COL[,COL]", help="Columns with side information of each trial.")
 @click.option("--features", default="linear", show_default=True, help="linear, durations or bilinear.")
 @click.option(
-    "--regularisation", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
+    "--regularization", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
 )
 @reading_options
 @click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
@@ -42,7 +42,7 @@ def fuse_command(
     quality: str | None,
     features: str,
     missing: str,
-    regularisation: float,
+    regularization: float,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -56,14 +56,14 @@ def fuse_command(
     if has_classes(scores[0], classes, None, {**reading, "score_column": score_columns}):
         refuse_for_classes(quality=quality, ids=ids)
         fuse_classes(
-            scores, output=output, prior=prior, classes=classes, regularisation=regularisation,
+            scores, output=output, prior=prior, classes=classes, regularization=regularization,
             json_path=json_path, reading={**reading, "missing": missing},
         )  # fmt: skip
         return
-    from llrkit.calibrate.fusion import fit_fusion
-    from llrkit.engine.files import open_trials
+    from llrkit.calibrate.composite.fusion import fit_fusion
+    from llrkit.engine.scanned_files import open_trials
+    from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.several import read_systems
-    from llrkit.metrics.measure import evaluate
     from llrkit.scores.trials import Trials
 
     options = read_options(**reading)
@@ -87,7 +87,7 @@ def fuse_command(
         quality_columns=quality.split(",") if quality else (),
         features=features,
         missing=missing,
-        regularisation=regularisation,
+        regularization=regularization,
     )
     complete = trials.complete() if isinstance(trials, Trials) and missing != "error" else trials
     fused = evaluate(fitted.on(complete))

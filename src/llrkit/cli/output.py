@@ -16,7 +16,7 @@ from llrkit._plain import spelled
 
 if TYPE_CHECKING:
     from llrkit.report.provenance import Provenance
-    from llrkit.theory.points import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint
 
 json_option: Callable[[Any], Any] = click.option(
     "--json", "json_path", metavar="PATH|-", help="Write the numbers as JSON; '-' for standard output."
@@ -178,7 +178,7 @@ def shown_warnings() -> Iterator[None]:
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
     from llrkit.errors import InputError
-    from llrkit.theory.points import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint
 
     points: list[OperatingPoint | str] = []
     for text in texts:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.class_commands import class_curves, classes_option, prior_option
 from llrkit.cli.engines import cluster_options
-from llrkit.cli.multiclass import class_curves, classes_option, prior_option
 from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, split_names
 from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
@@ -105,18 +105,18 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
     pictures = _pictures(kind, scores, options)
     if output.lower().endswith((".html", ".htm")):
-        from llrkit.plot.figures import write_page
+        from llrkit.plot.plotly_renderer import write_page
 
         write_page(pictures, output)
     else:
-        from llrkit.plot.axes import WIDTHS, save
+        from llrkit.plot.matplotlib_renderer import WIDTHS, save
 
         save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
     click.echo(f"Written to {output}")
 
 
 def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
-    from llrkit.plot.table import PLOTS
+    from llrkit.plot.all_plots import PLOTS
 
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_CLASSES:
@@ -140,8 +140,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
 
 def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
-    from llrkit.metrics.measure import evaluate
-    from llrkit.trust.bands import curve_bands
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.trust.intervals.bands import curve_bands
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
     systems, read = {}, _read(scores, options)
@@ -175,16 +175,16 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
 def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
     by = options["by"].split(",") if options["by"] else []
     if kind == "idempotence":
-        from llrkit.trust.calibration import check_calibration
+        from llrkit.trust.calibration.check import check_calibration
 
         return check_calibration(trials, speakers=split_names(options["speakers"]))
     if kind == "two-gaussians":
-        from llrkit.metrics.detection import eer
+        from llrkit.metrics.discrimination import eer
         from llrkit.theory import GaussianLLR
 
         return GaussianLLR.from_eer(eer(trials))
     if kind == "heat-map":
-        from llrkit.metrics.condition_map import condition_map
+        from llrkit.evaluation.condition_map import condition_map
         from llrkit.scores.trials import Trials
 
         if len(by) != 2:
@@ -200,7 +200,7 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
 
 
 def _curves(kind: str, file: str) -> list[Any]:
-    from llrkit.cli.plot_files import fusion_weights_of, scans_of, scatter_of
+    from llrkit.cli.plotted_files import fusion_weights_of, scans_of, scatter_of
 
     if kind == "prior-scan":
         return list(scans_of(file))

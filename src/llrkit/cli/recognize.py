@@ -14,8 +14,8 @@ from llrkit.cli.output import json_option, named_file, shown_warnings, write_jso
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.io.found import Found
-    from llrkit.recognize.front_end import FrontEnd
+    from llrkit.io.trial_table import Found
+    from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
 
 _BACKENDS = ("plda", "cosine", "lda-cosine", "svm", "ubm-gmm")
@@ -38,7 +38,7 @@ def input_options(command: Any) -> Any:
 
 @click.group("recognize")
 def recognize_command() -> None:
-    """Recognise speakers: train a recogniser, enrol speakers, score trials.
+    """Recognize speakers: train a recognizer, enroll speakers, score trials.
 
     The speech is a list, a small table with a column of speakers and one of WAV or FLAC files; or a file of
     embeddings that were made elsewhere (NPZ, Kaldi ark or scp). Audio needs the extra 'audio':
@@ -54,13 +54,13 @@ def recognize_command() -> None:
 
 @recognize_command.command("train")
 @click.argument("speech", metavar="LIST|EMBEDDINGS")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The recogniser (NPZ).")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
 @click.option("--backend", type=click.Choice(_BACKENDS), default="plda", show_default=True,
               help="How embeddings are scored; ubm-gmm scores frames.")  # fmt: skip
 @click.option("--gaussians", default=512, show_default=True, help="Gaussians of the background model.")
 @click.option("--factors", default=200, show_default=True, help="Numbers in an i-vector.")
 @click.option("--iterations", default=10, show_default=True, help="Steps of each EM.")
-@click.option("--steps", metavar="NAME,NAME", help="Before scoring: centre, whiten[:DIM], lda[:DIM], wccn, "
+@click.option("--steps", metavar="NAME,NAME", help="Before scoring: center, whiten[:DIM], lda[:DIM], wccn, "
               "length. By default what suits the back-end.")  # fmt: skip
 @click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of PLDA; default all.")
 @click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
@@ -71,18 +71,18 @@ def recognize_command() -> None:
 @_SECONDS
 @click.option("--rate", type=int, metavar="HZ", help="Samples a second; by default those of the first file.")
 @click.option("--channel", type=int, metavar="N", help="Which channel of stereo files, from 0 on.")
-@click.option("--normalise", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
+@click.option("--normalize", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
               show_default=True, help="Mean and variance of the cepstra.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same recogniser.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same recognizer.")
 @input_options
 @json_option
 def train_command(
     speech: str, output: str, backend: str, gaussians: int, factors: int, iterations: int,
     steps: str | None, rank: int | None, uncertainty: bool, relevance: float, top_gaussians: int,
-    cost: float, seconds: float | None, rate: int | None, channel: int | None, normalise: str, seed: int,
+    cost: float, seconds: float | None, rate: int | None, channel: int | None, normalize: str, seed: int,
     folder: str | None, source: str | None, vectors: str | None, json_path: str | None,
 ) -> None:  # fmt: skip
-    """Train a recogniser on speakers that will neither enrol nor be tested.
+    """Train a recognizer on speakers that will neither enroll nor be tested.
 
     From audio or frames: a background model and i-vectors, then the back-end. From embeddings: the back-end
     alone.
@@ -95,10 +95,10 @@ def train_command(
       llrkit recognize train xvectors.npz --steps lda:150,length -o model.npz
       llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
     """
-    from llrkit.recognize.front_end import FrontEnd
+    from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer_training import train_recognizer
 
-    how = FrontEnd(sample_rate=rate, channel=channel, normalise=normalise, seconds=seconds)
+    how = FrontEnd(sample_rate=rate, channel=channel, normalize=normalize, seconds=seconds)
     with watching() as watch, shown_warnings():
         given, front_end = _read(speech, source, folder, how, vectors)
         with named_file(source or speech):
@@ -168,8 +168,8 @@ def enroll_command(
               help="Where the scores go: .parquet, .csv, .tsv, .kaldi, .nist, .h5, ...")  # fmt: skip
 @click.option("--trials", metavar="LIST", help="Pairs of model and utterance to score; by default all pairs.")
 @click.option("--norm", type=click.Choice(_NORMS), default="none", show_default=True,
-              help="Score normalisation by a cohort.")  # fmt: skip
-@click.option("--cohort", metavar="LIST|EMBEDDINGS", help="Impostors for the normalisation.")
+              help="Score normalization by a cohort.")  # fmt: skip
+@click.option("--cohort", metavar="LIST|EMBEDDINGS", help="Impostors for the normalization.")
 @click.option("--cohort-from", metavar="FILE", help="As --from, for the cohort; by default the same file.")
 @click.option("--top", type=int, metavar="N", help="Cohort members that as1 and as2 choose.")
 @click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
@@ -194,8 +194,8 @@ def score_command(
     """
     from llrkit.io.scored import all_pairs, listed_pairs, places_of, read_pairs
     from llrkit.io.write import write_found
+    from llrkit.recognize.backends.scored_rows import Side
     from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.sides import Side
 
     if (norm == "none") != (cohort is None):
         raise InputError("--norm and --cohort go together")
@@ -213,7 +213,7 @@ def score_command(
             impostors, _ = _read(cohort, cohort_from or source, folder, how, vectors)
             with named_file(cohort_from or source or cohort):
                 others = recognizer.cohort(impostors, watch=watch)
-        scores = recognizer.scores(models, segments, normalise=norm, cohort=others, top=top, watch=watch)
+        scores = recognizer.scores(models, segments, normalize=norm, cohort=others, top=top, watch=watch)
     known = None
     if models.speakers is not None and segments.speakers is not None:
         known = (models.speakers.tolist(), segments.speakers.tolist())
@@ -231,7 +231,7 @@ def score_command(
 def _read(
     speech: str, source: str | None, folder: str | None, how: FrontEnd | None, vectors: str | None
 ) -> tuple[Any, Any]:
-    from llrkit.recognize.inputs import read_speech
+    from llrkit.recognize.user_inputs import read_speech
 
     return read_speech(speech, source=source, folder=folder, front_end=how, vectors=vectors)
 
@@ -248,8 +248,8 @@ def _counted(n_utterances: int, n_speakers: int | None = None) -> str:
 
 def _numbers(found: Found) -> dict[str, Any]:
     from llrkit.errors import EmptyClassError
-    from llrkit.io.roles import as_trials_checked
-    from llrkit.metrics.measure import evaluate
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.io.checks import as_trials_checked
 
     numbers: dict[str, Any] = {"n_trials": found.table.height}
     if found.label is None:

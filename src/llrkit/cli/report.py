@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._progress import stage, tracked
-from llrkit.cli.engines import cluster_options, open_scores
-from llrkit.cli.multiclass import (
+from llrkit.cli.class_commands import (
     classes_option,
     evaluate_classes,
     has_classes,
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -33,7 +33,7 @@ from llrkit.cli.systems import names_option, read_systems, score_columns_option
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.choose.compare import Comparison
+    from llrkit.evaluation.compare import Comparison
 
 html_option: Callable[[Any], Any] = click.option(
     "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
@@ -109,11 +109,11 @@ def report_command(
             command="report",
         )  # fmt: skip
         return
-    from llrkit.choose.compare import compare
     from llrkit.choose.methods import CANDIDATES
-    from llrkit.trust.bands import curve_bands
-    from llrkit.trust.calibration import check_calibration
-    from llrkit.trust.evaluate import evaluate
+    from llrkit.evaluation.compare import compare
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.trust.calibration.check import check_calibration
+    from llrkit.trust.intervals.bands import curve_bands
 
     asked = parse_points(points) or ("sre08", "sre10")
     systems = read_systems(scores, score_columns, names, reading)

@@ -17,7 +17,7 @@ from llrkit.cli.output import (
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.experiments.lists import ListTable
+    from llrkit.experiments.trial_lists import ListTable
 
 scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",
@@ -48,7 +48,7 @@ def reproduce_command() -> None:
 def durations_command(scale: str, seed: int, out: str | None, json_path: str | None) -> None:
     """25 trial lists of different durations: CMLG against logistic regression (figure 1).
 
-    Two simulated corpora without a speaker in common; a PLDA recogniser trained on whole recordings scores
+    Two simulated corpora without a speaker in common; a PLDA recognizer trained on whole recordings scores
     segments of all durations; calibration is trained on one corpus, evaluated on the other.
 
     \b
@@ -62,7 +62,7 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
     _show(found.table, json_path)
     _say(f"{found.table.trials:,} trials in {found.seconds:.1f} s.", json_path)
     if out:
-        from llrkit.experiments.report import write_experiments
+        from llrkit.experiments.result_folder import write_experiments
 
         page = write_experiments(out, durations=found, made_from=made_by_command())
         _say(f"The report is in {page}", json_path)
@@ -82,7 +82,7 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
       llrkit reproduce prior-scan --scale paper --out out/scan
     """
     from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.wording import scan_table
+    from llrkit.experiments.result_words import scan_table
 
     found = run_prior_scan(scale, seed=seed)
     header, rows = scan_table(found.cases)
@@ -90,7 +90,7 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     for case in found.cases:
         _say(f"{case.name}: {case.about}", json_path)
     if out:
-        from llrkit.experiments.report import write_experiments
+        from llrkit.experiments.result_folder import write_experiments
 
         page = write_experiments(out, scan=found, made_from=made_by_command())
         _say(f"The report is in {page}", json_path)
@@ -122,7 +122,7 @@ def real_command(
     """The same comparison on real data: embeddings from scratch, or scored trials with conditions.
 
     Embeddings need an id and a speaker for each row and the columns split (train, dev, eval), duration,
-    side (A enrols, B tests) and gender.
+    side (A enrolls, B tests) and gender.
 
     \b
     Examples:
@@ -132,14 +132,14 @@ def real_command(
     if (embeddings is None) == (scores is None):
         raise InputError("give either --embeddings or --scores")
     found = _embeddings(embeddings, options) if embeddings else _scores(str(scores), options)
-    names = options["by"].split(",") if scores else ["enrol", "test"]
+    names = options["by"].split(",") if scores else ["enroll", "test"]
     _show(found.table, json_path, (names[0], "/".join(names[1:])))
     for name, reason in found.skipped.items():
         click.echo(f"{name} left out: {reason}", err=True)
-    for name in found.regularised:
-        click.echo(f"{name}: the training classes do not overlap; logistic regression regularised", err=True)
+    for name in found.regularized:
+        click.echo(f"{name}: the training classes do not overlap; logistic regression regularized", err=True)
     if out:
-        from llrkit.experiments.report import write_experiments
+        from llrkit.experiments.result_folder import write_experiments
 
         page = write_experiments(out, real=found, made_from=made_by_command([embeddings or scores]))
         _say(f"The report is in {page}", json_path)
@@ -168,8 +168,8 @@ def _scores(path: str, options: dict[str, Any]) -> Any:
     return run_real_scores(trials, options["by"].split(","), training=options["training"], groups=groups)
 
 
-def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enrol", "test")) -> None:
-    from llrkit.experiments.wording import list_table, paper_table, verdict
+def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")) -> None:
+    from llrkit.experiments.result_words import list_table, paper_table, verdict
 
     to_stderr = json_path == "-"
     header, rows = list_table(table, labels=labels)

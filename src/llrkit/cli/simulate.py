@@ -12,7 +12,7 @@ from llrkit.cli.output import json_option, parse_share, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.simulate.blocks import BlockSource
+    from llrkit.simulate.block_source import BlockSource
 
 _OUTPUT = click.option(
     "-o", "--output", required=True, metavar="FILE|DIR/",
@@ -159,7 +159,7 @@ def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:
     Example:
       llrkit simulate durations --eer-full 2.9% --eer-short 26% -o trials.parquet
     """
-    from llrkit.simulate.durations import DurationModel, DurationPairs
+    from llrkit.simulate.duration_model import DurationModel, DurationPairs
 
     seconds = numbers(options["durations"], "--durations")
     ends = [parse_share(eer_full, "--eer-full"), parse_share(eer_short, "--eer-short")]
@@ -201,7 +201,7 @@ def _sizes(options: dict[str, Any]) -> tuple[int, int]:
 def _independent(
     kind: str, pair: Any, population: Any, given: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    from llrkit.simulate.pairs import simulate_trials
+    from llrkit.simulate.independent_trials import simulate_trials
 
     n_target, n_nontarget = _sizes(options)
     made = simulate_trials(
@@ -235,7 +235,7 @@ def write_simulated(
     """Write the trials, say what was made, and the numbers as JSON."""
     output, total = options["output"], sum(counts)
     if output.endswith(("/", "\\")) or Path(output).is_dir():
-        from llrkit.io.partitions import write_partitions
+        from llrkit.io.write_partitions import write_partitions
 
         names = [
             name

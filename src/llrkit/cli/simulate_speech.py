@@ -10,7 +10,7 @@ from llrkit.cli.output import json_option, parse_share, write_json
 from llrkit.cli.simulate import numbers, output_options, write_simulated
 
 if TYPE_CHECKING:
-    from llrkit.simulate.population import Population
+    from llrkit.simulate.speaker_population import Population
 
 
 def population_options(command: Any) -> Any:
@@ -29,7 +29,7 @@ def population_options(command: Any) -> Any:
 
 
 def _population(options: dict[str, Any]) -> Population:
-    from llrkit.simulate.population import Population
+    from llrkit.simulate.speaker_population import Population
 
     ends = [parse_share(options[name], f"--{name.replace('_', '-')}") for name in ("eer_full", "eer_short")]
     return Population.between_eers(*ends, dim=options["dim"])
@@ -54,7 +54,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
       llrkit simulate plda --eer-full 5% --speakers 200 -o trials.parquet
       llrkit simulate plda --durations 5,20,100 --shift 0.5 -o trials.csv
     """
-    from llrkit.simulate.plda import simulate_plda
+    from llrkit.simulate.plda_trials import simulate_plda
 
     voices, seconds = _population(options), numbers(durations, "--durations")
     made = simulate_plda(
@@ -78,7 +78,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
 
 @click.command("embeddings")
 @population_options
-@click.option("--background", default=400, show_default=True, help="Speakers that train a recogniser.")
+@click.option("--background", default=400, show_default=True, help="Speakers that train a recognizer.")
 @click.option("--speakers", default=40, show_default=True, help="Speakers of dev and of eval.")
 @click.option("--sessions", default=4, show_default=True, help="Recordings of a speaker on each side.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same embeddings.")
@@ -141,8 +141,8 @@ def frames_command(
       llrkit simulate frames --speakers 30 --seconds 30 -o frames.npz --utt2spk utt2spk
     """
     from llrkit._atomic import write_atomically
-    from llrkit.simulate.frame_files import write_frames
-    from llrkit.simulate.frames import FrameModel
+    from llrkit.simulate.simulated_frames import FrameModel
+    from llrkit.simulate.write_frames import write_frames
 
     model = FrameModel(n_components=components, seed=seed, **shape)
     made = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)

@@ -64,7 +64,7 @@ def theory_command(
 
 
 def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> dict[str, Any]:
-    from llrkit.theory.points import OperatingPoint, preset
+    from llrkit.theory.operating_points import OperatingPoint, preset
 
     points: list[dict[str, Any]] = []
     primaries: list[dict[str, Any]] = []
@@ -92,7 +92,7 @@ def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> 
 
 
 def _print(models: list[dict[str, Any]], *, to_stderr: bool) -> None:
-    from llrkit.metrics.wording import number, percent
+    from llrkit._format import number, percent
 
     rows = [
         ("EER", *(percent(model["eer"]) for model in models)),

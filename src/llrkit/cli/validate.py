@@ -57,9 +57,9 @@ def validate_command(
       llrkit validate llrs.csv --criteria criteria.toml --report validation.md --html validation.html
     """
     from llrkit._atomic import write_atomically
-    from llrkit.calibrate.files import load_map
-    from llrkit.trust.validation import validate
-    from llrkit.trust.validation_report import HEADER, matrix_cells, misleading_rows, outcome
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.validation.validate import validate
+    from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
     calibration = load_map(map_path) if map_path else None
     trials = open_scores(scores, **read_options(**reading))

@@ -22,7 +22,7 @@ _CLEARLY_LARGER, _KEEP_BOTH_BELOW = 4, 1 << 16
 class Grid(SummaryBase):
     """Distinct scores of each class, in ascending order; ``None`` for a class that was dropped.
 
-    Between two neighbouring scores of one class lie only scores of the other, so no threshold in between
+    Between two neighboring scores of one class lie only scores of the other, so no threshold in between
     can be better than one at the ends: the smaller class has all the thresholds there are.
     """
 
@@ -107,5 +107,5 @@ def _merge(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
         return None
     if len(a) == 0 or len(b) == 0:
         return b if len(a) == 0 else a
-    # the stable sort recognises the two sorted runs and merges them
+    # the stable sort recognizes the two sorted runs and merges them
     return _distinct(np.sort(np.concatenate([a, b]), kind="stable"))

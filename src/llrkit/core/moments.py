@@ -113,12 +113,12 @@ class ClassMoments(SummaryBase):
 
     @property
     def skewness(self) -> FloatArray:
-        """Third standardised moment of each system; 0 for a Gaussian, nan for equal scores."""
+        """Third standardized moment of each system; 0 for a Gaussian, nan for equal scores."""
         return _ratio(self.m3 / self.n, self.variance**1.5)
 
     @property
     def excess_kurtosis(self) -> FloatArray:
-        """Fourth standardised moment of each system, minus 3; 0 for a Gaussian, nan for equal scores."""
+        """Fourth standardized moment of each system, minus 3; 0 for a Gaussian, nan for equal scores."""
         return _ratio(self.m4 / self.n, self.variance**2) - 3.0
 
 
@@ -160,7 +160,7 @@ class Moments(SummaryBase):
         )
 
 
-def _central(columns: list[npt.NDArray[Any]], centre: list[float]) -> tuple[FloatArray, ...]:
+def _central(columns: list[npt.NDArray[Any]], center: list[float]) -> tuple[FloatArray, ...]:
     """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
 
     Deviations are taken from a guess of the mean and moved to the mean afterwards, which costs no digits
@@ -177,7 +177,7 @@ def _central(columns: list[npt.NDArray[Any]], centre: list[float]) -> tuple[Floa
         for i, column in enumerate(columns):
             part = column[block]
             low[i], high[i] = min(low[i], part.min()), max(high[i], part.max())
-            d = np.subtract(part, centre[i], out=deviations[i, :size], dtype=np.float64)
+            d = np.subtract(part, center[i], out=deviations[i, :size], dtype=np.float64)
             m1[i] += d.sum()
             for j in range(i):
                 m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
@@ -186,13 +186,13 @@ def _central(columns: list[npt.NDArray[Any]], centre: list[float]) -> tuple[Floa
             m4[i] += np.multiply(out, d, out=out).sum()
     shift, square = m1 / n, np.diag(m2).copy()
     if np.any(n * shift**2 > 0.5 * square) and np.any(shift != 0.0) and np.isfinite(shift).all():
-        better = [float(c + s) for c, s in zip(centre, shift, strict=True)]
-        if better != centre:
+        better = [float(c + s) for c, s in zip(center, shift, strict=True)]
+        if better != center:
             return _central(columns, better)
     m2 = np.tril(m2) + np.tril(m2, -1).T - np.outer(m1, m1) / n
     m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
     m3 = m3 - 3 * shift * square + 2 * n * shift**3
-    return centre + shift, m2, m3, m4, low, high
+    return center + shift, m2, m3, m4, low, high
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:

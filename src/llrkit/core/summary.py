@@ -97,18 +97,18 @@ class Both(SummaryBase):
         return iter(self.parts)
 
 
-def both(*summarise: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
-    """One summariser that makes several summaries of each chunk.
+def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
+    """One summarizer that makes several summaries of each chunk.
 
     Examples
     --------
     >>> from llrkit.core.moments import Moments
-    >>> from llrkit.core.losses import LossSums
+    >>> from llrkit.core.loss_sums import LossSums
     >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of))
     >>> moments.target.n
     1
     """
-    return lambda chunk: Both(tuple(make(chunk) for make in summarise))
+    return lambda chunk: Both(tuple(make(chunk) for make in summarize))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +127,8 @@ class Grouped(SummaryBase):
         return Grouped({key: part * weight for key, part in self.parts.items()})
 
 
-def grouped(summarise: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
-    """A summariser that makes one summary for each value of ``column``, or each combination of several.
+def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
+    """A summarizer that makes one summary for each value of ``column``, or each combination of several.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def grouped(summarise: Callable[[Scores], S], column: str | Sequence[str]) -> Ca
     """
 
     def make(chunk: Scores) -> Grouped:
-        return Grouped({key: summarise(part) for key, part in split_by(chunk, column).items()})
+        return Grouped({key: summarize(part) for key, part in split_by(chunk, column).items()})
 
     return make
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.io.found import Found, Scan
-from llrkit.io.llrs import scored
+from llrkit.io.llr_columns import scored
 from llrkit.io.streams import open_scan
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
+from llrkit.io.trial_table import Found, Scan
 from llrkit.io.write import write_batches
 
 
@@ -75,7 +75,7 @@ def apply_map(
     except NotAlignedError:
         policy = "subset" if missing else "error"
         parts = [scan.whole() for scan in scans]
-        joined = Scan.of(join_systems(parts, names, ids=ids, missing=policy, labelled=False))
+        joined = Scan.of(join_systems(parts, names, ids=ids, missing=policy, labeled=False))
         said = "the files do not have the same trials in the same order: joined in memory"
         return Applied(write(joined), (*notes, said))
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from llrkit.io.found import Found
-from llrkit.io.roles import score_values, target_mask_of
+from llrkit.io.checks import score_values, target_mask_of
+from llrkit.io.trial_table import Found
 from llrkit.scores import Scores
 from llrkit.scores.source import POSITION
 from llrkit.scores.trials import ROW, Trials
@@ -40,7 +40,7 @@ class Roles:
         return replace(self, carried=names)
 
     def chunk(self, batch: Found, before: Any) -> Any:
-        """What a batch is summarised as; other kinds of trials have roles of their own."""
+        """What a batch is summarized as; other kinds of trials have roles of their own."""
         return chunk_of(replace(batch, score=self.score, label=self.label), self, before)[0]
 
     def counted(self, chunk: Any) -> Any:

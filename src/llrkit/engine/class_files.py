@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from llrkit.engine.batches import Roles
-from llrkit.engine.files import KEEP_BYTES
+from llrkit.engine.scanned_files import KEEP_BYTES
 from llrkit.errors import UnknownNameError
 from llrkit.io import scan_found
-from llrkit.io.class_tables import chosen
-from llrkit.io.found import Found, Scan
-from llrkit.io.multiclass import scores_of
-from llrkit.io.roles import with_scores
+from llrkit.io.checks import with_scores
+from llrkit.io.classes.class_layouts import chosen
+from llrkit.io.classes.read_classes import scores_of
+from llrkit.io.trial_table import Found, Scan
 from llrkit.scores.class_labels import class_names, listed
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors, positions
 from llrkit.scores.source import POSITION, S, reduce_chunks
@@ -78,9 +78,9 @@ class ClassFiles:
         """The same trials, each chunk carrying these columns."""
         return ClassFiles(self.scans, self.classes, self.label, names)
 
-    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
-        """Summarise every batch in a pool of threads and merge the summaries in the order of the rows."""
-        return reduce_chunks(self._chunks(), summarise)
+    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
+        """Summarize every batch in a pool of threads and merge the summaries in the order of the rows."""
+        return reduce_chunks(self._chunks(), summarize)
 
     def _chunks(self) -> Iterator[ClassScores]:
         if self._kept is not None:
@@ -152,7 +152,7 @@ def scatter_classes(
     >>> with lk.cluster(workers=2) as client:  # doctest: +SKIP
     ...     print(lk.multiclass.cllr(scatter_classes("scores/*.parquet", ["en", "de"], client)))
     """
-    from llrkit.engine.dask import DaskSource
+    from llrkit.engine.dask_source import DaskSource
 
     roles = ClassRoles(class_names(classes), label)
     return cast(ClassSource, DaskSource.from_parquet(paths, client, roles=roles))

@@ -11,7 +11,7 @@ import polars as pl
 
 from llrkit.engine.batches import Roles
 from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.found import Found
+from llrkit.io.trial_table import Found
 from llrkit.scores.trials import as_table
 
 ROWS_A_BATCH = 1 << 20

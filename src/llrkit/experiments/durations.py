@@ -12,7 +12,9 @@ import numpy as np
 
 from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
-from llrkit.experiments.lists import (
+from llrkit.evaluation.result import Evaluation
+from llrkit.experiments.paper_values import PAPER
+from llrkit.experiments.trial_lists import (
     ListResult,
     ListTable,
     calibrated,
@@ -21,13 +23,11 @@ from llrkit.experiments.lists import (
     measure_list,
     pool,
 )
-from llrkit.experiments.paper import PAPER
-from llrkit.metrics.evaluation import Evaluation
-from llrkit.recognize.plda import PLDA
-from llrkit.recognize.plda_training import train_plda
+from llrkit.recognize.plda.plda_model import PLDA
+from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Corpus, Recordings
-from llrkit.simulate.cross import CrossTrials
-from llrkit.simulate.population import Population
+from llrkit.simulate.cross_trials import CrossTrials
+from llrkit.simulate.speaker_population import Population
 
 SECONDS = (5.0, 10.0, 20.0, 40.0, 100.0)
 """The paper's four short durations, and what a whole side of a conversation has here."""
@@ -64,7 +64,7 @@ SCALES: Mapping[str, Scale] = MappingProxyType(
 """``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
 
 POPULATION = Population(dim=100, between=0.38, channel=0.532, noise=8.8)
-BACKGROUND = (1500, 9000)  # speakers and recordings that train the recogniser
+BACKGROUND = (1500, 9000)  # speakers and recordings that train the recognizer
 ITERATIONS = 10
 SHIFT, ROUGHER = 0.3, 1.02
 """How far the evaluated corpus is from the one that everything was trained on."""
@@ -95,23 +95,23 @@ class DurationsResult:
 
 @dataclass(frozen=True, eq=False)
 class Corpora:
-    """Recordings of both corpora and the recogniser that scores them."""
+    """Recordings of both corpora and the recognizer that scores them."""
 
     train: tuple[Recordings, Recordings]
     evaluate: tuple[Recordings, Recordings]
-    recogniser: PLDA
+    recognizer: PLDA
 
     def train_list(self, enroll: float, test: float) -> CrossTrials:
         """Trials of the first corpus."""
-        return CrossTrials(*self.train, enroll, test, self.recogniser.scores)
+        return CrossTrials(*self.train, enroll, test, self.recognizer.scores)
 
     def evaluation_list(self, enroll: float, test: float) -> CrossTrials:
         """Trials of the second corpus."""
-        return CrossTrials(*self.evaluate, enroll, test, self.recogniser.scores)
+        return CrossTrials(*self.evaluate, enroll, test, self.recognizer.scores)
 
 
 def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
-    """Simulate two corpora and train a PLDA recogniser on whole recordings of the first one's background.
+    """Simulate two corpora and train a PLDA recognizer on whole recordings of the first one's background.
 
     The background, the trials that train the calibration and the evaluated trials have no speaker in
     common. The second corpus is shifted and varies a little more within speakers.
@@ -127,10 +127,10 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
         background.vectors[SECONDS[-1]], background.speaker_names, iterations=ITERATIONS
     ).model
     # the last bits of long matrix products depend on the threads of the linear algebra library
-    recogniser = PLDA(*(np.round(part, 6) for part in (trained.mean, trained.between, trained.within)))
+    recognizer = PLDA(*(np.round(part, 6) for part in (trained.mean, trained.between, trained.within)))
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
-    return Corpora(_sides(first, size.train), _sides(second, size.evaluate), recogniser)
+    return Corpora(_sides(first, size.train), _sides(second, size.evaluate), recognizer)
 
 
 def _sides(corpus: Corpus, size: Side) -> tuple[Recordings, Recordings]:

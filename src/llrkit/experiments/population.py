@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from llrkit.calibrate.cmlg import cmlg_from_moments
+from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.maps import AffineMap
-from llrkit.core.minimise import newton
+from llrkit.core.minimize import newton
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.special import FloatArray, sigmoid, softplus
 from llrkit.errors import InputError
 from llrkit.theory.distribution import Normal
-from llrkit.theory.points import OperatingPoint, preset
-from llrkit.theory.unequal import UnequalGaussians
+from llrkit.theory.operating_points import OperatingPoint, preset
+from llrkit.theory.unequal_gaussians import UnequalGaussians
 
 # Trapezoid rule in standard deviations: all digits for integrands as smooth as these
 _Z = np.linspace(-12.0, 12.0, 2401)

@@ -13,19 +13,19 @@ from llrkit._progress import tracked
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
+from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.durations import SECONDS, make_corpora
-from llrkit.experiments.lists import calibrated, closer_look, fit_both
 from llrkit.experiments.population import (
     population_c_primary,
     population_cmlg,
     population_logistic,
     population_minimum,
 )
-from llrkit.metrics.evaluation import Evaluation
-from llrkit.metrics.pictures import PriorScan
+from llrkit.experiments.trial_lists import calibrated, closer_look, fit_both
 from llrkit.metrics.primary import c_primary
+from llrkit.plot.paper_figures import PriorScan
 from llrkit.scores import ScoreSource
-from llrkit.theory.unequal import UnequalGaussians
+from llrkit.theory.unequal_gaussians import UnequalGaussians
 
 LOG_ODDS = np.arange(-12.0, 4.5)
 """Log-odds of alpha: from the variance of non-targets alone to almost that of targets alone."""

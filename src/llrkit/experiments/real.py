@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from llrkit.calibrate.cmlg import shape
+from llrkit.calibrate.affine.cmlg import shape
 from llrkit.core.moments import Moments
-from llrkit.experiments.lists import ListTable
-from llrkit.experiments.paper import PAPER
-from llrkit.metrics.evaluation import Evaluation
+from llrkit.evaluation.result import Evaluation
+from llrkit.experiments.paper_values import PAPER
+from llrkit.experiments.trial_lists import ListTable
 from llrkit.scores import ScoreSource
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
@@ -30,8 +30,8 @@ class RealResult:
     """One of the lists: raw scores, and both calibrations."""
     skipped: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Conditions that could not be used, with the reason."""
-    regularised: tuple[str, ...] = ()
-    """Lists whose training trials do not overlap: logistic regression was regularised there."""
+    regularized: tuple[str, ...] = ()
+    """Lists whose training trials do not overlap: logistic regression was regularized there."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
@@ -45,7 +45,7 @@ class RealResult:
             "trials": self.table.trials,
             **self.about,
             "skipped": dict(self.skipped),
-            "regularised": list(self.regularised),
+            "regularized": list(self.regularized),
         }
 
 

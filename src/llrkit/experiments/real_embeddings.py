@@ -12,22 +12,22 @@ import numpy.typing as npt
 
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.experiments.lists import (
+from llrkit.experiments.real import RealResult, shape_of
+from llrkit.experiments.trial_lists import (
     ListTable,
     calibrated,
     closer_look,
     fit_both,
-    is_regularised,
+    is_regularized,
     measure_list,
     pool,
 )
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.recognize.backend import Backend
+from llrkit.recognize.backends.backend import Backend
+from llrkit.recognize.backends.transform_training import train_centering, train_wccn
+from llrkit.recognize.backends.transforms import Chain, LengthNorm
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.plda_training import train_plda
-from llrkit.recognize.transform_training import train_centring, train_wccn
-from llrkit.recognize.transforms import Chain, LengthNorm
-from llrkit.recognize.trials import matrix_scores
+from llrkit.recognize.pair_trials import matrix_scores
+from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.scores import Scores
 
 SCORERS = ("plda", "plda-moments", "cosine")
@@ -37,16 +37,16 @@ ITERATIONS = 10
 
 
 def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> RealResult:
-    """Train a recogniser on the background, calibrate on 'dev', evaluate on 'eval', for all durations.
+    """Train a recognizer on the background, calibrate on 'dev', evaluate on 'eval', for all durations.
 
-    Enrolment is from side A, tests are from side B; non-targets have the gender of the model. Rows whose
+    Enrollment is from side A, tests are from side B; non-targets have the gender of the model. Rows whose
     column ``suspect_label`` is true are left out.
 
     Parameters
     ----------
     embeddings
         With speakers and the columns ``split`` ('train', 'dev', 'eval'), ``duration``, ``side`` ('A', 'B')
-        and ``gender``; the background may have a column ``corpus``, each of which is centred by itself.
+        and ``gender``; the background may have a column ``corpus``, each of which is centered by itself.
     scorer
         'plda' (trained by EM), 'plda-moments' or 'cosine'.
     """
@@ -60,11 +60,11 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     pairs = [(enroll, test) for enroll in durations for test in durations]
     train = {pair: _list(backend, ready["dev"], *pair) for pair in pairs}
     pooled = fit_both(pool(list(train.values())))
-    results, shapes, regularised = [], [], []
+    results, shapes, regularized = [], [], []
     for enroll, test in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = fit_both(train[enroll, test])
-        if is_regularised(maps):
-            regularised.append(f"{enroll}/{test}")
+        if is_regularized(maps):
+            regularized.append(f"{enroll}/{test}")
         scores = _list(backend, ready["eval"], enroll, test)
         every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         results.append(measure_list(scores, every, enroll=enroll, test=test))
@@ -76,14 +76,14 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         MappingProxyType(about),
         time.perf_counter() - began,
         closer_look(scores, calibrated(scores, maps)),
-        regularised=tuple(regularised),
+        regularized=tuple(regularized),
     )
 
 
 def prepared(embeddings: Embeddings) -> Mapping[str, Embeddings]:
-    """The three splits, made comparable: unit length, centred, unit length again.
+    """The three splits, made comparable: unit length, centered, unit length again.
 
-    Each background corpus is centred by its own mean, the others by the mean of 'dev': nothing of 'eval' is
+    Each background corpus is centered by its own mean, the others by the mean of 'dev': nothing of 'eval' is
     used.
     """
     for name in ("split", "duration", "side", "gender"):
@@ -93,12 +93,12 @@ def prepared(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     unit = LengthNorm()
     parts = {split: unit(embeddings.where(split=split)) for split in SPLITS}
     _refuse_shared_speakers(parts)
-    centre = train_centring(parts["dev"])
-    made = {split: unit(centre(parts[split])) for split in ("dev", "eval")}
-    return MappingProxyType({"train": unit(_centred_by_corpus(parts["train"])), **made})
+    center = train_centering(parts["dev"])
+    made = {split: unit(center(parts[split])) for split in ("dev", "eval")}
+    return MappingProxyType({"train": unit(_centered_by_corpus(parts["train"])), **made})
 
 
-def _centred_by_corpus(background: Embeddings) -> Embeddings:
+def _centered_by_corpus(background: Embeddings) -> Embeddings:
     vectors = background.vectors.astype(np.float64)
     corpora: npt.NDArray[Any] = background.columns.get("corpus", np.zeros(len(background)))
     for corpus in np.unique(corpora):

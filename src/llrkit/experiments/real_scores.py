@@ -10,18 +10,18 @@ from types import MappingProxyType
 from llrkit._progress import tracked
 from llrkit.choose.best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
-from llrkit.experiments.lists import (
+from llrkit.experiments.real import RealResult, shape_of
+from llrkit.experiments.trial_lists import (
     METHODS,
-    REGULARISATION,
+    REGULARIZATION,
     ListTable,
     calibrated,
     closer_look,
     fit_both,
-    is_regularised,
+    is_regularized,
     measure_list,
 )
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.metrics.llrs import cllr
+from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
 
@@ -64,14 +64,14 @@ def run_real_scores(
     if not by:
         raise InputError("name the column of the conditions (by)")
     began = time.perf_counter()
-    results, shapes, regularised, skipped = [], [], [], {}
+    results, shapes, regularized, skipped = [], [], [], {}
     largest: tuple[Trials, dict[str, ScoreSource]] | None = None
     for values, part in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
         name = "/".join(values)
         try:
             if training == "same":
                 maps = fit_both(part)
-                llrs, rescued = calibrated(part, maps), is_regularised(maps)
+                llrs, rescued = calibrated(part, maps), is_regularized(maps)
             else:
                 llrs, rescued = _crossed(part, groups, folds, seed)
         except InputError as error:
@@ -81,7 +81,7 @@ def run_real_scores(
         results.append(replace(found, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
         shapes.append(MappingProxyType(shape_of(part)))
         if rescued:
-            regularised.append(name)
+            regularized.append(name)
         if largest is None or len(part) > len(largest[0]):
             largest = part, llrs
     if largest is None:
@@ -95,7 +95,7 @@ def run_real_scores(
         time.perf_counter() - began,
         closer_look(*largest),
         MappingProxyType(skipped),
-        tuple(regularised),
+        tuple(regularized),
     )
 
 
@@ -110,7 +110,7 @@ def _cells(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
 def _crossed(
     part: Trials, groups: Sequence[str] | None, folds: int, seed: int
 ) -> tuple[dict[str, ScoreSource], bool]:
-    """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularised."""
+    """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularized."""
     llrs, rescued = {}, False
     for method in METHODS:
         try:
@@ -118,7 +118,7 @@ def _crossed(
         except SeparationError:
             rescued = True
             crossed = cross_calibrate(
-                part, method, groups=groups, folds=folds, seed=seed, regularisation=REGULARISATION
+                part, method, groups=groups, folds=folds, seed=seed, regularization=REGULARIZATION
             )
         llrs[method] = crossed.source
     return llrs, rescued

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
+from llrkit.io.binary.column_files import refuse_other_columns, together
+from llrkit.io.checks import DUPLICATES, MISSING, as_trials_checked, repeated
 from llrkit.io.formats import read_file, scan_file
-from llrkit.io.found import Found, Scan
-from llrkit.io.roles import DUPLICATES, MISSING, as_trials_checked, repeated
-from llrkit.io.tables import refuse_other_columns, together
+from llrkit.io.trial_table import Found, Scan
 from llrkit.scores.trials import Trials
 
 __all__ = ["read_found", "read_trials", "scan_found"]
@@ -168,13 +168,13 @@ def _two_files(
     nontargets: str | PathLike[str],
     format: str | None,  # noqa: A002
 ) -> Found:
-    from llrkit.io.numpy_files import two_classes
+    from llrkit.io.binary.numpy_files import two_classes
 
     parts = [read_found(path, format=format) for path in (targets, nontargets)]
     for part in parts:
         if len(part.score) != 1:
             raise FileFormatError(f"{part.file}: expected the scores of one class, one per line")
-        as_trials_checked(replace(part, label=None), labelled=False)
+        as_trials_checked(replace(part, label=None), labeled=False)
     target, nontarget = (part.table[part.score[0]].to_numpy() for part in parts)
     return two_classes(target, nontarget, f"{targets} and {nontargets}", parts[0].format, "score", None)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from llrkit.io.found import Found
-from llrkit.io.roles import target_mask_of, with_scores
+from llrkit.io.checks import target_mask_of, with_scores
 from llrkit.io.streams import open_scan
+from llrkit.io.trial_table import Found
 from llrkit.io.write import write_batches
 
 

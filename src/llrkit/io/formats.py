@@ -1,4 +1,4 @@
-"""The formats: how each is recognised, read and written, and where it is tested."""
+"""The formats: how each is recognized, read and written, and where it is tested."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.found import Found, Scan
+from llrkit.io.trial_table import Found, Scan
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def read_file(
     """Read one file of any format."""
     kind = _kind(file, format)
     if kind in ("parquet", "arrow"):
-        from llrkit.io.tables import read_arrow, read_parquet
+        from llrkit.io.binary.column_files import read_arrow, read_parquet
 
         return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
     found = scan_file(file, format=format, columns=columns, score=score, label=label)
@@ -107,20 +107,20 @@ def scan_file(
     """A file of any format to be read in batches, or what is in it where that cannot be done."""
     kind = _kind(file, format)
     if kind in ("parquet", "arrow"):
-        from llrkit.io.tables import scan_columns
+        from llrkit.io.binary.column_files import scan_columns
 
         return scan_columns(file, kind, score=score, label=label)
     if kind in ("npz", "npy"):
-        from llrkit.io.numpy_files import read_npy, read_npz
+        from llrkit.io.binary.numpy_files import read_npy, read_npz
 
         return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.bosaris import read_hdf5
+        from llrkit.io.binary.bosaris import read_hdf5
 
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
         format = "kaldi"  # noqa: A001
-    from llrkit.io.delimited import scan_delimited
+    from llrkit.io.text.delimited import scan_delimited
 
     return scan_delimited(file, format=format, columns=columns, score=score, label=label)
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.found import Found
-from llrkit.io.roles import SHOWN, repeated
+from llrkit.io.checks import SHOWN, repeated
+from llrkit.io.trial_table import Found
 from llrkit.scores.labels import classify_words
 
 _ROW, _OWN = "_row_of_the_key", "_label_of_the_scores"

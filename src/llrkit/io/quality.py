@@ -13,10 +13,10 @@ import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io import read_found
-from llrkit.io.bosaris import read_segment_quality
+from llrkit.io.binary.bosaris import read_segment_quality
 from llrkit.io.formats import detect
-from llrkit.io.found import Found
-from llrkit.io.layouts import ENROLL_NAMES, TEST_NAMES, named
+from llrkit.io.text.layouts import ENROLL_NAMES, TEST_NAMES, named
+from llrkit.io.trial_table import Found
 
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)
 

@@ -14,10 +14,10 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io import read_found
-from llrkit.io.found import Found
-from llrkit.io.layouts import has_header
-from llrkit.io.matrices import long_table
-from llrkit.io.text import open_text
+from llrkit.io.score_matrices import long_table
+from llrkit.io.text.layouts import has_header
+from llrkit.io.text.lines import open_text
+from llrkit.io.trial_table import Found
 
 Places = npt.NDArray[np.intp]
 
@@ -54,7 +54,7 @@ def read_pairs(path: str | PathLike[str]) -> Found:
     """Read a list of trials: the ids of both sides, and labels if there are any.
 
     Every format that has ids will do (Kaldi, VoxCeleb, NIST, tables with a header); so will two columns
-    without a header, enrolment first.
+    without a header, enrollment first.
     """
     file = Path(path)
     columns = None

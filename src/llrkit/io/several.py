@@ -8,11 +8,11 @@ from typing import Any
 
 from llrkit.errors import InputError
 from llrkit.io import factor_of, read_found
-from llrkit.io.found import Found
+from llrkit.io.checks import repeated, require_roles, target_mask_of, with_positive, with_scores
 from llrkit.io.join import join_found
 from llrkit.io.quality import with_quality
-from llrkit.io.roles import repeated, require_roles, target_mask_of, with_positive, with_scores
 from llrkit.io.systems import join_systems, named_alike, system_names, trial_columns
+from llrkit.io.trial_table import Found
 from llrkit.scores.trials import Trials
 
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from llrkit.errors import InputError, LabelError
 from llrkit.io import factor_of, needs_memory, read_trials, scan_found
-from llrkit.io.found import Found, Scan
+from llrkit.io.checks import require_roles, with_positive
 from llrkit.io.quality import with_quality
-from llrkit.io.roles import require_roles, with_positive
+from llrkit.io.trial_table import Found, Scan
 from llrkit.io.write import found_of
 
 _READ = ("format", "columns", "score", "label")
@@ -40,7 +40,7 @@ def open_scan(
     if isinstance(plain["score"], str):
         plain["score"] = [plain["score"]]
     scan = one_after_another(scan_found(path, **plain))
-    require_roles(scan.like, labelled=False)
+    require_roles(scan.like, labeled=False)
     if positive is not None:
         scan = _with_positive(scan, positive)
     if options.get("quality") is not None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
-from llrkit.io.found import Found, Scan
-from llrkit.io.roles import require_roles, with_scores
+from llrkit.io.checks import require_roles, with_scores
+from llrkit.io.trial_table import Found, Scan
 
 _OTHER = "_label_of_another_file"
 
@@ -72,7 +72,7 @@ def named_alike(first: Found, other: Found) -> Found:
 
 def one_score(found: Found, *, missing: bool = False) -> Found:
     """A file with exactly one column of scores, all of them numbers."""
-    require_roles(found, labelled=False)
+    require_roles(found, labeled=False)
     if len(found.score) != 1:
         raise InputError(f"{found.file}: one column of scores expected, got {', '.join(found.score)}")
     return with_scores(found, missing=missing)
@@ -150,7 +150,7 @@ def join_systems(
     *,
     ids: Sequence[str] = (),
     missing: str = "error",
-    labelled: bool = True,
+    labeled: bool = True,
 ) -> Found:
     """One row per trial with a column of scores for each file.
 
@@ -166,7 +166,7 @@ def join_systems(
     joined, label = first.table.rename({first.score[0]: names[0]}), first.label
     for name, part in zip(names[1:], others, strict=True):
         wanted = [pl.col(keys), pl.col(part.score[0]).alias(name)]
-        if labelled and part.label is not None:
+        if labeled and part.label is not None:
             wanted.append(pl.col(part.label).alias(_OTHER))
         right = part.table.select(wanted)
         differs = [key for key in keys if joined.schema[key] != right.schema[key]]

@@ -17,8 +17,8 @@ import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.found import Found
-from llrkit.io.roles import target_mask_of
+from llrkit.io.checks import target_mask_of
+from llrkit.io.trial_table import Found
 from llrkit.scores.trials import Trials
 
 WRITTEN = {
@@ -176,7 +176,7 @@ def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> 
 
 
 def _write_matrix(batches: Iterable[Found], like: Found, path: Path, key: str | PathLike[str] | None) -> int:
-    from llrkit.io.bosaris import write_hdf5
+    from llrkit.io.binary.bosaris import write_hdf5
 
     table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
     found = replace(like, table=table)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from llrkit.core.counts import ScoreBins
 from llrkit.core.hull import PavBlocks, error_path
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
-from llrkit.core.summary import ReadOnlyArrays
-from llrkit.metrics.detection import best_errors, block_losses
-from llrkit.metrics.llrs import cross_entropy_from_losses, losses_at
+from llrkit.core.trial_counts import ScoreBins
+from llrkit.metrics.curve import Curve
+from llrkit.metrics.discrimination import best_errors, block_losses
+from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
 
 BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
 """Prior log-odds at which actual and minimum error rates are kept."""
@@ -27,22 +26,6 @@ LLR_STEPS = 1024
 
 ECE_LOG10_ODDS = np.linspace(-3.0, 3.0, 61)
 """Prior odds of the ECE curve, as powers of ten."""
-
-
-class Curve(ReadOnlyArrays):
-    """Shared by the curves, which are frozen dataclasses."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Curve):
-        return value.to_dict()
-    return {name: _plain(part) for name, part in value.items()} if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +99,7 @@ class BayesErrorCurve(Curve):
     """Error rates at the Bayes threshold and at the best threshold, for a range of prior log-odds.
 
     ``actual``, ``minimum`` and ``reference`` are the error probabilities of an APE plot; divided by the
-    reference they are the normalised Bayes error rates.
+    reference they are the normalized Bayes error rates.
     """
 
     log_odds: FloatArray
@@ -146,12 +129,12 @@ class BayesErrorCurve(Curve):
         return np.asarray(sigmoid(-np.abs(self.log_odds)))
 
     @property
-    def normalised_actual(self) -> FloatArray:
+    def normalized_actual(self) -> FloatArray:
         """Actual error over the reference."""
         return np.asarray(self.actual / self.reference)
 
     @property
-    def normalised_minimum(self) -> FloatArray:
+    def normalized_minimum(self) -> FloatArray:
         """Minimum error over the reference."""
         return np.asarray(self.minimum / self.reference)
 

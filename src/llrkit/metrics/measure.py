@@ -1,4 +1,4 @@
-"""evaluate(): all numbers and curves of a set of trials in two passes."""
+"""measure(): all numbers and curves of a set of trials in two passes."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.counts import count_on
+from llrkit.core.column_values import only_value
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.special import LN2
 from llrkit.core.summary import Both, Grouped, both, split_by
-from llrkit.core.values import only_value
+from llrkit.core.trial_counts import count_on
 from llrkit.errors import EmptyClassError
-from llrkit.metrics import curves, detection
-from llrkit.metrics.evaluation import (
-    Evaluation,
-    EvaluationSummaries,
+from llrkit.metrics import curves, discrimination
+from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
+from llrkit.metrics.measurements import (
     FixedThreshold,
+    MeasuredSummaries,
+    Measurements,
     PointResult,
     PrimaryResult,
 )
-from llrkit.metrics.llrs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.points import OperatingPoint, operating_point, preset
+from llrkit.theory.operating_points import OperatingPoint, operating_point, preset
 
 
-def evaluate(
+def measure(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
     *,
@@ -40,12 +40,12 @@ def evaluate(
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
     allow_unconfirmed: bool = False,
-) -> Evaluation:
+) -> Measurements:
     """All metrics and curves in two passes, without intervals; for the options see :func:`llrkit.evaluate`.
 
     Examples
     --------
-    >>> evaluate(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"]).points[0].act_dcf
+    >>> measure(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"]).points[0].act_dcf
     0.75
     """
     asked = resolve_points(points, allow_unconfirmed)
@@ -61,16 +61,16 @@ def evaluate(
 
 
 def with_groups(
-    result: Evaluation,
+    result: Measurements,
     source: ScoreSource,
     by: str | None,
     points: Sequence[OperatingPoint | str | float],
     allow_unconfirmed: bool = False,
-) -> Evaluation:
-    """An evaluation with those of every value of a column, if one is given."""
+) -> Measurements:
+    """The same measurements with those of every value of a column, if one is given."""
     if by is None:
         return result
-    groups, skipped = evaluate_groups(source, by, resolve_points(points, allow_unconfirmed))
+    groups, skipped = measure_groups(source, by, resolve_points(points, allow_unconfirmed))
     return replace(result, groups=MappingProxyType(groups), skipped_groups=MappingProxyType(skipped))
 
 
@@ -100,7 +100,7 @@ def resolve_points(points: Sequence[OperatingPoint | str | float], allow_unconfi
 
 
 def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
-    """A summariser of what an evaluation is made from."""
+    """A summarizer of what an evaluation is made from."""
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
@@ -108,20 +108,20 @@ def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
     bayes = [point.threshold for point in asked.points]
     thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
-    summarise = both(count_on(grid), LossSums.at(thresholds=thresholds))
+    summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
     cuts, ascending = grid.points, np.sort(thresholds)
 
     def prepared(chunk: Scores) -> Both:
         larger = chunk.nontarget_index if grid.smaller == "target" else chunk.target_index
         if cuts is not None:
             larger.prepare(cuts, ascending)  # one look at the scores for both summaries
-        return summarise(chunk)
+        return summarize(chunk)
 
     return prepared
 
 
-def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
-    """The evaluation of the summaries of two passes."""
+def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
+    """The numbers that the summaries of two passes give."""
     counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
@@ -132,7 +132,7 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
     points = tuple(
         PointResult(
             point,
-            min_dcf=detection.min_dcf_from_blocks(blocks, point),
+            min_dcf=discrimination.min_dcf_from_blocks(blocks, point),
             act_dcf=point.cost(float(p_miss), float(p_fa)),
             p_miss=float(p_miss),
             p_fa=float(p_fa),
@@ -148,19 +148,19 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Evaluation:
         )
         for name, members in asked.primaries
     )
-    return Evaluation(
+    return Measurements(
         n_target=round(counts.n_target),
         n_nontarget=round(counts.n_nontarget),
-        eer=detection.eer_from_blocks(blocks),
-        eer_roc=detection.eer_roc_from_bins(bins),
-        auc=detection.auc_from_bins(bins),
+        eer=discrimination.eer_from_blocks(blocks),
+        eer_roc=discrimination.eer_roc_from_bins(bins),
+        auc=discrimination.auc_from_bins(bins),
         cllr=float(cross_entropy_from_losses(losses)[0] / LN2),
-        min_cllr=detection.min_cllr_from_blocks(blocks),
-        prbep=detection.prbep_from_blocks(blocks),
+        min_cllr=discrimination.min_cllr_from_blocks(blocks),
+        prbep=discrimination.prbep_from_blocks(blocks),
         points=points,
         primaries=primaries,
         moments=moments,
-        summaries=EvaluationSummaries(
+        summaries=MeasuredSummaries(
             bins,
             blocks,
             at_log_odds=losses.at_some(0, n_odds),
@@ -175,10 +175,10 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
     return FixedThreshold(threshold, float(losses.p_miss[0]), float(losses.p_fa[0]))
 
 
-def evaluate_groups(
+def measure_groups(
     source: ScoreSource, by: str, asked: Asked
-) -> tuple[dict[str, Evaluation], dict[str, str]]:
-    """Evaluate every value of a column, still in two passes (a third if some group's grid was dropped)."""
+) -> tuple[dict[str, Measurements], dict[str, str]]:
+    """Measure every value of a column, still in two passes (a third if some group's grid was dropped)."""
     wide = source.with_columns(by)
     first = wide.reduce(_each(by, lambda _key, part: both(Moments.of, Grid.of)(part))).parts
     usable, skipped = {}, {}
@@ -200,9 +200,9 @@ def evaluate_groups(
     return groups, skipped
 
 
-def _each(column: str, summarise: Any) -> Any:
+def _each(column: str, summarize: Any) -> Any:
     def make(chunk: Scores) -> Grouped:
-        parts = {key: summarise(key, part) for key, part in split_by(chunk, column).items()}
+        parts = {key: summarize(key, part) for key, part in split_by(chunk, column).items()}
         return Grouped({key: part for key, part in parts.items() if part is not None})
 
     return make

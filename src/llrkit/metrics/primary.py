@@ -1,4 +1,4 @@
-"""Costs that average several operating points, with known non-targets and equalised partitions."""
+"""Costs that average several operating points, with known non-targets and equalized partitions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.counts import TrialCounts, count_on
+from llrkit.core.column_values import value_named
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
-from llrkit.core.losses import LossSums
+from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import Grouped, grouped
-from llrkit.core.values import value_named
+from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.detection import min_dcf_from_blocks
-from llrkit.metrics.equalised import nist_weights
+from llrkit.metrics.condition_weights import nist_weights
+from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.points import Preset, preset
+from llrkit.theory.operating_points import Preset, preset
 
 
 def c_primary(
@@ -35,7 +35,7 @@ def c_primary(
     dataset: str | None = None,
     allow_unconfirmed: bool = False,
 ) -> float:
-    """Primary cost of a NIST evaluation: the mean of normalised DCFs at its operating points.
+    """Primary cost of a NIST evaluation: the mean of normalized DCFs at its operating points.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The biometric zoo: speakers who are hard to recognise, easy to imitate, or both."""
+"""The biometric zoo: speakers who are hard to recognize, easy to imitate, or both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import grouped
 from llrkit.errors import InputError
-from llrkit.metrics.curves import Curve
+from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 

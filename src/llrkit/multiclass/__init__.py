@@ -9,19 +9,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from llrkit.metrics.calibration_loss import CalibrationLoss
 from llrkit.multiclass.binary import detection, detection_llrs, only, pair
-from llrkit.multiclass.choosing import ClassComparison, compare
-from llrkit.multiclass.crossing import calibration_loss, cross_calibrate
-from llrkit.multiclass.evaluation import ClassEvaluation
-from llrkit.multiclass.files import load_map
-from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
-from llrkit.multiclass.gaussian import fit_gaussian
-from llrkit.multiclass.idempotent import Idempotence, calibrated_means, idempotence
-from llrkit.multiclass.lre import CavgPreset, cavg, cavg_preset
-from llrkit.multiclass.maps import ClassMap, posteriors
-from llrkit.multiclass.measure import evaluate
-from llrkit.multiclass.metrics import (
+from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_idempotence import Idempotence, calibrated_means, idempotence
+from llrkit.multiclass.class_map_files import load_map
+from llrkit.multiclass.class_maps import ClassMap, posteriors
+from llrkit.multiclass.class_metrics import (
     Confusion,
     cllr,
     confusion,
@@ -29,12 +22,19 @@ from llrkit.multiclass.metrics import (
     expected_cost,
     zero_one_cost,
 )
-from llrkit.multiclass.pictures import class_calibration, class_dets, pair_histograms
-from llrkit.multiclass.refining import refine, refined_cllr
+from llrkit.multiclass.class_pictures import class_calibration, class_dets, pair_histograms
+from llrkit.multiclass.compare_methods import ClassComparison, compare
+from llrkit.multiclass.cross_validation import calibration_loss, cross_calibrate
+from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.gaussian_backend import fit_gaussian
+from llrkit.multiclass.lre import CavgPreset, cavg, cavg_preset
+from llrkit.multiclass.measure_classes import evaluate
+from llrkit.multiclass.refined_loss import refine, refined_cllr
+from llrkit.trust.calibration.loss_result import CalibrationLoss
 
 if TYPE_CHECKING:
     from llrkit.engine.class_files import scan_classes, scatter_classes
-    from llrkit.io.multiclass import read_classes
+    from llrkit.io.classes.read_classes import read_classes
 
 __all__ = [
     "CalibrationLoss",
@@ -81,7 +81,7 @@ __all__ = [
 
 # These import polars, which arrays alone do not need.
 _FILES = {
-    "read_classes": "llrkit.io.multiclass",
+    "read_classes": "llrkit.io.classes.read_classes",
     "scan_classes": "llrkit.engine.class_files",
     "scatter_classes": "llrkit.engine.class_files",
 }

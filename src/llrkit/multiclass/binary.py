@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.multiclass.blocks import IntArray, against_others, by_class, loglik_blocks
+from llrkit.multiclass.class_blocks import IntArray, against_others, by_class, loglik_blocks
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
@@ -62,9 +62,9 @@ class DetectionSource:
     target: int
     weights: FloatArray
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Make two classes of every chunk, then summarise it."""
-        return self.source.reduce(lambda chunk: summarise(self._two_classes(chunk)))
+    def reduce(self, summarize: Callable[[Scores], S]) -> S:
+        """Make two classes of every chunk, then summarize it."""
+        return self.source.reduce(lambda chunk: summarize(self._two_classes(chunk)))
 
     def with_columns(self, *names: str) -> DetectionSource:
         """The same trials carrying these columns."""
@@ -116,9 +116,9 @@ class ChosenClasses:
     source: ClassSource
     places: IntArray
 
-    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
-        """Leave classes out of every chunk, then summarise it."""
-        return self.source.reduce(lambda chunk: summarise(self._chosen(chunk)))
+    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
+        """Leave classes out of every chunk, then summarize it."""
+        return self.source.reduce(lambda chunk: summarize(self._chosen(chunk)))
 
     def with_columns(self, *names: str) -> ChosenClasses:
         """The same trials carrying these columns."""

@@ -1,4 +1,4 @@
-"""Calibrators that minimise the prior-weighted cross-entropy: temperature to full affine, and fusion."""
+"""Calibrators that minimize the prior-weighted cross-entropy: temperature to full affine, and fusion."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from llrkit.core.special import FloatArray
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
-from llrkit.multiclass.maps import AffineClassMap, ScaleMap, VectorScaleMap
+from llrkit.multiclass.class_maps import AffineClassMap, ScaleMap, VectorScaleMap
+from llrkit.multiclass.class_training import TrainingTrials, provenance, training_trials
 from llrkit.multiclass.priors import Prior
 from llrkit.multiclass.softmax import Family, Own
 from llrkit.multiclass.solve import Fit, Target, solve
-from llrkit.multiclass.training import TrainingTrials, provenance, training_trials
 from llrkit.scores.classes import ClassSource
 
 
@@ -22,12 +22,12 @@ def fit_temperature(
     *,
     prior: Prior = "flat",
     weights: Prior | None = None,
-    regularisation: float = 0.0,
+    regularization: float = 0.0,
     df: float | None = None,
 ) -> ScaleMap:
     """One scale for all log-likelihoods: ``l'_k = a l_k`` (temperature scaling, 1 / a being the temperature).
 
-    Minimises ``sum_k w_k mean_{trials of k} -log P(k)`` with posteriors at the prior; the class weights w
+    Minimizes ``sum_k w_k mean_{trials of k} -log P(k)`` with posteriors at the prior; the class weights w
     are the prior unless given.
 
     Parameters
@@ -37,8 +37,8 @@ def fit_temperature(
         each class. The result is a log-likelihood whatever the prior and the class sizes.
     weights
         Weights of the classes in the objective, like ``prior``; by default the prior itself.
-    regularisation, df
-        Weight ``regularisation / df`` of copies of the trials that say nothing, as for
+    regularization, df
+        Weight ``regularization / df`` of copies of the trials that say nothing, as for
         :func:`llrkit.fit_logistic`; ``df`` is by default the number of trials of the smallest class.
 
     Examples
@@ -48,7 +48,7 @@ def fit_temperature(
     >>> lk.multiclass.fit_temperature(scores)
     ScaleMap(temperature: 3 classes, scale 0.795272)
     """
-    target = Target(prior, weights, regularisation, df)
+    target = Target(prior, weights, regularization, df)
     found, fit = _fit(source, target, "nothing")
     return _scale_map(found, fit, "temperature", target)
 
@@ -58,7 +58,7 @@ def fit_scale_offset(
     *,
     prior: Prior = "flat",
     weights: Prior | None = None,
-    regularisation: float = 0.0,
+    regularization: float = 0.0,
     df: float | None = None,
 ) -> ScaleMap:
     """One scale, and an offset for each class: ``l'_k = a l_k + b_k`` (FoCal Multi-class).
@@ -70,10 +70,10 @@ def fit_scale_offset(
     --------
     >>> import llrkit as lk
     >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
-    >>> lk.multiclass.fit_scale_offset(scores, regularisation=0.1)
+    >>> lk.multiclass.fit_scale_offset(scores, regularization=0.1)
     ScaleMap(scale-offset: 3 classes, scale 1.43377)
     """
-    target = Target(prior, weights, regularisation, df)
+    target = Target(prior, weights, regularization, df)
     found, fit = _fit(source, target, "offset")
     return _scale_map(found, fit, "scale-offset", target)
 
@@ -83,7 +83,7 @@ def fit_fusion(
     *,
     prior: Prior = "flat",
     weights: Prior | None = None,
-    regularisation: float = 0.0,
+    regularization: float = 0.0,
     df: float | None = None,
 ) -> ScaleMap:
     """Fuse systems: ``l'_k = sum_s a_s l_ks + b_k``, one scale for each system (FoCal Multi-class).
@@ -96,10 +96,10 @@ def fit_fusion(
     >>> import llrkit as lk
     >>> a = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> b = lk.ClassScores([[1.0, 0, 0], [0, 2.0, 3.0], [0.0, 0, 1.0], [0, 2.0, 0]], [0, 1, 2, 2])
-    >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularisation=0.1).shape
+    >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularization=0.1).shape
     (3, 2)
     """
-    target = Target(prior, weights, regularisation, df)
+    target = Target(prior, weights, regularization, df)
     found, fit = _fit(source, target, "offset", fuse=True)
     return _scale_map(found, fit, "fusion", target)
 
@@ -109,29 +109,29 @@ def fit_vector(
     *,
     prior: Prior = "flat",
     weights: Prior | None = None,
-    regularisation: float = 0.0,
+    regularization: float = 0.0,
     df: float | None = None,
 ) -> VectorScaleMap:
     """A scale and an offset for each class: ``l'_k = a_k l_k + b_k`` (vector scaling).
 
     A constant added to all scores of a trial changes the result, as it does not for the other methods: give
-    logits or normalised log-likelihoods. Options are those of :func:`fit_temperature`.
+    logits or normalized log-likelihoods. Options are those of :func:`fit_temperature`.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
-    >>> lk.multiclass.fit_vector(scores, regularisation=0.1).scales.round(2)
+    >>> lk.multiclass.fit_vector(scores, regularization=0.1).scales.round(2)
     array([-0.24,  3.14,  3.79])
     """
-    target = Target(prior, weights, regularisation, df)
+    target = Target(prior, weights, regularization, df)
     found, fit = _fit(source, target, "line")
     _, own = fit.family.split(fit.weights)
     scales = own[0] / fit.family.scale
     return VectorScaleMap(
         classes=list(found.classes),
         scales=scales,
-        offsets=_centred(own[1] - scales * fit.family.centre),
+        offsets=_centered(own[1] - scales * fit.family.center),
         **_story(found, fit, "vector", target),
     )
 
@@ -141,7 +141,7 @@ def fit_affine(
     *,
     prior: Prior = "flat",
     weights: Prior | None = None,
-    regularisation: float = 0.0,
+    regularization: float = 0.0,
     df: float | None = None,
 ) -> AffineClassMap:
     """A weight for each class and dimension, and offsets: ``l' = W x + b`` (multinomial logistic regression).
@@ -153,17 +153,17 @@ def fit_affine(
     --------
     >>> import llrkit as lk
     >>> vectors = lk.ClassVectors([[0.0, 1], [1, 1], [2, 0], [3, 1], [2, 2], [0, 3]], list("aabbcc"))
-    >>> lk.multiclass.fit_affine(vectors, regularisation=0.1).weights.shape
+    >>> lk.multiclass.fit_affine(vectors, regularization=0.1).weights.shape
     (3, 2)
     """
-    target = Target(prior, weights, regularisation, df)
+    target = Target(prior, weights, regularization, df)
     found, fit = _fit(source, target, "plane")
     _, own = fit.family.split(fit.weights)
     matrix = (own[:-1] / fit.family.scale[:, None]).T
     return AffineClassMap(
         classes=list(found.classes),
         weights=matrix - matrix.mean(axis=0),
-        offsets=_centred(own[-1] - matrix @ fit.family.centre),
+        offsets=_centered(own[-1] - matrix @ fit.family.center),
         **_story(found, fit, "affine", target),
     )
 
@@ -207,13 +207,13 @@ def _scale_map(found: TrainingTrials, fit: Fit, method: str, target: Target) -> 
             ReversedScoresWarning,
             stacklevel=3,
         )
-    offsets = _centred(own[0]) if len(own) else np.zeros(len(found.classes))
+    offsets = _centered(own[0]) if len(own) else np.zeros(len(found.classes))
     return ScaleMap(
         classes=list(found.classes), scales=scales, offsets=offsets, **_story(found, fit, method, target)
     )
 
 
-def _centred(offsets: FloatArray) -> FloatArray:
+def _centered(offsets: FloatArray) -> FloatArray:
     return np.asarray(offsets - offsets.mean())
 
 
@@ -221,7 +221,7 @@ def _story(found: TrainingTrials, fit: Fit, method: str, target: Target) -> dict
     options = {
         "prior": _plain(target.prior),
         "weights": _plain(target.weights),
-        "regularisation": target.regularisation,
+        "regularization": target.regularization,
         "df": target.df,
     }
     return {

@@ -12,11 +12,11 @@ import numpy as np
 
 from llrkit.core.special import FloatArray, probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
-from llrkit.metrics.detection import min_dcf
-from llrkit.metrics.llrs import act_dcf
+from llrkit.metrics.discrimination import min_dcf
+from llrkit.metrics.llr_costs import act_dcf
 from llrkit.multiclass.binary import only, pair
-from llrkit.multiclass.losses import ClassLosses, Detection
-from llrkit.multiclass.metrics import losses_at
+from llrkit.multiclass.class_losses import ClassLosses, Detection
+from llrkit.multiclass.class_metrics import losses_at
 from llrkit.multiclass.priors import count_classes
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassSource
@@ -27,7 +27,7 @@ class CavgPreset:
     """How an evaluation averages the detection errors of its languages.
 
     ``p_target`` holds one or more priors of the target language, whose costs are averaged; ``p_out`` is the
-    prior of out-of-set languages. A ``normalised`` cost is divided by the prior of the target, so that
+    prior of out-of-set languages. A ``normalized`` cost is divided by the prior of the target, so that
     rejecting everything costs 1. ``unit`` says over what the mean is taken: all languages, the languages
     within each cluster, or pairs of languages.
     """
@@ -35,7 +35,7 @@ class CavgPreset:
     name: str
     p_target: tuple[float, ...] = (0.5,)
     p_out: float = 0.0
-    normalised: bool = False
+    normalized: bool = False
     unit: Literal["all", "clusters", "pairs"] = "all"
     source: str = ""
     confirmed: bool = True
@@ -70,13 +70,13 @@ _PRESETS = (
         source=f"NIST LRE 2015: mean over clusters of the LRE 2007 cost within each; {_FROM_MEMORY}",
     ),
     CavgPreset(
-        "lre17", p_target=(0.5, 0.1), normalised=True, confirmed=False,
+        "lre17", p_target=(0.5, 0.1), normalized=True, confirmed=False,
         source="NIST LRE 2017: mean of beta = 1 and 9; how data sources are averaged is not confirmed and "
         f"not done here; {_FROM_MEMORY}",
     ),
     CavgPreset(
-        "lre22", p_target=(0.5, 0.1), normalised=True,
-        source="NIST LRE 2022: mean of the normalised costs at beta = 1 and 9 (Ptarget = 0.5 and 0.1)",
+        "lre22", p_target=(0.5, 0.1), normalized=True,
+        source="NIST LRE 2022: mean of the normalized costs at beta = 1 and 9 (Ptarget = 0.5 and 0.1)",
     ),
 )  # fmt: skip
 PRESETS: Mapping[str, CavgPreset] = {preset.name: preset for preset in _PRESETS}
@@ -187,7 +187,7 @@ def _average(preset: CavgPreset, prior: float, rates: FloatArray, out: int | Non
     cost = prior * miss + (1.0 - prior - preset.p_out) / (n - 1) * false_alarms
     if out is not None:
         cost = cost + preset.p_out * rates[targets, out]
-    return float(cost.mean()) / (prior if preset.normalised else 1.0)
+    return float(cost.mean()) / (prior if preset.normalized else 1.0)
 
 
 def _over_classes(source: ClassSource, preset: CavgPreset, out_of_set: str | None) -> float:

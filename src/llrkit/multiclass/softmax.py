@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
-from llrkit.multiclass.blocks import IntArray, by_class, gram, trial_blocks
+from llrkit.multiclass.class_blocks import IntArray, by_class, gram, trial_blocks
 from llrkit.scores.classes import ClassVectors
 
 Own = Literal["nothing", "offset", "line", "plane"]
@@ -27,14 +27,14 @@ class Family(ReadOnlyArrays):
 
     ``shared`` is the number of weights common to all classes, one for each system's scores, or none. What
     each class has of its own is ``nothing``, an ``offset``, a ``line`` (the weight of its own score, and an
-    offset) or a ``plane`` (a weight for each dimension, and an offset). ``centre`` and ``scale`` put the
+    offset) or a ``plane`` (a weight for each dimension, and an offset). ``center`` and ``scale`` put the
     features into units in which the weights are of order 1.
     """
 
     classes: int
     shared: int
     own: Own
-    centre: FloatArray
+    center: FloatArray
     scale: FloatArray
 
     @property
@@ -51,9 +51,9 @@ class Family(ReadOnlyArrays):
         """Shared features (shared, K, m) and own features without the offset (u, K or 1, m) of a block."""
         m, k = len(values), self.classes
         if self.own == "plane":
-            return np.empty((0, k, m)), (by_class((values - self.centre) / self.scale))[:, None, :]
+            return np.empty((0, k, m)), (by_class((values - self.center) / self.scale))[:, None, :]
         if self.own == "line":
-            return np.empty((0, k, m)), by_class((values - self.centre) / self.scale)[None]
+            return np.empty((0, k, m)), by_class((values - self.center) / self.scale)[None]
         systems = values[:, :, None] if values.ndim == 2 else values
         shared = np.array([by_class(systems[:, :, s] / self.scale[s]) for s in range(self.shared)])
         # a constant per trial makes no difference; taking the largest away keeps the digits of the others
@@ -88,7 +88,7 @@ class SoftmaxSums(SummaryBase):
         *,
         hessian: bool = True,
     ) -> Callable[[ClassVectors], SoftmaxSums]:
-        """A summariser; ``own`` and ``pull`` are the weights w and v of the trials of each class."""
+        """A summarizer; ``own`` and ``pull`` are the weights w and v of the trials of each class."""
 
         def make(chunk: ClassVectors) -> SoftmaxSums:
             size = family.size

@@ -1,4 +1,4 @@
-"""The fit shared by all calibrations that minimise the prior-weighted cross-entropy.
+"""The fit shared by all calibrations that minimize the prior-weighted cross-entropy.
 
 A first guess on a sample, then steps on everything, each of which is one pass over mergeable sums: Newton
 steps where there are few weights, else L-BFGS in the units of the sample's Hessian.
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from llrkit.core.minimise import Minimum, newton
+from llrkit.core.minimize import Minimum, newton
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, SeparationError
+from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.priors import Prior, class_prior, entropy
 from llrkit.multiclass.softmax import Family, SoftmaxSums
-from llrkit.multiclass.training import TrainingTrials
 from llrkit.scores.classes import ClassSource, ClassVectors
 
 NEWTON_UP_TO = 64
@@ -40,13 +40,13 @@ class Target:
     prior: Prior = "flat"
     weights: Prior | None = None
     """Weights of the classes in the objective; by default the prior."""
-    regularisation: float = 0.0
+    regularization: float = 0.0
     df: float | None = None
 
     def __post_init__(self) -> None:
-        given = self.regularisation
+        given = self.regularization
         if not (isinstance(given, (int, float)) and 0.0 <= given < math.inf):
-            raise InputError(f"regularisation must be a number from 0 up, got {given!r}")
+            raise InputError(f"regularization must be a number from 0 up, got {given!r}")
         if self.df is not None and not self.df > 0:
             raise InputError(f"df must be positive, got {self.df!r}")
 
@@ -69,11 +69,11 @@ class Fit:
 def solve(
     source: ClassSource, found: TrainingTrials, family: Family, target: Target, start: FloatArray
 ) -> Fit:
-    """Minimise ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
+    """Minimize ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
     prior = class_prior(target.prior, found.counts)
     weights = prior if target.weights is None else class_prior(target.weights, found.counts)
     # as in the binary fit: copies of every trial that say nothing, of the same total weight in each class
-    pull = target.regularisation / (len(found.n) * (target.df or float(found.n.min())))
+    pull = target.regularization / (len(found.n) * (target.df or float(found.n.min())))
 
     def at(x: FloatArray, counts: Any, hessian: bool) -> Callable[[ClassVectors], SoftmaxSums]:
         return SoftmaxSums.at(family, x, np.log(prior), weights / counts, pull / counts, hessian=hessian)
@@ -90,7 +90,7 @@ def solve(
             tolerance=1e-13 * unit,
             max_evaluations=_MAX_PASSES,
         )
-    if not target.regularisation:
+    if not target.regularization:
         _refuse_runaway(best, nothing)
     return Fit(family, best.x, float(best.value), float(np.abs(best.gradient).max()), best.evaluations + 1)
 
@@ -177,5 +177,5 @@ def _refuse_runaway(best: Minimum, nothing: float) -> None:
     if best.value < 1e-7 * nothing or float(np.abs(best.x).max()) > 1e5 or not best.converged:
         raise SeparationError(
             "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
-            "best weights are infinite; use regularisation=0.01"
+            "best weights are infinite; use regularization=0.01"
         )

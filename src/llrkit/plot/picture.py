@@ -2,7 +2,7 @@
 
 The plot functions turn curve objects into a :class:`Picture`; one renderer makes matplotlib Axes of it,
 the other a plotly figure. So both show the same, and a new plot is written once. Marks are drawn in the
-order in which they are listed. Colours are given by role, an :class:`Ink`; each renderer has its palette.
+order in which they are listed. Colors are given by role, an :class:`Ink`; each renderer has its palette.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ DASHES: tuple[Dash, ...] = ("solid", "dash", "dashdot", "longdash")
 MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus")
 
 # Okabe and Ito (2008) without yellow, in an order whose lightness differs from one to the next
-SYSTEM_COLOURS = ("#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#56B4E9", "#D55E00")
-ROLE_COLOURS = {"target": "#0072B2", "nontarget": "#D55E00", "reference": "#444444", "guide": "#9A9A9A"}
+SYSTEM_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#56B4E9", "#D55E00")
+ROLE_COLORS = {"target": "#0072B2", "nontarget": "#D55E00", "reference": "#444444", "guide": "#9A9A9A"}
 
 
 @dataclass(frozen=True)
 class Ink:
-    """How a mark looks: whose colour (the number of a system, or a role), which dashes, how wide."""
+    """How a mark looks: whose color (the number of a system, or a role), which dashes, how wide."""
 
     whose: int | Role
     dash: Dash = "solid"
@@ -39,15 +39,15 @@ class Ink:
     """In multiples of the usual line width."""
 
     @property
-    def colour(self) -> str:
-        """The colour on a white ground."""
+    def color(self) -> str:
+        """The color on a white ground."""
         if isinstance(self.whose, int):
-            return SYSTEM_COLOURS[self.whose % len(SYSTEM_COLOURS)]
-        return ROLE_COLOURS[self.whose]
+            return SYSTEM_COLORS[self.whose % len(SYSTEM_COLORS)]
+        return ROLE_COLORS[self.whose]
 
 
 def system_ink(index: int, width: float = 1.0) -> Ink:
-    """The ink of the i-th system: colour and dashes differ, so that it can be told apart in grey too."""
+    """The ink of the i-th system: color and dashes differ, so that it can be told apart in gray too."""
     return Ink(index, DASHES[index % len(DASHES)], width)
 
 
@@ -88,7 +88,7 @@ class Line:
     group: str = ""
     """Marks of one group are switched on and off together."""
     marker: Marker | None = None
-    """Where colour and dashes are not enough, on paper: a sign here and there on the line."""
+    """Where color and dashes are not enough, on paper: a sign here and there on the line."""
 
 
 @dataclass(frozen=True, eq=False)

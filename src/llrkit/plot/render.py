@@ -13,13 +13,13 @@ Renderer: TypeAlias = Literal["matplotlib", "plotly", "none"]
 def render(picture: Picture, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself."""
     if renderer == "matplotlib":
-        from llrkit.plot.axes import draw
+        from llrkit.plot.matplotlib_renderer import draw
 
         return draw(picture, ax)
     if ax is not None:
         raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
     if renderer == "plotly":
-        from llrkit.plot.figures import figure
+        from llrkit.plot.plotly_renderer import figure
 
         return figure(picture)
     if renderer == "none":

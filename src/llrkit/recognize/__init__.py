@@ -1,4 +1,4 @@
-"""From speech to scores: embeddings, back-end models and score normalisation.
+"""From speech to scores: embeddings, back-end models and score normalization.
 
 Used as a namespace, ``lk.recognize.train_plda(...)``; names are imported when first used.
 """
@@ -9,38 +9,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llrkit.recognize.audio import audio_frames
-    from llrkit.recognize.backend import Backend, normalised_scores, train_backend
-    from llrkit.recognize.cosine import cosine_scores
-    from llrkit.recognize.embedding_files import read_embeddings, write_embeddings
-    from llrkit.recognize.embeddings import Embeddings
-    from llrkit.recognize.extractor import Extractor, train_extractor
-    from llrkit.recognize.frame_files import read_frames
-    from llrkit.recognize.frames import Frames
-    from llrkit.recognize.front_end import FrontEnd
-    from llrkit.recognize.gaussians import DiagonalGMM
-    from llrkit.recognize.gmm import SpeakerGMMs, adapt_means, gmm_scores
-    from llrkit.recognize.inputs import read_speech
-    from llrkit.recognize.ivector import TotalVariability
-    from llrkit.recognize.ivector_training import train_ivectors
-    from llrkit.recognize.normalise import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
-    from llrkit.recognize.plda import PLDA
-    from llrkit.recognize.plda_training import PLDATraining, moment_estimate, train_plda
-    from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.recognizer_training import train_recognizer
-    from llrkit.recognize.sessions import pool_sessions
-    from llrkit.recognize.sides import Side
-    from llrkit.recognize.statistics import Statistics, baum_welch
-    from llrkit.recognize.svm import LinearModels, train_svm
-    from llrkit.recognize.transform_training import (
-        train_centring,
+    from llrkit.recognize.backends.backend import Backend, normalized_scores, train_backend
+    from llrkit.recognize.backends.cosine import cosine_scores
+    from llrkit.recognize.backends.score_normalization import (
+        as_norm,
+        s_norm,
+        t_norm,
+        tz_norm,
+        z_norm,
+        zt_norm,
+    )
+    from llrkit.recognize.backends.scored_rows import Side
+    from llrkit.recognize.backends.sessions import pool_sessions
+    from llrkit.recognize.backends.svm import LinearModels, train_svm
+    from llrkit.recognize.backends.transform_training import (
+        train_centering,
         train_chain,
         train_lda,
         train_wccn,
         train_whitening,
     )
-    from llrkit.recognize.transforms import Affine, Chain, LengthNorm, Transform
-    from llrkit.recognize.trials import (
+    from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
+    from llrkit.recognize.embedding_files import read_embeddings, write_embeddings
+    from llrkit.recognize.embeddings import Embeddings
+    from llrkit.recognize.frames.audio import audio_frames
+    from llrkit.recognize.frames.frame_files import read_frames
+    from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.frames.utterance_frames import Frames
+    from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
+    from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
+    from llrkit.recognize.ivectors.extractor import Extractor, train_extractor
+    from llrkit.recognize.ivectors.gmm import SpeakerGMMs, adapt_means, gmm_scores
+    from llrkit.recognize.ivectors.ivector import TotalVariability
+    from llrkit.recognize.ivectors.ivector_training import train_ivectors
+    from llrkit.recognize.ivectors.ubm import train_ubm
+    from llrkit.recognize.pair_trials import (
         listed_scores,
         listed_trials,
         matrix_scores,
@@ -48,42 +51,53 @@ if TYPE_CHECKING:
         trial_masks,
         write_matrix,
     )
-    from llrkit.recognize.ubm import train_ubm
+    from llrkit.recognize.plda.plda_model import PLDA
+    from llrkit.recognize.plda.plda_training import PLDATraining, moment_estimate, train_plda
+    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.recognizer_training import train_recognizer
+    from llrkit.recognize.user_inputs import read_speech
 
 # Where each public name lives.
 _HOME = {
-    "llrkit.recognize.audio": ("audio_frames",),
-    "llrkit.recognize.backend": ("Backend", "normalised_scores", "train_backend"),
-    "llrkit.recognize.cosine": ("cosine_scores",),
+    "llrkit.recognize.frames.audio": ("audio_frames",),
+    "llrkit.recognize.backends.backend": ("Backend", "normalized_scores", "train_backend"),
+    "llrkit.recognize.backends.cosine": ("cosine_scores",),
     "llrkit.recognize.embedding_files": ("read_embeddings", "write_embeddings"),
     "llrkit.recognize.embeddings": ("Embeddings",),
-    "llrkit.recognize.extractor": ("Extractor", "train_extractor"),
-    "llrkit.recognize.frame_files": ("read_frames",),
-    "llrkit.recognize.frames": ("Frames",),
-    "llrkit.recognize.front_end": ("FrontEnd",),
-    "llrkit.recognize.gaussians": ("DiagonalGMM",),
-    "llrkit.recognize.gmm": ("SpeakerGMMs", "adapt_means", "gmm_scores"),
-    "llrkit.recognize.inputs": ("read_speech",),
-    "llrkit.recognize.ivector": ("TotalVariability",),
-    "llrkit.recognize.ivector_training": ("train_ivectors",),
-    "llrkit.recognize.normalise": ("as_norm", "s_norm", "t_norm", "tz_norm", "z_norm", "zt_norm"),
-    "llrkit.recognize.plda": ("PLDA",),
-    "llrkit.recognize.plda_training": ("PLDATraining", "moment_estimate", "train_plda"),
+    "llrkit.recognize.ivectors.extractor": ("Extractor", "train_extractor"),
+    "llrkit.recognize.frames.frame_files": ("read_frames",),
+    "llrkit.recognize.frames.utterance_frames": ("Frames",),
+    "llrkit.recognize.frames.front_end": ("FrontEnd",),
+    "llrkit.recognize.ivectors.diagonal_gaussians": ("DiagonalGMM",),
+    "llrkit.recognize.ivectors.gmm": ("SpeakerGMMs", "adapt_means", "gmm_scores"),
+    "llrkit.recognize.user_inputs": ("read_speech",),
+    "llrkit.recognize.ivectors.ivector": ("TotalVariability",),
+    "llrkit.recognize.ivectors.ivector_training": ("train_ivectors",),
+    "llrkit.recognize.backends.score_normalization": (
+        "as_norm",
+        "s_norm",
+        "t_norm",
+        "tz_norm",
+        "z_norm",
+        "zt_norm",
+    ),
+    "llrkit.recognize.plda.plda_model": ("PLDA",),
+    "llrkit.recognize.plda.plda_training": ("PLDATraining", "moment_estimate", "train_plda"),
     "llrkit.recognize.recognizer": ("Recognizer",),
     "llrkit.recognize.recognizer_training": ("train_recognizer",),
-    "llrkit.recognize.sessions": ("pool_sessions",),
-    "llrkit.recognize.sides": ("Side",),
-    "llrkit.recognize.statistics": ("Statistics", "baum_welch"),
-    "llrkit.recognize.svm": ("LinearModels", "train_svm"),
-    "llrkit.recognize.transform_training": (
-        "train_centring",
+    "llrkit.recognize.backends.sessions": ("pool_sessions",),
+    "llrkit.recognize.backends.scored_rows": ("Side",),
+    "llrkit.recognize.ivectors.baum_welch": ("Statistics", "baum_welch"),
+    "llrkit.recognize.backends.svm": ("LinearModels", "train_svm"),
+    "llrkit.recognize.backends.transform_training": (
+        "train_centering",
         "train_chain",
         "train_lda",
         "train_wccn",
         "train_whitening",
     ),
-    "llrkit.recognize.transforms": ("Affine", "Chain", "LengthNorm", "Transform"),
-    "llrkit.recognize.trials": (
+    "llrkit.recognize.backends.transforms": ("Affine", "Chain", "LengthNorm", "Transform"),
+    "llrkit.recognize.pair_trials": (
         "listed_scores",
         "listed_trials",
         "matrix_scores",
@@ -91,7 +105,7 @@ _HOME = {
         "trial_masks",
         "write_matrix",
     ),
-    "llrkit.recognize.ubm": ("train_ubm",),
+    "llrkit.recognize.ivectors.ubm": ("train_ubm",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -125,7 +139,7 @@ __all__ = [
     "matrix_scores",
     "matrix_trials",
     "moment_estimate",
-    "normalised_scores",
+    "normalized_scores",
     "pool_sessions",
     "read_embeddings",
     "read_frames",
@@ -133,7 +147,7 @@ __all__ = [
     "s_norm",
     "t_norm",
     "train_backend",
-    "train_centring",
+    "train_centering",
     "train_chain",
     "train_extractor",
     "train_ivectors",

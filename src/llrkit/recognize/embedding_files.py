@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.layouts import named
-from llrkit.io.numpy_files import read_arrays
+from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.io.text.layouts import named
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.kaldi import read_kaldi, write_kaldi
 

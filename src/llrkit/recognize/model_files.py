@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError
-from llrkit.io.numpy_files import read_arrays
+from llrkit.io.binary.numpy_files import read_arrays
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 SCHEMA = "schema"

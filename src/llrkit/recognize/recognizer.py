@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.recognize.backend import Backend, normalised_scores
+from llrkit.recognize.backends.backend import Backend, normalized_scores
+from llrkit.recognize.backends.scored_rows import Side, text_array
+from llrkit.recognize.backends.sessions import pool_sessions
+from llrkit.recognize.backends.svm import LinearModels, train_svm
+from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.extractor import Extractor, Watch
-from llrkit.recognize.frames import Frames
-from llrkit.recognize.gmm import adapt_means, gmm_scores
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.extractor import Extractor, Watch
+from llrkit.recognize.ivectors.gmm import adapt_means, gmm_scores
 from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
-from llrkit.recognize.plda import PLDA
-from llrkit.recognize.sessions import pool_sessions
-from llrkit.recognize.sides import Side, text_array
-from llrkit.recognize.svm import LinearModels, train_svm
-from llrkit.recognize.transforms import Chain
+from llrkit.recognize.plda.plda_model import PLDA
 
 SCHEMA = "llrkit.recognizer/1"
 BACKENDS = ("plda", "cosine", "lda-cosine", "svm", "ubm-gmm")
@@ -70,7 +70,7 @@ class Recognizer:
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):
-            raise InputError(f"a part of the {kind} recogniser is missing")
+            raise InputError(f"a part of the {kind} recognizer is missing")
 
     def prepare(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Test segments, one row per utterance."""
@@ -84,7 +84,7 @@ class Recognizer:
     def enroll(self, speech: Frames | Embeddings, *, each: bool = False, watch: Watch | None = None) -> Side:
         """Models, one per speaker from all its utterances, or one of each utterance."""
         if not each and speech.speakers is None:
-            raise InputError("to enrol one model per speaker the speakers must be known")
+            raise InputError("to enroll one model per speaker the speakers must be known")
         if self.options.backend == "ubm-gmm":
             return self._adapted(self._frames(speech), each, watch)
         ready = self._ready(speech, watch)
@@ -98,7 +98,7 @@ class Recognizer:
         return Side(pooled.ids, pooled.speakers, pooled, recognizer=self.fingerprint)
 
     def cohort(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
-        """Impostors for score normalisation: each utterance both as a model and as a segment."""
+        """Impostors for score normalization: each utterance both as a model and as a segment."""
         side = self.prepare(speech, watch=watch)
         if side.frames is not None:
             return replace(side, mixtures=self._adapted(side.frames, each=True, watch=watch).mixtures)
@@ -111,21 +111,21 @@ class Recognizer:
         models: Side,
         segments: Side,
         *,
-        normalise: str = "none",
+        normalize: str = "none",
         cohort: Side | None = None,
         top: int | None = None,
         watch: Watch | None = None,
     ) -> npt.NDArray[Any]:
-        """Scores of all pairs, shape (models, segments), normalised by a cohort if asked for.
+        """Scores of all pairs, shape (models, segments), normalized by a cohort if asked for.
 
-        See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalisation.
+        See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalization.
         """
         if models.recognizer not in ("", self.fingerprint):
-            raise InputError("these models were enrolled with another recogniser; enrol them again")
+            raise InputError("these models were enrolled with another recognizer; enroll them again")
         # all it needs of either side are ids and speakers, which a Side has like embeddings
         sides: Any = (models, segments, cohort)
         score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
-        return normalised_scores(score, *sides, normalise=normalise, top=top)
+        return normalized_scores(score, *sides, normalize=normalize, top=top)
 
     def _score(
         self, models: Side, segments: Side, report: Callable[[int, int], None] | None
@@ -137,17 +137,17 @@ class Recognizer:
             return models.machines.scores(segments.embeddings)
         if models.embeddings is not None and segments.embeddings is not None and self.backend is not None:
             return self.backend.scores(models.embeddings, segments.embeddings)
-        raise InputError(f"these models cannot be scored by a {self.options.backend} recogniser")
+        raise InputError(f"these models cannot be scored by a {self.options.backend} recognizer")
 
     def _frames(self, speech: Frames | Embeddings) -> Frames:
         if isinstance(speech, Embeddings):
-            raise InputError("the recogniser was trained on speech; embeddings of another kind do not fit it")
+            raise InputError("the recognizer was trained on speech; embeddings of another kind do not fit it")
         return speech
 
     def _ready(self, speech: Frames | Embeddings, watch: Watch | None) -> Embeddings:
         assert self.backend is not None
         if self.extractor is None and isinstance(speech, Frames):
-            raise InputError("the recogniser was trained on embeddings; it cannot make them from speech")
+            raise InputError("the recognizer was trained on embeddings; it cannot make them from speech")
         if self.extractor is not None:
             speech = self.extractor.embed(
                 self._frames(speech), covariances=self.options.uncertainty, watch=watch
@@ -189,7 +189,7 @@ class Recognizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this recogniser from others: models enrolled with another are refused."""
+        """What tells this recognizer from others: models enrolled with another are refused."""
         digest = hashlib.sha256()
         for name, array in sorted(self.arrays().items()):
             digest.update(name.encode())
@@ -197,12 +197,12 @@ class Recognizer:
         return digest.hexdigest()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the recogniser to an NPZ file."""
+        """Write the recognizer to an NPZ file."""
         save_arrays(path, SCHEMA, self.arrays())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Recognizer:
-        """Read a recogniser that was saved."""
+        """Read a recognizer that was saved."""
         arrays = load_arrays(path, SCHEMA, ("options",))
         with blaming(str(path)):
             options = Options(**json.loads(str(arrays["options"])))

@@ -1,4 +1,4 @@
-"""Training of a whole recogniser, from speech or from embeddings."""
+"""Training of a whole recognizer, from speech or from embeddings."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from llrkit.errors import InputError
-from llrkit.recognize.backend import train_backend
+from llrkit.recognize.backends.backend import train_backend
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.extractor import Extractor, Watch, train_extractor
-from llrkit.recognize.frames import Frames
-from llrkit.recognize.front_end import FrontEnd
+from llrkit.recognize.frames.front_end import FrontEnd
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.extractor import Extractor, Watch, train_extractor
 from llrkit.recognize.recognizer import Options, Recognizer
 
 STEPS = {
-    "plda": ("centre", "whiten", "length"),
-    "cosine": ("centre",),
+    "plda": ("center", "whiten", "length"),
+    "cosine": ("center",),
     "lda-cosine": ("lda",),
-    "svm": ("centre", "whiten", "length"),
+    "svm": ("center", "whiten", "length"),
     "ubm-gmm": (),
 }
 """The steps before scoring that each back-end takes unless told otherwise."""
@@ -41,7 +41,7 @@ def train_recognizer(
     rng: np.random.Generator | int = 0,
     watch: Watch | None = None,
 ) -> Recognizer:
-    """Train a recogniser on speakers that will neither enrol nor be tested.
+    """Train a recognizer on speakers that will neither enroll nor be tested.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def train_recognizer(
     backend
         'plda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
     steps
-        What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centred,
-        whitened and brought to one length for 'plda' and 'svm', centred for 'cosine', and projected by LDA
+        What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
+        whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
         for 'lda-cosine'.
     n_gaussians, n_factors
         Sizes of the background model and of the i-vectors.

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from llrkit import plot
-from llrkit.metrics.evaluation import Evaluation
-from llrkit.metrics.uncertainty import Uncertainty
-from llrkit.metrics.wording import chance, number, numbers
+from llrkit._format import chance, number
+from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.words import numbers
 from llrkit.plot.picture import Picture
-from llrkit.report.section import Section, Words
-from llrkit.trust.calibration import CalibrationCheck
+from llrkit.report.sections import Section, Words
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.intervals.uncertainty import Uncertainty
 
 INTERVALS = {
     "trial": "Intervals as if trials were independent; they are too short where trials share speakers.",

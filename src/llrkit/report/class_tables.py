@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from llrkit.metrics.wording import number
-from llrkit.multiclass.choosing import ClassComparison
-from llrkit.multiclass.evaluation import ClassEvaluation, ClassResult
-from llrkit.report.numbers import ALL, Column, Table, of_one_kind, rate, table_of, whole
+from llrkit._format import number
+from llrkit.multiclass.class_evaluation import ClassEvaluation, ClassResult
+from llrkit.multiclass.compare_methods import ClassComparison
+from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole
 
 WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
 Either = ClassEvaluation | ClassResult
@@ -63,7 +63,7 @@ def class_table(
     named = of_one_kind(results, ClassEvaluation, WANTED)
     first = next(iter(named.values()))
     columns: list[Column[ClassEvaluation]] = [*COLUMNS]
-    columns.insert(2, ("cllr_normalised", "Cllr, normalised", lambda e: e.cllr_normalised, number))
+    columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
     for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
         for i, cost in enumerate(getattr(first, of)):
             columns.append((f"{title.lower()} {cost.name}", f"{title} {cost.name}", _cost(of, i), number))

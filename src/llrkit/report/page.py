@@ -13,23 +13,23 @@ from markupsafe import Markup
 from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
 from llrkit._version import __version__
-from llrkit.choose.compare import Comparison
 from llrkit.errors import InputError
+from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.curves import BAYES_LOG_ODDS
-from llrkit.metrics.evaluation import Evaluation
-from llrkit.plot.figures import plotly_javascript
-from llrkit.plot.picture import ROLE_COLOURS, SYSTEM_COLOURS, Picture
-from llrkit.report import certainty, contents
-from llrkit.report.exact import exact_rates
-from llrkit.report.figures import page_figures
-from llrkit.report.methods import methods_text
-from llrkit.report.numbers import Table
+from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Picture
+from llrkit.plot.plotly_renderer import plotly_javascript
+from llrkit.report import certainty, page_contents
+from llrkit.report.exact_rates import exact_rates
+from llrkit.report.method_text import methods_text
+from llrkit.report.number_tables import Table
+from llrkit.report.page_figures import page_figures
+from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section import Section, Words, as_words
-from llrkit.report.tables import format_table, same_points, summary_table
+from llrkit.report.sections import Section, Words, as_words
 from llrkit.report.templating import HTML, script_json, trusted
-from llrkit.trust.bands import CurveBands
-from llrkit.trust.calibration import CalibrationCheck
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.intervals.bands import CurveBands
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 LARGEST_DATA = 2_950_000
@@ -154,10 +154,14 @@ def _parts(
     bands: Mapping[str, CurveBands],
     checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [*certainty.intervals(systems), contents.curves(systems, bands), contents.distributions(systems)]
-    parts += [*certainty.calibration(checks), *contents.conditions(systems, by)]
+    parts = [
+        *certainty.intervals(systems),
+        page_contents.curves(systems, bands),
+        page_contents.distributions(systems),
+    ]
+    parts += [*certainty.calibration(checks), *page_contents.conditions(systems, by)]
     if comparison is not None:
-        parts.append(contents.calibrators(comparison, alone=comparison is results))
+        parts.append(page_contents.calibrators(comparison, alone=comparison is results))
     return parts
 
 
@@ -173,8 +177,8 @@ def _about(
     alone = isinstance(results, Comparison) and results.maps
     return {
         "systems": list(systems),
-        "headline": results.sentence if alone else contents.headline(systems),
-        "verdicts": contents.verdicts(systems),
+        "headline": results.sentence if alone else page_contents.headline(systems),
+        "verdicts": page_contents.verdicts(systems),
         "numbers": as_words(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
@@ -219,7 +223,7 @@ def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[s
     return {
         "title": title,
         "systems": list(systems),
-        "colours": {"systems": SYSTEM_COLOURS, "roles": ROLE_COLOURS},
+        "colors": {"systems": SYSTEM_COLORS, "roles": ROLE_COLORS},
         "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
         "points": [{**asdict(r.point), "log_odds": r.point.log_odds} for r in first.points],
         "rates": [exact_rates(result) for result in systems.values()],

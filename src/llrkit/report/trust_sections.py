@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from llrkit.report.section import Section, Words
-from llrkit.trust.validation import Validation
-from llrkit.trust.validation_report import (
+from llrkit.report.sections import Section, Words
+from llrkit.validation.validate import Validation
+from llrkit.validation.validation_report import (
     FULL_HEADER,
     ROWS,
     full_cells,

@@ -35,7 +35,7 @@ class Scores:
     categories
         For a column of integer codes: name -> the values the codes stand for.
 
-    A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarises.
+    A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarizes.
 
     Examples
     --------
@@ -141,10 +141,10 @@ class Scores:
         """The non-target scores prepared for counting; shared by all summaries of this chunk."""
         return ScoreIndex(self.nontarget)
 
-    def reduce(self, summarise: Callable[[Scores], S], *, threads: int | None = None) -> S:
-        """Summarise every chunk in a pool of threads and merge the summaries."""
-        with stage("summarising", self.n_target + self.n_nontarget) as done:
-            return reduce_chunks(_counted(self.chunks(), done), summarise, threads=threads)
+    def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
+        """Summarize every chunk in a pool of threads and merge the summaries."""
+        with stage("summarizing", self.n_target + self.n_nontarget) as done:
+            return reduce_chunks(_counted(self.chunks(), done), summarize, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.

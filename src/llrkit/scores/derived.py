@@ -45,9 +45,9 @@ class DerivedSource(MadeOf):
     def __post_init__(self) -> None:
         as_source(self.source)
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Change every chunk, then summarise it; a chunk may have nothing left."""
-        return self._wide.reduce(lambda chunk: summarise(self.change(chunk)))
+    def reduce(self, summarize: Callable[[Scores], S]) -> S:
+        """Change every chunk, then summarize it; a chunk may have nothing left."""
+        return self._wide.reduce(lambda chunk: summarize(self.change(chunk)))
 
     @cached_property
     def _wide(self) -> ScoreSource:

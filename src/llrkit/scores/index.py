@@ -71,7 +71,7 @@ class ScoreIndex:
 
     def count_below(self, cuts: FloatArray) -> tuple[IntArray, IntArray]:
         """For each of some ascending cuts, how many scores are below it and how many at or below it."""
-        ordered, skipped = self._around(cuts, neighbours=False)
+        ordered, skipped = self._around(cuts, neighbors=False)
         left, right = _ranks(ordered, cuts)
         return left + skipped, right + skipped
 
@@ -82,7 +82,7 @@ class ScoreIndex:
         An empty one has inf as its smallest and -inf as its largest score. Extremes of 32-bit scores
         have 32 bits.
         """
-        ordered, skipped = self._around(cuts, neighbours=True)
+        ordered, skipped = self._around(cuts, neighbors=True)
         left, right = _ranks(ordered, cuts)
         kind: Any = np.float32 if self.values.dtype == np.float32 else np.float64  # these arrays are long
         low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
@@ -109,13 +109,13 @@ class ScoreIndex:
         """Look once for what :meth:`between` the cuts and :meth:`count_below` of some more will need."""
         buckets = self._buckets_for(len(cuts) + len(more))
         if buckets is not None:
-            wanted = buckets.around(cuts, neighbours=True) | buckets.around(more, neighbours=False)
+            wanted = buckets.around(cuts, neighbors=True) | buckets.around(more, neighbors=False)
             self._near = _Near(self.values, buckets, wanted, cuts)
 
     def _buckets_for(self, n_cuts: int) -> _Buckets | None:
         return None if _SCORES_PER_CUT * n_cuts > len(self.values) else self._buckets
 
-    def _around(self, cuts: FloatArray, *, neighbours: bool) -> tuple[FloatArray, IntArray]:
+    def _around(self, cuts: FloatArray, *, neighbors: bool) -> tuple[FloatArray, IntArray]:
         """The sorted scores near the cuts, and for each cut how many scores below it were left out."""
         if len(cuts) == 0:
             return np.empty(0), np.empty(0, dtype=np.intp)
@@ -123,10 +123,10 @@ class ScoreIndex:
         if buckets is None:
             return self.ascending, np.zeros(len(cuts), dtype=np.intp)
         near, where = self._near, buckets.of_cuts(cuts)
-        ready = near is not None and (near.around is cuts if neighbours else bool(near.wanted[where].all()))
+        ready = near is not None and (near.around is cuts if neighbors else bool(near.wanted[where].all()))
         if near is None or not ready:
-            wanted = buckets.around(cuts, neighbours=neighbours)
-            near = self._near = _Near(self.values, buckets, wanted, cuts if neighbours else None)
+            wanted = buckets.around(cuts, neighbors=neighbors)
+            near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
         # a cut beyond all scores is put into an end bucket, which tells the same
         return near.ascending, near.left_out[where]
 
@@ -167,12 +167,12 @@ class _Buckets:
         inside = np.clip(cuts, self.low, self.high)
         return ((inside - self.low) * self.scale).astype(np.intp)
 
-    def around(self, cuts: FloatArray, *, neighbours: bool) -> BoolArray:
+    def around(self, cuts: FloatArray, *, neighbors: bool) -> BoolArray:
         """Which buckets hold a cut or, if asked for, are the nearest filled ones on either side of one."""
         where = self.of_cuts(cuts)
         wanted = np.zeros(self.n, dtype=bool)
         wanted[where] = True
-        if neighbours:
+        if neighbors:
             filled = np.flatnonzero(self.counts)
             above = np.searchsorted(filled, where, side="right")
             below = np.searchsorted(filled, where, side="left") - 1

@@ -38,10 +38,10 @@ POSITION = "position"
 
 
 class ScoreSource(Protocol):
-    """Anything that can summarise its trials: arrays, a table, files, a cluster."""
+    """Anything that can summarize its trials: arrays, a table, files, a cluster."""
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Summarise every chunk and merge the summaries."""
+    def reduce(self, summarize: Callable[[Scores], S]) -> S:
+        """Summarize every chunk and merge the summaries."""
         ...
 
     def with_columns(self, *names: str) -> ScoreSource:
@@ -104,11 +104,11 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def reduce_chunks(
-    chunks: Iterable[Chunk], summarise: Callable[[Chunk], S], *, threads: int | None = None
+    chunks: Iterable[Chunk], summarize: Callable[[Chunk], S], *, threads: int | None = None
 ) -> S:
-    """Summarise chunks in a pool of threads and merge the summaries in the order of the chunks.
+    """Summarize chunks in a pool of threads and merge the summaries in the order of the chunks.
 
-    A chunk is whatever ``summarise`` takes: scores, or the number of a block that it makes itself. The
+    A chunk is whatever ``summarize`` takes: scores, or the number of a block that it makes itself. The
     merge order never depends on which thread was first, so the answer does not depend on the number of
     threads. Only a few summaries are alive at a time.
     """
@@ -116,11 +116,11 @@ def reduce_chunks(
     rest = iter(chunks)
     ahead = list(islice(rest, 2))
     if not ahead:
-        raise InputError("a source without chunks cannot be summarised")
+        raise InputError("a source without chunks cannot be summarized")
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
-        return _merge(summarise(chunk) for chunk in chain(ahead, rest))
+        return _merge(summarize(chunk) for chunk in chain(ahead, rest))
     with ThreadPoolExecutor(workers) as pool:
-        return _merge(in_order(pool, summarise, chain(ahead, rest), 2 * workers))
+        return _merge(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
 
 
 def in_order(

@@ -182,11 +182,11 @@ class Trials:
         self._require(name)
         return self.table[name].to_numpy()
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Summarise every chunk and merge the summaries."""
+    def reduce(self, summarize: Callable[[Scores], S]) -> S:
+        """Summarize every chunk and merge the summaries."""
         if self.weight is None:
-            return self._scores.reduce(summarise)
-        return self._weighed.reduce(weighted(summarise, WEIGHT))
+            return self._scores.reduce(summarize)
+        return self._weighed.reduce(weighted(summarize, WEIGHT))
 
     def with_columns(self, *names: str) -> Trials:
         """The same trials, each chunk carrying these columns."""

@@ -21,10 +21,10 @@ CHUNK_NUMBERS = 1 << 20
 
 
 class ClassSource(Protocol):
-    """Anything that can summarise its trials of several classes: arrays, files, a cluster."""
+    """Anything that can summarize its trials of several classes: arrays, files, a cluster."""
 
-    def reduce(self, summarise: Callable[[ClassVectors], S]) -> S:
-        """Summarise every chunk and merge the summaries."""
+    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
+        """Summarize every chunk and merge the summaries."""
         ...
 
     def with_columns(self, *names: str) -> ClassSource:
@@ -162,9 +162,9 @@ class ClassVectors:
         made.ids = None if self.ids is None else self.ids[rows]
         return made
 
-    def reduce(self, summarise: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
-        """Summarise every chunk in a pool of threads and merge the summaries."""
-        return reduce_chunks(self.chunks(), summarise, threads=threads)
+    def reduce(self, summarize: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
+        """Summarize every chunk in a pool of threads and merge the summaries."""
+        return reduce_chunks(self.chunks(), summarize, threads=threads)
 
     def with_columns(self, *names: str) -> Self:
         """The same trials carrying only these columns; ``position`` is the place within the class."""

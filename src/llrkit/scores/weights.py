@@ -22,7 +22,7 @@ MOST_WEIGHTS = 1000
 def weigh(source: ScoreSource, column: str) -> WeightedSource:
     """The same trials, each counting as often as a column says: twice, not at all, or for a half.
 
-    Trials of the same weight are summarised together and the summary is multiplied, so every metric and every
+    Trials of the same weight are summarized together and the summary is multiplied, so every metric and every
     fit that is made of sums takes weights. ``Trials`` and ``scan_trials`` have a role for it.
 
     Examples
@@ -44,18 +44,18 @@ class WeightedSource(MadeOf):
     weight: str
     carried: tuple[str, ...] = ()
 
-    def reduce(self, summarise: Callable[[Scores], S]) -> S:
-        """Summarise the trials of each weight, and multiply."""
+    def reduce(self, summarize: Callable[[Scores], S]) -> S:
+        """Summarize the trials of each weight, and multiply."""
         wide = self.source.with_columns(*dict.fromkeys((*self.carried, self.weight)))
-        return wide.reduce(weighted(summarise, self.weight))
+        return wide.reduce(weighted(summarize, self.weight))
 
     def with_columns(self, *names: str) -> WeightedSource:
         """The same trials carrying these columns."""
         return replace(self, carried=names)
 
 
-def weighted(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores], S]:
-    """A summariser that counts every trial as often as a column says.
+def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores], S]:
+    """A summarizer that counts every trial as often as a column says.
 
     Examples
     --------
@@ -73,10 +73,10 @@ def weighted(summarise: Callable[[Scores], S], column: str) -> Callable[[Scores]
                 f"column {column!r}: more than {MOST_WEIGHTS:,} different weights; round them to fewer"
             )
         parts = [
-            summarise(chunk.select(target == value, nontarget == value)) * float(value)
+            summarize(chunk.select(target == value, nontarget == value)) * float(value)
             for value in values if value > 0
         ]  # fmt: skip
-        return reduce(add, parts) if parts else summarise(chunk.select(slice(0), slice(0)))
+        return reduce(add, parts) if parts else summarize(chunk.select(slice(0), slice(0)))
 
     return make
 

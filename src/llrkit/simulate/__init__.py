@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llrkit.simulate.corpus import Corpus, Recordings
-    from llrkit.simulate.cross import CrossTrials
-    from llrkit.simulate.durations import DurationModel, DurationPairs
-    from llrkit.simulate.frames import FrameModel
-    from llrkit.simulate.pairs import SimulatedTrials, simulate_trials
-    from llrkit.simulate.plda import simulate_plda
-    from llrkit.simulate.population import Population
+    from llrkit.simulate.cross_trials import CrossTrials
+    from llrkit.simulate.duration_model import DurationModel, DurationPairs
+    from llrkit.simulate.independent_trials import SimulatedTrials, simulate_trials
+    from llrkit.simulate.plda_trials import simulate_plda
+    from llrkit.simulate.simulated_frames import FrameModel
+    from llrkit.simulate.speaker_population import Population
     from llrkit.simulate.splits import simulate_embeddings
 
 # Where each public name lives.
 _HOME = {
     "llrkit.simulate.corpus": ("Corpus", "Recordings"),
-    "llrkit.simulate.cross": ("CrossTrials",),
-    "llrkit.simulate.durations": ("DurationModel", "DurationPairs"),
-    "llrkit.simulate.frames": ("FrameModel",),
-    "llrkit.simulate.pairs": ("SimulatedTrials", "simulate_trials"),
-    "llrkit.simulate.plda": ("simulate_plda",),
-    "llrkit.simulate.population": ("Population",),
+    "llrkit.simulate.cross_trials": ("CrossTrials",),
+    "llrkit.simulate.duration_model": ("DurationModel", "DurationPairs"),
+    "llrkit.simulate.simulated_frames": ("FrameModel",),
+    "llrkit.simulate.independent_trials": ("SimulatedTrials", "simulate_trials"),
+    "llrkit.simulate.plda_trials": ("simulate_plda",),
+    "llrkit.simulate.speaker_population": ("Population",),
     "llrkit.simulate.splits": ("simulate_embeddings",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import InputError
-from llrkit.simulate.blocks import block_rng, checked_seed
-from llrkit.simulate.people import DURATIONS
-from llrkit.simulate.population import Population
+from llrkit.simulate.block_source import block_rng, checked_seed
+from llrkit.simulate.simulated_people import DURATIONS
+from llrkit.simulate.speaker_population import Population
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

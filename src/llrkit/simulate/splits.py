@@ -9,8 +9,8 @@ import numpy as np
 
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.simulate.corpus import Corpus, Recordings
-from llrkit.simulate.people import DURATIONS, GENDERS
-from llrkit.simulate.population import Population
+from llrkit.simulate.simulated_people import DURATIONS, GENDERS
+from llrkit.simulate.speaker_population import Population
 
 
 def simulate_embeddings(
@@ -24,9 +24,9 @@ def simulate_embeddings(
     rougher: float = 1.02,
     seed: int = 0,
 ) -> Embeddings:
-    """Embeddings of three sets of speakers: 'train' for a recogniser, 'dev' to calibrate, 'eval' to evaluate.
+    """Embeddings of three sets of speakers: 'train' for a recognizer, 'dev' to calibrate, 'eval' to evaluate.
 
-    The columns are those that ``llrkit reproduce real --embeddings`` takes: split, side (A enrols, B tests),
+    The columns are those that ``llrkit reproduce real --embeddings`` takes: split, side (A enrolls, B tests),
     duration (the longest is called full), gender. The background has whole recordings only.
 
     Parameters

@@ -4,17 +4,10 @@
 ``decision_function(X)`` of shape (n,), and ``predict_proba`` posteriors at the constructor's ``prior``.
 Methods whose criterion is one for a linear function of K scores fuse several columns themselves: CMLG (the
 Gaussian likelihood of K scores), logistic regression and the other scoring rules. All others describe one
-score, and several are fused first by logistic regression. Classes that do not overlap, where an unregularised
-fit has no answer, are fitted with a little regularisation.
+score, and several are fused first by logistic regression. Classes that do not overlap, where an unregularized
+fit has no answer, are fitted with a little regularization.
 """
 
-from llrkit._sklearn_classes import (
-    AffineScaling,
-    GaussianBackEnd,
-    ScaleOffsetScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
 from llrkit.sklearn.fusing import CMLGCalibrator, LogisticCalibrator, RuleCalibrator
 from llrkit.sklearn.one_score import (
     BayesCalibrator,
@@ -30,6 +23,13 @@ from llrkit.sklearn.one_score import (
     StudentTCalibrator,
     TiedNIGCalibrator,
     UnsupervisedCalibrator,
+)
+from llrkit.sklearn.several_classes import (
+    AffineScaling,
+    GaussianBackEnd,
+    ScaleOffsetScaling,
+    TemperatureScaling,
+    VectorScaling,
 )
 
 __all__ = [

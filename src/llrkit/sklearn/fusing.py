@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from llrkit.calibrate.cmlg import fit_cmlg
-from llrkit.calibrate.fusion import LinearMap, fit_fusion
-from llrkit.calibrate.linear import fit_linear
-from llrkit.calibrate.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.affine.cmlg import fit_cmlg
+from llrkit.calibrate.affine.linear_fit import fit_linear
+from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
+from llrkit.calibrate.composite.fusion import LinearMap, fit_fusion
 from llrkit.calibrate.maps import Map
-from llrkit.core.rules import scoring_rule
+from llrkit.core.scoring_rules import scoring_rule
 from llrkit.errors import SeparationError
 from llrkit.scores import Scores
-from llrkit.sklearn.base import Calibrator, with_safeguard
+from llrkit.sklearn.estimator_base import Calibrator, with_safeguard
 
 
 class CMLGCalibrator(Calibrator):
@@ -40,16 +40,16 @@ class CMLGCalibrator(Calibrator):
 class LogisticCalibrator(Calibrator):
     """Prior-weighted logistic regression; see :func:`llrkit.fit_logistic`."""
 
-    def __init__(self, prior: float = 0.5, robust: float = 0.0, regularisation: float = 0.0) -> None:
+    def __init__(self, prior: float = 0.5, robust: float = 0.0, regularization: float = 0.0) -> None:
         self.prior = prior
         self.robust = robust
-        self.regularisation = regularisation
+        self.regularization = regularization
 
     def _fit_map(self, scores: Scores) -> Map:
         return self._fit_columns(scores)
 
     def _fit_columns(self, scores: Scores) -> Map:
-        options = {"prior": self.prior, "robust": self.robust, "regularisation": self.regularisation}
+        options = {"prior": self.prior, "robust": self.robust, "regularization": self.regularization}
         made: Map = with_safeguard(fit_logistic if scores.n_systems == 1 else fit_fusion, scores, **options)
         return made
 

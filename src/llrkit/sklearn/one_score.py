@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from llrkit.calibrate.bayes import fit_bayes
-from llrkit.calibrate.bigaussian import fit_bigaussian
-from llrkit.calibrate.expectation import fit_expectation
-from llrkit.calibrate.gamma import fit_gamma
-from llrkit.calibrate.gaussian import fit_gaussian
-from llrkit.calibrate.kde import fit_kde
+from llrkit.calibrate.affine.bayesian import fit_bayes
+from llrkit.calibrate.affine.expectation import fit_expectation
+from llrkit.calibrate.affine.saturating import fit_saturating
+from llrkit.calibrate.affine.unsupervised import fit_unsupervised
+from llrkit.calibrate.densities.gamma_ratio import fit_gamma
+from llrkit.calibrate.densities.kde import fit_kde
+from llrkit.calibrate.densities.mixture import fit_mixture
+from llrkit.calibrate.densities.nig import fit_nig
+from llrkit.calibrate.densities.student_t import fit_student_t
+from llrkit.calibrate.densities.tied_nig import fit_tied_nig
+from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.mixture import fit_mixture
-from llrkit.calibrate.nig import fit_nig
-from llrkit.calibrate.pav import fit_pav
-from llrkit.calibrate.saturating import fit_saturating
-from llrkit.calibrate.student import fit_student_t
-from llrkit.calibrate.tied import fit_tied_nig
-from llrkit.calibrate.unsupervised import fit_unsupervised
+from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
+from llrkit.calibrate.monotone.pav import fit_pav
 from llrkit.scores import Scores
-from llrkit.sklearn.base import Calibrator
+from llrkit.sklearn.estimator_base import Calibrator
 
 
 class PAVCalibrator(Calibrator):
@@ -46,12 +46,12 @@ class SaturatingCalibrator(Calibrator):
 class ExpectationCalibrator(Calibrator):
     """Solves <r> = 1 and <1/r> = 1; see :func:`llrkit.fit_expectation`."""
 
-    def __init__(self, regularisation: float = 1.0, prior: float = 0.5) -> None:
-        self.regularisation = regularisation
+    def __init__(self, regularization: float = 1.0, prior: float = 0.5) -> None:
+        self.regularization = regularization
         self.prior = prior
 
     def _fit_map(self, scores: Scores) -> Map:
-        return fit_expectation(scores, regularisation=self.regularisation)
+        return fit_expectation(scores, regularization=self.regularization)
 
 
 class GaussianCalibrator(Calibrator):

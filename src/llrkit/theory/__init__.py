@@ -4,13 +4,13 @@ Pairs of distributions that are calibrated by construction, what they imply (err
 how calibrated Gaussian systems fuse. LLRs are in nats, Cllr in bits, ``x >= threshold`` accepts.
 """
 
-from llrkit.theory.density import Axis, DensityDistribution
+from llrkit.theory.calibrated_pair import CalibratedPair, DetLine, MirrorLLR
 from llrkit.theory.distribution import Distribution, Mirrored, Normal, NormalMixture
 from llrkit.theory.evidence import lr_moment, lr_variance, misleading_bound, misleading_bound_gaussian
-from llrkit.theory.fusion import GaussianFusion, fuse_calibrated, fuse_moments
-from llrkit.theory.gamma import GammaLLR, LogGamma
-from llrkit.theory.gaussian import GaussianLLR, cllr_from_eer, eer_from_cllr
-from llrkit.theory.hyperbolic import Hyperbolic, HyperbolicLLR
+from llrkit.theory.gamma_pair import GammaLLR, LogGamma
+from llrkit.theory.gaussian_fusion import GaussianFusion, fuse_calibrated, fuse_moments
+from llrkit.theory.gaussian_pair import GaussianLLR, cllr_from_eer, eer_from_cllr
+from llrkit.theory.hyperbolic_pair import Hyperbolic, HyperbolicLLR
 from llrkit.theory.jfunction import (
     cllr_from_sigma,
     information_from_sigma,
@@ -26,11 +26,11 @@ from llrkit.theory.odds import (
     posterior_log_odds,
     probability_from_log_odds,
 )
-from llrkit.theory.pair import CalibratedPair, DetLine, MirrorLLR
-from llrkit.theory.plda import PLDALLR, ChiSquareDifference
-from llrkit.theory.points import PRESETS, OperatingPoint, Preset, operating_point, preset
+from llrkit.theory.operating_points import PRESETS, OperatingPoint, Preset, operating_point, preset
+from llrkit.theory.plda_pair import PLDALLR, ChiSquareDifference
+from llrkit.theory.tabulated_density import Axis, DensityDistribution
 from llrkit.theory.tilting import TiltedLLR, tilt
-from llrkit.theory.unequal import MomentSolution, UnequalGaussians, moment_solution
+from llrkit.theory.unequal_gaussians import MomentSolution, UnequalGaussians, moment_solution
 
 __all__ = [
     "PLDALLR",

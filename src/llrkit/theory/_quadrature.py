@@ -1,4 +1,4 @@
-"""Adaptive Gauss-Legendre quadrature on panels, vectorised over the panels."""
+"""Adaptive Gauss-Legendre quadrature on panels, vectorized over the panels."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from llrkit.errors import InputError
-from llrkit.theory.gaussian import GaussianLLR
+from llrkit.theory.gaussian_pair import GaussianLLR
 
 
 def lr_moment(pair: GaussianLLR, order: float, *, given: str = "nontarget") -> float:

@@ -13,10 +13,10 @@ from scipy.special import ndtr
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, merge_below, refine
-from llrkit.theory.density import Axis, LogDensity
+from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.distribution import NormalMixture
 from llrkit.theory.jfunction import cllr_from_sigma
-from llrkit.theory.pair import CalibratedPair
+from llrkit.theory.tabulated_density import Axis, LogDensity
 
 
 class MuMixture(CalibratedPair):
@@ -110,7 +110,7 @@ class MixtureLLR(MuMixture):
 class DensityMixtureLLR(MuMixture):
     """Mixture of calibrated Gaussian pairs over a density of mu, ``∫ w(mu) N(x | ±mu, sqrt(2 mu)) dmu``.
 
-    ``log_weight`` is the vectorised logarithm of ``w``, normalised, on ``support`` within ``[0, inf)``.
+    ``log_weight`` is the vectorized logarithm of ``w``, normalized, on ``support`` within ``[0, inf)``.
     The integral becomes a sum over some thousand values of ``log mu``, close enough together that the sum
     over normals is smooth; ``rvs`` draws from that sum.
 

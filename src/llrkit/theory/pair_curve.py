@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.theory.pair import CalibratedPair
+from llrkit.theory.calibrated_pair import CalibratedPair
 
 
 @dataclass(frozen=True, eq=False)

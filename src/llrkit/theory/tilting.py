@@ -13,8 +13,8 @@ import numpy.typing as npt
 from llrkit.core.special import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
-from llrkit.theory.density import Axis, DensityDistribution, LogDensity
-from llrkit.theory.pair import CalibratedPair
+from llrkit.theory.calibrated_pair import CalibratedPair
+from llrkit.theory.tabulated_density import Axis, DensityDistribution, LogDensity
 
 
 @runtime_checkable
@@ -107,7 +107,7 @@ def tilt(
 
     Parameters
     ----------
-    density : frozen scipy.stats distribution, or vectorised log density
+    density : frozen scipy.stats distribution, or vectorized log density
     support : two numbers, by default those of the distribution, or the whole line
     center, scale : where and how wide the density is, by default its median and half its interquartile
         range, or 0 and 1; needed for a callable only if it lives far from 0 or is narrow

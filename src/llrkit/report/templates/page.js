@@ -1,4 +1,4 @@
-// Switches, colours, paper, downloads, and the start.
+// Switches, colors, paper, downloads, and the start.
 // --- switches, theme, print --------------------------------------------------------------------------------
 const switches = [...document.querySelectorAll("input[data-system]")];
 function takeSwitches() {

@@ -1,9 +1,9 @@
-// Colours and plots. With panel.js and page.js in one scope.
+// Colors and plots. With panel.js and page.js in one scope.
 const data = JSON.parse(document.getElementById("report-data").textContent);
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
 
-// --- colours: roles are in the figures, palettes here -----------------------------------------------------
+// --- colors: roles are in the figures, palettes here -----------------------------------------------------
 const DARK = {
   systems: ["#5AB4F0", "#F2B632", "#F2F2F2", "#E59AC8", "#35CFA0", "#9AD4F7", "#FF8F4A"],
   roles: { target: "#5AB4F0", nontarget: "#FF8F4A", reference: "#C8C8C8", guide: "#858585" },
@@ -14,14 +14,14 @@ const GROUND = {
 };
 let theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 
-function colourOf(whose) {
-  const palette = theme === "dark" ? DARK : data.colours;
+function colorOf(whose) {
+  const palette = theme === "dark" ? DARK : data.colors;
   const index = Number(whose);
   return Number.isInteger(index) ? palette.systems[index % palette.systems.length] : palette.roles[whose];
 }
 
-function translucent(colour, opacity) {
-  const parts = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+function translucent(color, opacity) {
+  const parts = [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
   return `rgba(${parts.join(",")},${opacity})`;
 }
 
@@ -29,13 +29,13 @@ function dressed(figure) {
   const ground = GROUND[theme];
   const traces = figure.data.map((trace) => {
     if (!trace.meta) return trace;
-    const colour = colourOf(trace.meta.ink);
+    const color = colorOf(trace.meta.ink);
     const made = { ...trace };
-    if (trace.line) made.line = { ...trace.line, color: colour };
-    if (trace.meta.fill) made.fillcolor = translucent(colour, trace.meta.fill);
+    if (trace.line) made.line = { ...trace.line, color: color };
+    if (trace.meta.fill) made.fillcolor = translucent(color, trace.meta.fill);
     if (trace.marker) {
-      const inside = trace.meta.hollow ? ground.paper : colour;
-      made.marker = { ...trace.marker, color: inside, line: { ...trace.marker.line, color: colour } };
+      const inside = trace.meta.hollow ? ground.paper : color;
+      made.marker = { ...trace.marker, color: inside, line: { ...trace.marker.line, color: color } };
     }
     made.visible = !hidden.has(trace.meta.group);
     return made;
@@ -50,7 +50,7 @@ function dressed(figure) {
     yaxis: axis(figure.layout.yaxis),
     hoverlabel: { bgcolor: ground.paper, font: { color: ground.ink } },
     legend: { ...figure.layout.legend, bgcolor: "rgba(0,0,0,0)" },
-    annotations: figure.layout.annotations.map((words) => ({ ...words, font: { color: colourOf(words.name) } })),
+    annotations: figure.layout.annotations.map((words) => ({ ...words, font: { color: colorOf(words.name) } })),
     shapes: shapesOf(figure),
     autosize: true,
   };

@@ -1,0 +1,41 @@
+"""Numbers for people: rates, costs and p-values as they stand in tables and sentences."""
+
+from __future__ import annotations
+
+import math
+
+
+def percent(rate: float, digits: int = 2) -> str:
+    """A rate as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.0285)
+    '2.85 %'
+    """
+    return f"{100 * rate:.{digits}f} %"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for a table; infinities spelled out.
+
+    Examples
+    --------
+    >>> number(0.37512), number(float("inf")), number(-0.00001)
+    ('0.3751', 'inf', '0.0000')
+    """
+    if math.isnan(value):
+        return "-"
+    shown = round(value, digits) + 0.0 if math.isfinite(value) else value  # no minus in front of nothing
+    return f"{shown:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
+
+
+def chance(p_value: float) -> str:
+    """The p-value of a test; nothing is impossible.
+
+    Examples
+    --------
+    >>> chance(0.0314), chance(0.0)
+    ('0.031', '< 0.0001')
+    """
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}"

@@ -1,0 +1,1 @@
+"""Calibrators whose map is affine, or affine until it saturates."""

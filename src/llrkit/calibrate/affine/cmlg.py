@@ -1,0 +1,139 @@
+"""CMLG: constrained maximum-likelihood Gaussian calibration, the paper's closed form."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.option_checks import class_weight
+from llrkit.calibrate.training_checks import provenance, training_moments
+from llrkit.core.moments import ClassMoments, Moments
+from llrkit.errors import ConstantScoreError, ShapeWarning
+from llrkit.scores import ScoreSource
+from llrkit.theory import GaussianLLR
+
+
+def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
+    """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
+
+    ``a = (m_e - m_d) / v``, ``b = -a (m_e + m_d) / 2`` with the 1/N variance
+    ``v = alpha v_e + (1 - alpha) v_d``: the maximum of the class-weighted Gaussian likelihood under the
+    constraint that the result is calibrated. One pass.
+
+    Parameters
+    ----------
+    alpha
+        Weight of the targets, from 0 to 1, both ends included. It matters only when the variances differ.
+
+    The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
+    log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), and the shape of the scores. A
+    ``ShapeWarning`` says when they do not look Gaussian with equal variances: the method is not
+    recommended then.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.fit_cmlg(lk.Scores([2.0, 4.0], [0.0, 2.0]))
+    AffineMap(cmlg: llr = 2 * score -4)
+    """
+    weight = class_weight(alpha)
+    moments = training_moments(source)
+    fitted = cmlg_from_moments(moments, weight)
+    warn_of_shape(moments)
+    return fitted
+
+
+def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
+    """The closed form, from moments that were checked."""
+    target, nontarget = moments.target, moments.nontarget
+    m_e, m_d = float(target.mean[0]), float(nontarget.mean[0])
+    v_e, v_d = float(target.variance[0]), float(nontarget.variance[0])
+    v = alpha * v_e + (1.0 - alpha) * v_d
+    if v == 0.0:
+        which = {0.0: "the non-target scores are", 1.0: "the target scores are"}.get(alpha, "each class is")
+        raise ConstantScoreError(f"{which} constant: the slope would be infinite")
+    a = (m_e - m_d) / v
+    b = -a * (m_e + m_d) / 2.0
+    mu = a * (m_e - m_d) / 2.0
+    pair = GaussianLLR.from_mu(mu) if mu > 0 else None
+    se_a, se_b = _standard_errors(moments, alpha, a, v)
+    details: dict[str, Any] = {
+        "mean_target": m_e,
+        "mean_nontarget": m_d,
+        "variance": v,
+        "se_a": se_a,
+        "se_b": se_b,
+        "log_likelihood": -0.5 * (math.log(2.0 * math.pi * v) + 1.0),
+        "mu": mu,
+        "eer": pair.eer if pair else 0.5,
+        "cllr": pair.cllr if pair else 1.0,
+        **shape(moments),
+    }
+    return AffineMap(
+        a=a, b=b, method="cmlg", options={"alpha": alpha}, details=details, provenance=provenance(moments)
+    )
+
+
+def _standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tuple[float, float]:
+    """Delta method: a and b are functions of two means and two variances, estimated on independent trials."""
+    middle = (float(moments.target.mean[0]) + float(moments.nontarget.mean[0])) / 2.0
+    var_a = var_b = 0.0
+    for part, sign, weight in ((moments.target, 1.0, alpha), (moments.nontarget, -1.0, 1.0 - alpha)):
+        covariance = _moment_covariance(part)
+        grad_a = np.array([sign / v, -weight * a / v])
+        grad_b = -middle * grad_a - np.array([a / 2.0, 0.0])
+        var_a += float(grad_a @ covariance @ grad_a)
+        var_b += float(grad_b @ covariance @ grad_b)
+    return math.sqrt(max(var_a, 0.0)), math.sqrt(max(var_b, 0.0))
+
+
+def _moment_covariance(part: ClassMoments) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Covariance matrix of the sample mean and the sample variance of a class."""
+    variance, third, fourth = float(part.variance[0]), float(part.m3[0] / part.n), float(part.m4[0] / part.n)
+    return np.array([[variance, third], [third, fourth - variance**2]]) / part.n
+
+
+def shape(moments: Moments) -> dict[str, float]:
+    """Skewness and excess kurtosis of each class, and the ratio of their standard deviations."""
+    found = {}
+    for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
+        constant = part.n == 0 or part.variance[0] == 0.0
+        found[f"skewness_{name}"] = 0.0 if constant else float(part.skewness[0])
+        found[f"kurtosis_{name}"] = 0.0 if constant else float(part.excess_kurtosis[0])
+    v_e, v_d = (float(part.m2[0, 0] / max(part.n, 1)) for part in (moments.target, moments.nontarget))
+    found["sd_ratio"] = math.sqrt(v_d / v_e) if v_e > 0 else math.inf
+    return found
+
+
+def shape_problems(moments: Moments) -> list[str]:
+    """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance."""
+    found, problems = shape(moments), []
+    if min(moments.target.n, moments.nontarget.n) == 0:
+        return ["all scores of a class are infinite"]
+    n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
+    for name, count in n.items():
+        if abs(found[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):
+            problems.append(f"{name} scores are skewed ({found[f'skewness_{name}']:+.2f})")
+        if abs(found[f"kurtosis_{name}"]) > max(1.0, 6.0 * math.sqrt(24.0 / count)):
+            problems.append(f"{name} scores have excess kurtosis {found[f'kurtosis_{name}']:+.2f}")
+    chance = 4.0 * math.sqrt(0.5 / n["target"] + 0.5 / n["nontarget"])
+    ratio = found["sd_ratio"]
+    if ratio == 0.0 or abs(math.log(ratio)) > max(math.log(1.25), chance):
+        problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores")
+    return problems
+
+
+def warn_of_shape(moments: Moments) -> None:
+    """Warn when CMLG is not recommended for these scores."""
+    problems = shape_problems(moments)
+    if problems:
+        warnings.warn(
+            f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}. "
+            "Compare with fit_logistic, or choose alpha for the operating point.",
+            ShapeWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,181 @@
+"""Expectation calibration: the affine map for which LRs and their inverses have mean one."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from llrkit.calibrate.affine.exponential_sums import BothTilted, TiltedSums
+from llrkit.calibrate.densities.weighted_points import Nodes
+from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.training_checks import provenance, training_moments
+from llrkit.core.density_grid import DensityGrid
+from llrkit.core.moments import Moments
+from llrkit.errors import InputError, SeparationError, ShapeWarning
+from llrkit.scores import ScoreSource
+
+PASSES = 12
+
+
+def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> AffineMap:
+    """Affine calibration that makes the mean LR of non-targets and the mean 1/LR of targets equal to 1.
+
+    Without regularization ``log mean_non e^(a s + b) = 0`` and ``log mean_tar e^-(a s + b) = 0`` are
+    solved; the slope is the root other than 0 of a convex function, and exists when some non-target
+    scores above some target. A handful of extreme trials decide these means: ``details`` give the
+    effective sample size ``(sum r)^2 / sum r^2`` of each and the share of the largest trial. With
+    ``regularization`` L > 0 the map minimizes ::
+
+        (log mean_non r)^2 / s_d^2 + (log mean_tar 1/r)^2 / s_e^2 + L [(log a / a0)^2 + (a m + b)^2]
+
+    where ``a0`` is the CMLG slope (alpha = 1/2), ``m`` the middle of the class means and ``s^2`` one over
+    the effective sample size at ``a0``: CMLG as L goes to infinity, and unchanged when scores are moved
+    or scaled. When the classes do not overlap, L = 0 is an error and L > 0 a ``ShapeWarning``.
+
+    Two passes give the moments and 2^14 cells on which the equations are solved first, then one to three
+    full passes of mergeable sums, scaled by their largest term, take the rest of the Newton steps.
+
+    References
+    ----------
+    van Leeuwen & Brümmer, Interspeech 2013 (the conditions mean r = 1 and mean 1/r = 1).
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> rng = np.random.default_rng(1)
+    >>> scores = Scores(rng.normal(1, 1, 20000), rng.normal(0, 1, 20000))
+    >>> fit_expectation(scores, regularization=0)
+    AffineMap(expectation: llr = 1.00347 * score -0.497916)
+    """
+    if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
+        raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
+    moments = training_moments(source)
+    problem = _Problem(moments, float(regularization))
+    grid = source.reduce(DensityGrid.between(*moments.extremes))
+    nodes = [Nodes.of(part, grid.low, grid.high) for part in (grid.target, grid.nontarget)]
+    scaled = [((part.points - problem.center) / problem.scale, part.weights) for part in nodes]
+
+    def on_cells(a: float) -> BothTilted:
+        return BothTilted(TiltedSums.of(*scaled[0], -a), TiltedSums.of(*scaled[1], a))
+
+    def on_trials(a: float) -> BothTilted:
+        return source.reduce(BothTilted.at(a, problem.center, problem.scale))
+
+    start = on_cells(problem.a0)
+    problem.precision = (start.nontarget.effective, start.target.effective)
+    t, b = problem.first_guess(on_cells)
+    sums, passes = on_trials(problem.a0 * math.exp(t)), 3
+    while True:
+        step_t, step_b = problem.newton_step(t, b, sums)
+        t, b = t + step_t, b + step_b
+        if abs(step_t) + abs(step_b) < 1e-9 or passes == PASSES:  # the next step would be its square
+            break
+        sums, passes = on_trials(problem.a0 * math.exp(t)), passes + 1
+    a = problem.a0 * math.exp(t)
+    details: dict[str, Any] = {
+        "effective_target": sums.target.effective,
+        "effective_nontarget": sums.nontarget.effective,
+        "largest_share_target": sums.target.largest_share,
+        "largest_share_nontarget": sums.nontarget.largest_share,
+        "log_mean_r": sums.nontarget.log_mean + b,
+        "log_mean_inverse_r": sums.target.log_mean - b,
+        "slope_cmlg": problem.a0 / problem.scale,
+        "passes": passes,
+    }
+    return AffineMap(
+        a=a / problem.scale, b=b - a * problem.center / problem.scale, method="expectation",
+        options={"regularization": float(regularization)}, details=details, provenance=provenance(moments),
+    )  # fmt: skip
+
+
+class _Problem:
+    """The equations in standardized scores, 0 in the middle of the class means; unknowns log a/a0 and b."""
+
+    precision: tuple[float, float]
+
+    def __init__(self, moments: Moments, penalty: float) -> None:
+        target, nontarget = moments.target, moments.nontarget
+        m_e, m_d = float(target.mean[0]), float(nontarget.mean[0])
+        variance = (float(target.variance[0]) + float(nontarget.variance[0])) / 2.0
+        if m_e == m_d:
+            raise InputError("the class means are equal: a slope of 0 is the only solution")
+        overlap = target.low[0] < nontarget.high[0] and nontarget.low[0] < target.high[0]
+        self.separated = not overlap
+        if self.separated and (penalty == 0.0 or variance == 0.0):
+            raise SeparationError(
+                "the classes do not overlap: mean r = 1 and mean 1/r = 1 have no solution but slope 0"
+            )
+        if self.separated:
+            warnings.warn(
+                "the classes do not overlap: the expectations ask for an infinite slope and only the "
+                "regularization decides it",
+                ShapeWarning,
+                stacklevel=4,
+            )
+        self.penalty = penalty
+        self.center, self.scale = (m_e + m_d) / 2.0, math.sqrt(variance)
+        self.a0 = (m_e - m_d) / self.scale
+
+    def first_guess(self, on_cells: Any) -> tuple[float, float]:
+        """The solution on the cells: the root of K_d(a) + K_e(-a), or the least penalized sum of squares."""
+        if self.penalty == 0.0:
+
+            def gap(t: float) -> float:
+                sums = on_cells(self.a0 * math.exp(t))
+                return float(sums.nontarget.log_mean + sums.target.log_mean)
+
+            low = high = 0.0
+            while gap(high) <= 0.0:
+                high += 0.5
+            while gap(low) >= 0.0 and low > -40.0:
+                low -= 0.5
+            t = float(brentq(gap, low, high, xtol=1e-12)) if low < high else 0.0
+            return t, -float(on_cells(self.a0 * math.exp(t)).nontarget.log_mean)
+
+        def cost(t: float) -> float:
+            sums = on_cells(self.a0 * math.exp(t))
+            rest = self._residuals(t, self._best_b(sums), sums)
+            return float(rest @ rest)
+
+        # a slope of 0 also solves the equations, so the valley must be chosen before it is descended
+        scan = np.linspace(-3.0, 3.0, 61)
+        best = float(scan[int(np.argmin([cost(t) for t in scan]))])
+        bounds = (best - 0.1, best + 0.1)
+        t = float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x)
+        return t, self._best_b(on_cells(self.a0 * math.exp(t)))
+
+    def _best_b(self, sums: BothTilted) -> float:
+        d, e = self.precision
+        return (e * sums.target.log_mean - d * sums.nontarget.log_mean) / (d + e + self.penalty)
+
+    def _residuals(self, t: float, b: float, sums: BothTilted) -> FloatArray:
+        # each term of the sum of squares; the middle of the class means is 0 here, so a m + b is b
+        d, e = (math.sqrt(p) for p in self.precision)
+        root = math.sqrt(self.penalty)
+        return np.array(
+            [d * (sums.nontarget.log_mean + b), e * (sums.target.log_mean - b), root * t, root * b]
+        )
+
+    def newton_step(self, t: float, b: float, sums: BothTilted) -> tuple[float, float]:
+        """Newton's step in log a/a0 and b on the sum of squares."""
+        a = self.a0 * math.exp(t)
+        d, e = self.precision
+        k_d, k_e = sums.nontarget.log_mean + b, sums.target.log_mean - b
+        # derivatives of the log means with respect to log a; for targets the exponent is -a s
+        g_d, g_e = a * sums.nontarget.mean, -a * sums.target.mean
+        h_d, h_e = g_d + a * a * sums.nontarget.variance, g_e + a * a * sums.target.variance
+        gradient = np.array([d * k_d * g_d + e * k_e * g_e + self.penalty * t,
+                             d * k_d - e * k_e + self.penalty * b])  # fmt: skip
+        outer = d * g_d * g_d + e * g_e * g_e + self.penalty
+        cross = d * g_d - e * g_e
+        bent = outer + d * k_d * h_d + e * k_e * h_e
+        corner = d + e + self.penalty
+        # Gauss-Newton where the exact Hessian is not a minimum's
+        hessian = np.array([[bent if bent * corner > cross**2 else outer, cross], [cross, corner]])
+        step = -np.linalg.solve(hessian, gradient)
+        share = min(1.0, 0.5 / float(np.abs(step[0]))) if step[0] != 0.0 else 1.0
+        return float(step[0] * share), float(step[1] * share)

@@ -1,0 +1,185 @@
+"""The fit shared by logistic regression, other scoring rules, fusion and quality measures.
+
+A linear function of K columns and an offset that minimizes a prior-weighted scoring rule: a first guess on
+a sample, then a few Newton steps on everything, each of which is one pass over mergeable sums.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit.calibrate.training_checks import check_moments
+from llrkit.core.minimize import Minimum, Objective, newton
+from llrkit.core.moments import Moments
+from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
+from llrkit.core.sample import Sample
+from llrkit.core.scoring_rules import ScoringRule
+from llrkit.core.special import FloatArray, logit, probability
+from llrkit.core.summary import both
+from llrkit.errors import InputError, SeparationError
+from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
+
+_MAX_PASSES = 40
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """What the fit found, in the units of the scores."""
+
+    slopes: FloatArray
+    offset: float
+    objective: float
+    gradient: float
+    """Largest component of the gradient in standardized units."""
+    passes: int
+    moments: Moments
+
+    def details(self) -> dict[str, Any]:
+        """What is worth keeping in a map."""
+        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """Copies of the trials that keep the slope finite: mislabeled ones, or ones that say nothing.
+
+    ``robust`` gives every trial a mislabeled copy of that weight. ``regularization / df`` gives every
+    trial copies of both labels in the proportion of the prior, which pull the LLR towards zero.
+    """
+
+    robust: float = 0.0
+    regularization: float = 0.0
+    df: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("robust", "regularization"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
+                raise InputError(f"{name} must be a number from 0 up, got {value!r}")
+        if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
+            raise InputError(f"df must be positive, got {self.df!r}")
+
+    @property
+    def present(self) -> bool:
+        """Whether anything keeps the slope finite."""
+        return self.robust > 0 or self.regularization > 0
+
+    def weights(self, prior: float, n_target: float, n_nontarget: float) -> tuple[FloatArray, FloatArray]:
+        """Weights of each trial with its own and with the other label, for (targets, non-targets)."""
+        n, share = np.array([n_target, n_nontarget]), np.array([prior, 1.0 - prior])
+        pull = 0.5 * self.regularization / (self.df or n_target)
+        return (share + pull * share) / n, (self.robust * share + pull * share[::-1]) / n
+
+
+def fit_linear(
+    source: ScoreSource,
+    *,
+    prior: float = 0.5,
+    rule: ScoringRule = LOGARITHMIC,
+    shrinkage: Shrinkage | None = None,
+) -> LinearFit:
+    """Minimize ``p mean_target C_miss(z) + (1 - p) mean_nontarget C_fa(z)``, z = w . s + b + logit p."""
+    prior = probability(prior, "prior")
+    shrinkage = shrinkage or Shrinkage()
+    if shrinkage.present and rule != LOGARITHMIC:
+        raise InputError("robust and regularized fits are for the logarithmic rule only")
+    moments, sample = as_source(source).reduce(both(Moments.of, Sample.of))
+    check_moments(source, moments)
+    if len(moments.target.mean) == 1 and not shrinkage.present:
+        _refuse_separation(moments)
+    center, scale, start = _start(moments)
+
+    def objective_on(part: ScoreSource, n_target: float, n_nontarget: float, mean: FloatArray) -> Objective:
+        own, flipped = shrinkage.weights(prior, n_target, n_nontarget)
+        log_odds = float(logit(prior))
+
+        def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            sums = part.reduce(NewtonSums.at(x, log_odds, rule, center, scale))
+            value, gradient, hessian = 0.0, np.zeros(len(x)), np.zeros((len(x), len(x)))
+            for side, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
+                value += own[side] * sum_.loss
+                gradient += own[side] * sum_.gradient
+                hessian += (own[side] + flipped[side]) * sum_.hessian
+                if flipped[side]:
+                    # softplus(z) = softplus(-z) + z: the other label's sums follow from the sums of z
+                    total = sum_.n * np.append((mean[side] - center) / scale, 1.0)
+                    z_sum = float(total @ x) + sum_.n * log_odds
+                    value += flipped[side] * (sum_.loss + sign * z_sum)
+                    gradient += flipped[side] * (sum_.gradient + sign * total)
+            return value, gradient, hessian
+
+        return objective
+
+    small = sample.scores()
+    mean_small = np.array(
+        [np.atleast_1d(small.target.mean(axis=0)), np.atleast_1d(small.nontarget.mean(axis=0))]
+    )
+    # at an extreme prior the whole objective is small, and so must be what counts as nothing
+    nothing = float(prior * rule.miss(logit(prior)) + (1.0 - prior) * rule.fa(logit(prior)))
+    unit = min(1.0, 20.0 * nothing)
+    # a sample may be separable where the whole is not: stop before its slope runs away
+    guess = newton(
+        objective_on(small, small.n_target, small.n_nontarget, mean_small),
+        start,
+        tolerance=1e-6 * unit,
+        good_enough=1e-5 * unit,
+    )
+    mean = np.array([moments.target.mean, moments.nontarget.mean])
+    found = newton(
+        objective_on(source, moments.target.n, moments.nontarget.n, mean),
+        guess.x,
+        tolerance=1e-13 * unit,
+        max_evaluations=_MAX_PASSES,
+    )
+    if not shrinkage.present:
+        _refuse_runaway(found, nothing)
+    slopes = found.x[:-1] / scale
+    return LinearFit(
+        slopes=slopes,
+        offset=float(found.x[-1] - slopes @ center),
+        objective=float(found.value),
+        gradient=float(np.abs(found.gradient).max()),
+        passes=found.evaluations + 1,
+        moments=moments,
+    )
+
+
+def _start(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Center and scale of the columns, and CMLG in those units."""
+    center = (moments.target.mean + moments.nontarget.mean) / 2.0
+    pooled = (moments.target.covariance + moments.nontarget.covariance) / 2.0
+    scale = np.sqrt(np.diag(pooled))
+    spread = np.maximum(moments.target.high, moments.nontarget.high) - np.minimum(
+        moments.target.low, moments.nontarget.low
+    )
+    scale = np.where(scale > 1e-9 * spread, scale, np.where(spread > 0, spread, 1.0))
+    gap = (moments.target.mean - moments.nontarget.mean) / scale
+    slopes = np.linalg.pinv(pooled / np.outer(scale, scale), rcond=1e-10, hermitian=True) @ gap
+    # constant classes would give an endless slope; a modest one is a safe place to start from
+    norm = float(np.abs(slopes).max())
+    return center, scale, np.append(slopes if norm <= 20.0 else slopes * (20.0 / norm), 0.0)
+
+
+def _refuse_separation(moments: Moments) -> None:
+    target, nontarget = moments.target, moments.nontarget
+    for above, below, words in ((target, nontarget, "targets"), (nontarget, target, "non-targets")):
+        if above.low[0] >= below.high[0]:
+            raise SeparationError(
+                f"the classes do not overlap (all {words} score at least {above.low[0]:.6g}, all others at "
+                f"most {below.high[0]:.6g}), so the best slope is infinite; use regularization=0.01 or "
+                "robust=0.001, or fit_cmlg"
+            )
+
+
+def _refuse_runaway(found: Minimum, nothing: float) -> None:
+    """Refuse a fit that ran off to infinite slopes; ``nothing`` is the cost of scores that say nothing."""
+    if found.value < 1e-7 * nothing or float(np.abs(found.x).max()) > 1e5 or not found.converged:
+        raise SeparationError(
+            "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
+            "best slope is infinite; use regularization=0.01 or robust=0.001"
+        )

@@ -1,0 +1,170 @@
+"""The saturating function, its derivatives as mergeable sums, and the descent to its best parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.newton_sums import ClassNewton
+from llrkit.core.special import FloatArray, blocks, sigmoid, softplus
+from llrkit.core.summary import SummaryBase
+from llrkit.scores import Scores
+
+NEGLIGIBLE = 1e-13
+"""A step that promises less of the cross-entropy than this is the last one."""
+LONGEST_STEP = 2.0
+"""For each parameter, in units of its own size where that is above 1."""
+
+
+def saturate(x: npt.ArrayLike, r: float, s: float) -> FloatArray:
+    """``log[(e^x + e^r) / (1 + e^r)] - log[(1 + e^(x + s)) / (1 + e^s)]``, without overflow.
+
+    Examples
+    --------
+    >>> saturate([-1.0, 0.0, 1.0], -np.inf, -np.inf)
+    array([-1.,  0.,  1.])
+    """
+    # 40 beyond the bend it is flat to the last digit; further out, digits would be lost
+    x = np.clip(np.asarray(x, dtype=np.float64), r - 40.0, 40.0 - s)
+    lower = np.logaddexp(x, r) - softplus(r)
+    return np.asarray(lower if s == -np.inf else lower - (softplus(x + s) - softplus(s)))
+
+
+def limits(r: float, s: float) -> tuple[float, float]:
+    """The smallest and the largest LLR: ``log[e^r (1+e^s) / (1+e^r)]`` and ``log[(1+e^-s) / (1+e^r)]``."""
+    middle = float(softplus(s)) - float(softplus(r))
+    return r + middle, middle - s
+
+
+def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
+    """The inverse of :func:`saturate`; infinite at and beyond the limits.
+
+    Examples
+    --------
+    >>> unsaturate(saturate([-1.5, 2.0], -5.0, -4.0), -5.0, -4.0)
+    array([-1.5,  2. ])
+    """
+    y = np.asarray(y, dtype=np.float64)
+    low, high = limits(r, s)
+    inside = (y > low) & (y < high)
+    x = np.where(y <= low, -np.inf, np.inf)
+    v = y[inside]
+    # e^y = c (e^x + e^r) / (1 + e^(x+s)) solved for e^x
+    offset = float(softplus(r)) - float(softplus(s))
+    x[inside] = v + np.log(-np.expm1(low - v)) - np.log(-np.expm1(v - high)) + offset
+    return x
+
+
+def class_sums(
+    z: FloatArray, weight: FloatArray | None, p: FloatArray, log_odds: float, sign: float
+) -> ClassNewton:
+    """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
+    a, b, r, s = p
+    loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
+    for block in blocks(len(z)):
+        part = z[block]
+        w = np.ones(len(part)) if weight is None else weight[block]
+        x = a * part + b
+        t = sign * (saturate(x, r, s) + log_odds)
+        up = sigmoid(t)
+        first, second = sign * w * up, w * up * sigmoid(-t)
+        at_r, at_s = sigmoid(x - r), sigmoid(x + s)
+        slope = at_r - at_s
+        jacobian = np.stack([slope * part, slope, sigmoid(r - x) - sigmoid(r), sigmoid(s) - at_s])
+        bend_r, bend_s = at_r * sigmoid(r - x), at_s * sigmoid(-x - s)
+        # second derivatives of the saturation times the first derivative of the loss
+        xx, xr, xs = first * (bend_r - bend_s), -first * bend_r, -first * bend_s
+        rr = first * (bend_r - sigmoid(r) * sigmoid(-r))
+        ss = first * (sigmoid(s) * sigmoid(-s) - bend_s)
+        aa, ab, bb = (xx * part * part).sum(), (xx * part).sum(), xx.sum()
+        ar, br, as_, bs = (xr * part).sum(), xr.sum(), (xs * part).sum(), xs.sum()
+        curved = [[aa, ab, ar, as_], [ab, bb, br, bs], [ar, br, rr.sum(), 0.0], [as_, bs, 0.0, ss.sum()]]
+        loss += float((w * softplus(t)).sum())
+        gradient += (jacobian * first).sum(axis=1)
+        # einsum is plain loops; a matrix product would start BLAS threads inside our pool
+        hessian += np.einsum("in,jn->ij", jacobian * second, jacobian) + np.array(curved)
+        n += float(w.sum())
+    return ClassNewton(n, loss, gradient, hessian)
+
+
+@dataclass(frozen=True, eq=False)
+class SaturatingSums(SummaryBase):
+    """Loss, gradient and Hessian of both classes at given parameters."""
+
+    target: ClassNewton
+    nontarget: ClassNewton
+
+    @classmethod
+    def at(
+        cls, p: FloatArray, center: float, scale: float, log_odds: float
+    ) -> Callable[[Scores], SaturatingSums]:
+        """A summarizer of the scores ``(score - center) / scale``."""
+
+        def one(values: npt.NDArray[Any], sign: float) -> ClassNewton:
+            z = (values.astype(np.float64, copy=False) - center) / scale
+            return class_sums(z, None, p, log_odds, sign)
+
+        return lambda chunk: cls(one(chunk.target, -1.0), one(chunk.nontarget, 1.0))
+
+    def __add__(self, other: SaturatingSums) -> SaturatingSums:
+        return SaturatingSums(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> SaturatingSums:
+        return SaturatingSums(self.target * weight, self.nontarget * weight)
+
+    def weighted(self, prior: float) -> tuple[float, FloatArray, FloatArray]:
+        """Prior-weighted cross-entropy in nats, its gradient and its Hessian."""
+        t, n = prior / self.target.n, (1.0 - prior) / self.nontarget.n
+        return (
+            self.target.loss * t + self.nontarget.loss * n,
+            self.target.gradient * t + self.nontarget.gradient * n,
+            self.target.hessian * t + self.nontarget.hessian * n,
+        )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended."""
+
+    p: FloatArray
+    loss: float
+    calls: int
+    converged: bool
+
+
+def descend(
+    objective: Callable[[FloatArray], SaturatingSums], start: FloatArray, prior: float, most: int
+) -> Descent:
+    """Newton's method with steps that always go down, kept where the map increases (r + s < 0)."""
+    p, (loss, gradient, hessian) = start, objective(start).weighted(prior)
+    calls = 1
+    while True:
+        values, vectors = np.linalg.eigh(hessian)
+        # the size of each curvature, whatever its sign, so that a saddle is left and not sought
+        along = vectors.T @ gradient
+        curvature = np.maximum(np.abs(values), 1e-12 * max(1.0, float(values[-1])))
+        step = -vectors @ (along / curvature)
+        promised = float(along @ (along / curvature)) / 2.0
+        length = float((np.abs(step) / np.maximum(1.0, np.abs(p))).max())
+        share = min(1.0, LONGEST_STEP / length) if length > 0 else 1.0
+        if promised < NEGLIGIBLE:
+            end = p + share * step
+            return Descent(end if end[2] + end[3] < 0.0 and values[0] > 0 else p, loss, calls, True)
+        while True:
+            if calls >= most:
+                return Descent(p, loss, calls, False)
+            new = p + share * step
+            if new[2] + new[3] < 0.0:
+                new_sums = objective(new).weighted(prior)
+                calls += 1
+                if math.isfinite(new_sums[0]) and new_sums[0] <= loss:
+                    break
+            share /= 2.0
+            if share < 1e-12:
+                return Descent(p, loss, calls, True)
+        p, (loss, gradient, hessian) = new, new_sums

@@ -1,0 +1,198 @@
+"""Calibration without labels, or with a few: two Gaussians found in the pooled scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
+from llrkit.calibrate.densities.weighted_points import Nodes
+from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.training_checks import check_moments, provenance
+from llrkit.core.density_grid import DensityGrid
+from llrkit.core.moments import Moments
+from llrkit.core.special import logit, probability, sigmoid
+from llrkit.core.summary import Both
+from llrkit.errors import (
+    ConstantScoreError,
+    InputError,
+    ReversedScoresWarning,
+    ShapeWarning,
+    SystemCountError,
+    TooFewTrialsError,
+)
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
+from llrkit.theory import GaussianLLR
+
+_LOG_TWO_PI = float(np.log(2.0 * np.pi))
+_LOG_SD = (-9.0, 1.0)
+
+
+def fit_unsupervised(
+    source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
+) -> AffineMap:
+    """Affine calibration from scores without labels: two Gaussians of one variance in their mixture.
+
+    ``p(s) = P N(s | m1, v) + (1 - P) N(s | m0, v)`` with ``m1 > m0`` is fitted to the pooled scores by
+    maximum likelihood, and ``a = (m1 - m0)/v``, ``b = -a (m1 + m0)/2``. The labels of the source are not
+    looked at: any split into two classes gives the same answer. Two passes.
+
+    Parameters
+    ----------
+    prior
+        Share ``P`` of targets among the trials, if known; ``None`` estimates it.
+    supervised
+        Name of a column of true/false values: where it is true, the label of the trial may be used.
+        Such trials enter with the Gaussian of their class (and, when the prior is free, count for it).
+
+    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
+    that two such Gaussians promise. Whether the scores *are* two Gaussians nothing here can tell.
+
+    References
+    ----------
+    Brümmer & Garcia-Romero, "Generative modelling for unsupervised score calibration", ICASSP 2014.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.calibrate.affine.unsupervised import fit_unsupervised
+    >>> rng = np.random.default_rng(1)
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.02)
+    >>> pooled = np.append(pair.target.rvs(5_000, rng), pair.nontarget.rvs(45_000, rng))
+    >>> calibrate = fit_unsupervised(lk.Scores(pooled[::2], pooled[1::2]))  # labels that say nothing
+    >>> round(calibrate.a, 1), round(calibrate.details["prior"], 2)
+    (1.0, 0.1)
+    """
+    known = None if prior is None else probability(prior, "prior")
+    moments = as_source(source).reduce(Moments.of)
+    if len(moments.target.mean) != 1:
+        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
+    with warnings.catch_warnings():  # labels that may be anything can also be reversed
+        warnings.simplefilter("ignore", ReversedScoresWarning)
+        check_moments(source, moments)
+    if moments.target.n + moments.nontarget.n < 4:
+        raise TooFewTrialsError("this method needs at least 4 trials")
+    low, high = moments.extremes
+    wide = source.with_columns(supervised) if supervised is not None else source
+    free, labeled = wide.reduce(_cells(DensityGrid.between(low, high), supervised))
+    parts = (
+        Nodes.of(free.target + free.nontarget, low, high),
+        Nodes.of(labeled.target, low, high),
+        Nodes.of(labeled.nontarget, low, high),
+    )
+    options = {"prior": prior, "supervised": supervised}
+    return unsupervised_from_nodes(parts, moments, known, options)
+
+
+def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
+    """Trials whose labels are not to be used, and those whose labels are."""
+
+    def split(chunk: Scores) -> Both:
+        none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
+        if name is None:
+            return Both((make(chunk), make(none)))
+        t, n = (_truth(values, chunk, name) for values in chunk.columns[name])
+        return Both(
+            (
+                make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
+                make(Scores.part(chunk.target[t], chunk.nontarget[n])),
+            )
+        )
+
+    return split
+
+
+def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np.bool_]:
+    if name in chunk.categories:  # codes: a table's true/false column arrives so
+        meant = chunk.categories[name]
+        if not all(isinstance(value, (bool, np.bool_)) for value in meant):
+            raise InputError(f"column {name!r} must hold true and false, got {meant[:5]!r}")
+        return np.asarray(np.asarray(meant, dtype=bool)[values])
+    if values.dtype.kind not in "bui" or not np.isin(values, (0, 1)).all():
+        raise InputError(f"column {name!r} must hold true and false, or 0 and 1")
+    return values.astype(bool)
+
+
+def unsupervised_from_nodes(
+    parts: tuple[Nodes, Nodes, Nodes], moments: Moments, prior: float | None, options: dict[str, Any]
+) -> AffineMap:
+    """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
+    pooled = moments.target + moments.nontarget
+    center, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
+    t = tuple(part.standardized(center, scale) if len(part.points) else part for part in parts)
+    everything = Nodes.joined(*t)
+    starts = []
+    for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
+        m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
+        gap = max(m1 - m0, 0.1)
+        sd = np.sqrt(max(1.0 - share * (1.0 - share) * gap**2, 0.05))
+        starts.append([0.5 * (m0 + m1), float(np.log(gap)), float(np.log(sd)), float(logit(share))])
+    hold = (float(logit(prior)),) * 2 if prior is not None else (-20.0, 20.0)
+    best = maximize(_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold])
+    middle, log_gap, log_sd, log_odds = best.x.tolist()
+    # with labeled trials, or a better fit than one Gaussian gives, there are two
+    two = parts[1].total + parts[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
+    if not two:
+        warnings.warn(
+            "one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning, stacklevel=3
+        )
+    if log_sd <= _LOG_SD[0] + 0.1:
+        raise ConstantScoreError("the scores pile up at two values: the slope would be infinite")
+    gap, v = float(np.exp(log_gap)) * scale if two else 0.0, float(np.exp(2.0 * log_sd)) * scale**2
+    a, mid = gap / v, center + scale * middle
+    pair = GaussianLLR.from_mu(0.5 * a * gap) if two else None
+    details = {
+        "mean_target": mid + 0.5 * gap,
+        "mean_nontarget": mid - 0.5 * gap,
+        "variance": v,
+        "prior": float(sigmoid(log_odds)),
+        "n_labeled": parts[1].total + parts[2].total,
+        "log_likelihood": best.value - float(np.log(scale)),
+        "gradient_left": best.gradient,
+        "eer": pair.eer if pair else 0.5,
+        "cllr": pair.cllr if pair else 1.0,
+    }
+    # class means by labels that were not looked at do not belong into the file
+    made = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
+    return AffineMap(
+        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=made
+    )
+
+
+def _objective(parts: tuple[Nodes, ...], free_prior: bool) -> Objective:
+    """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
+    points = np.concatenate([part.points for part in parts])
+    weights = np.concatenate([part.weights for part in parts])
+    weights = weights / weights.sum()
+    ends = np.cumsum([len(part.points) for part in parts])
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        gap, sd, odds = float(np.exp(x[1])), float(np.exp(x[2])), float(x[3])
+        z = (points - x[0]) / sd
+        half = 0.5 * gap / sd
+        up, down = z - half, z + half
+        log_e, log_d = -0.5 * up * up + odds, -0.5 * down * down
+        share = sigmoid(log_e - log_d)
+        share[ends[0] : ends[1]], share[ends[1] :] = 1.0, 0.0
+        top = np.logaddexp(log_e, log_d)
+        top[ends[0] : ends[1]], top[ends[1] :] = log_e[ends[0] : ends[1]], log_d[ends[1] :]
+        norm = np.logaddexp(0.0, odds) + 0.5 * _LOG_TWO_PI + x[2]
+        toward = share * up + (1.0 - share) * down
+        apart = share * up - (1.0 - share) * down
+        square = share * up * up + (1.0 - share) * down * down
+        gradient = np.array(
+            [
+                (weights * toward).sum() / sd,
+                (weights * apart).sum() * half,
+                (weights * square).sum() - 1.0,
+                (weights * share).sum() - float(sigmoid(odds)) if free_prior else 0.0,
+            ]
+        )
+        return float((weights * top).sum() - norm), gradient
+
+    return objective

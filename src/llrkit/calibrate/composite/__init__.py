@@ -1,0 +1,1 @@
+"""Maps made of other maps or of several systems: bounds, conditions, fusion, means."""

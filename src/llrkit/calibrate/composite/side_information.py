@@ -1,0 +1,123 @@
+"""Side information of a trial (duration, quality) as further columns of a linear fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit.calibrate.option_checks import names_of, one_of, yes_or_no
+from llrkit.core.column_values import decoded
+from llrkit.errors import InputError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+
+FEATURES = ("linear", "durations", "bilinear")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Which columns say something about the trials, and how they enter.
+
+    ``linear``
+        each column as it is;
+    ``durations``
+        two columns, the durations of the two sides in seconds: the logarithms, their product, the
+        absolute and the squared logarithm of their ratio, and the sum of the inverses (Mandasari, Saeidi,
+        McLaren & van Leeuwen 2013);
+    ``bilinear``
+        2 m columns, first the m qualities of one side, then the m of the other: the symmetric form
+        ``q_1' W q_2`` with both vectors extended by 1 (BOSARIS).
+
+    With ``scaled`` the scores are also multiplied with each feature, so that the slope depends on them.
+    """
+
+    columns: tuple[str, ...] = ()
+    features: str = "linear"
+    scaled: bool = False
+
+    def __post_init__(self) -> None:
+        one_of(self.features, FEATURES, "kind of features")
+        if self.features == "durations" and len(self.columns) != 2:
+            raise InputError(f"durations are two columns, one for each side; got {list(self.columns)}")
+        if self.features == "bilinear" and (not self.columns or len(self.columns) % 2):
+            raise InputError(
+                "bilinear features need as many columns of one side as of the other; "
+                f"got {list(self.columns)}"
+            )
+
+    def widen(self, scores: npt.NDArray[Any], columns: Columns) -> FloatArray:
+        """Scores of K systems followed by the features, shape (n, K + F)."""
+        base = scores.astype(np.float64, copy=False)
+        base = base[:, None] if base.ndim == 1 else base
+        if not self.columns:
+            return base
+        features = self._features([_numeric(columns[name], name) for name in self.columns])
+        wide = [base, *(feature[:, None] for feature in features)]
+        if self.scaled:
+            wide += [base * feature[:, None] for feature in features]
+        return np.concatenate(wide, axis=1)
+
+    def _features(self, values: list[FloatArray]) -> list[FloatArray]:
+        if self.features == "linear":
+            return values
+        if self.features == "durations":
+            for name, value in zip(self.columns, values, strict=True):
+                if len(value) and value.min() <= 0:
+                    raise InputError(f"column {name!r}: durations must be positive, got {value.min():g}")
+            one, two = values
+            log_one, log_two = np.log(one), np.log(two)
+            ratio = log_one - log_two
+            return [log_one, log_two, log_one * log_two, np.abs(ratio), ratio**2, 1.0 / one + 1.0 / two]
+        m = len(values) // 2
+        ones = np.ones_like(values[0])
+        first, second = [*values[:m], ones], [*values[m:], ones]
+        # symmetric in the two sides; the last pair, 1 * 1, is the offset
+        pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
+        return [first[i] * second[j] + first[j] * second[i] for i, j in pairs]
+
+    def n_systems(self, width: int) -> int:
+        """How many of ``width`` columns made by :meth:`widen` are scores."""
+        if not self.columns:
+            return width
+        features = len(self._features([np.ones(1)] * len(self.columns)))
+        return (width - features) // (1 + features) if self.scaled else width - features
+
+    def source(self, source: ScoreSource) -> ScoreSource:
+        """The source whose systems are the scores followed by the features."""
+        return DerivedSource(source, self._widened, self.columns) if self.columns else source
+
+    def _widened(self, chunk: Scores) -> Scores:
+        # words stand in a chunk as codes: a duration read from text must be its value, not its code
+        target, nontarget = (
+            self.widen(scores, {name: decoded(chunk, name, side) for name in self.columns})
+            for side, scores in enumerate((chunk.target, chunk.nontarget))
+        )
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
+
+
+def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool = False) -> Quality:
+    """A :class:`Quality` from what a user gave.
+
+    Examples
+    --------
+    >>> quality("snr").columns
+    ('snr',)
+    """
+    return Quality(names_of(columns, "quality measures"), features, yes_or_no(scaled, "scaled"))
+
+
+def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold numbers to be a quality measure") from None
+    if not np.isfinite(numbers).all():
+        where = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
+    return numbers

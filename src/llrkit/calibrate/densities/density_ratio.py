@@ -1,0 +1,253 @@
+"""Maps that are the log-ratio of two densities, and where such a ratio can be turned round."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, cast
+
+import numpy as np
+from scipy.optimize import brentq
+
+from llrkit.calibrate.densities.weighted_points import Nodes, Training
+from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.training_checks import provenance
+from llrkit.core.moments import ClassMoments
+from llrkit.errors import NotInvertibleError
+
+Curve = Callable[[FloatArray], FloatArray]
+
+_FAR = 1e140  # as good as infinite: the square of anything further might overflow
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class RatioMap(Map):
+    """``llr = log p(s | target) - log p(s | nontarget)``, with ``s`` held between ``low`` and ``high``.
+
+    Subclasses have the parameters of both densities and define :meth:`log_ratio`, :meth:`limit` and
+    :meth:`anchor`. ``direction`` is 1 (or -1) when the LLR goes up (or down) all the way from ``low`` to
+    ``high``, 0 when it does not and the map has no inverse.
+
+    A ratio may turn back in the tails. A fit with ``monotone=True`` puts ``low`` and ``high`` at the ends of
+    the monotone interval that contains most training scores (classes weighted equally): the LLR is held
+    constant outside, at the values of the ends. With ``monotone=False`` it is the ratio itself everywhere.
+    """
+
+    low: float = -np.inf
+    high: float = np.inf
+    direction: int = 0
+
+    def __post_init__(self) -> None:
+        """Keep what was fitted from being changed."""
+        for name, value in self.parameters().items():
+            if isinstance(value, np.ndarray):
+                frozen = value.astype(np.float64)
+                frozen.flags.writeable = False
+                object.__setattr__(self, name, frozen)
+
+    @abstractmethod
+    def log_ratio(self, s: FloatArray) -> FloatArray:
+        """The log-ratio at finite scores."""
+
+    @abstractmethod
+    def limit(self, sign: float) -> float:
+        """The log-ratio at plus or minus infinity."""
+
+    @abstractmethod
+    def anchor(self) -> tuple[float, float]:
+        """A score in the bulk and the size of the bulk."""
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The ratio of the densities at the scores, or at the end of the interval."""
+        held = np.clip(scores, self.low, self.high)
+        center, scale = self.anchor()
+        far = np.abs(held - center) > _FAR * scale
+        if not far.any():
+            return self.log_ratio(held)
+        out = self.log_ratio(np.where(far, center, held))
+        for sign in (-1.0, 1.0):
+            here = far & (sign * held > 0.0)
+            if here.any():
+                out[here] = self.limit(sign)
+        return out
+
+    @property
+    def inverse(self) -> InverseMap:
+        """Back to the score, for LLRs that the map can give; others go to the end of the interval."""
+        if self.direction == 0:
+            raise NotInvertibleError(
+                f"the LLR of {self.method or self.kind!r} goes up and down; fit with monotone=True"
+            )
+        return InverseMap(of=self, method=f"inverse of {self.method}")
+
+
+class Monotone(Protocol):
+    """A map that :class:`InverseMap` can turn round."""
+
+    @property
+    def low(self) -> float:
+        """The LLR is constant below this score."""
+
+    @property
+    def high(self) -> float:
+        """The LLR is constant above this score."""
+
+    @property
+    def direction(self) -> int:
+        """1 when the LLR goes up in between, -1 when it goes down."""
+
+    def anchor(self) -> tuple[float, float]:
+        """A score in the bulk and the size of the bulk."""
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """LLRs of scores."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class InverseMap(Map):
+    """The inverse of a monotone map, by bisection to the last bit."""
+
+    of: Monotone
+
+    kind: ClassVar[str] = "inverse ratio"
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The scores that have these LLRs."""
+        of, up = self.of, float(self.of.direction)
+        wanted = up * scores
+        center, scale = of.anchor()
+        center = min(max(center, of.low), of.high)
+
+        def at(s: FloatArray) -> FloatArray:
+            return up * of.llr(s, columns)
+
+        left, right = np.full(len(scores), center), np.full(len(scores), center)
+        reach = scale
+        for _ in range(250):  # 4^250 is where floating point ends
+            far_left, far_right = at(left) > wanted, at(right) < wanted
+            far_left &= left > of.low
+            far_right &= right < of.high
+            if not (far_left.any() or far_right.any()):
+                break
+            left = np.where(far_left, max(center - reach, of.low), left)
+            right = np.where(far_right, min(center + reach, of.high), right)
+            reach *= 4.0
+        out = np.where(at(left) >= wanted, left, right)
+        inside = (at(left) < wanted) & (at(right) > wanted)
+        a, b, goal = left[inside], right[inside], wanted[inside]
+        for _ in range(1100):
+            middle = 0.5 * (a + b)
+            if np.all((middle == a) | (middle == b)):
+                break
+            below = at(middle) < goal
+            a, b = np.where(below, middle, a), np.where(below, b, middle)
+        out[inside] = 0.5 * (a + b)
+        edge = at(np.array([of.low, of.high]))
+        out[wanted <= edge[0]] = of.low
+        out[wanted >= edge[1]] = of.high
+        return out
+
+    @property
+    def inverse(self) -> Map:
+        """The map this one turns round."""
+        return cast(Map, self.of)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a log-ratio is monotone, and which share of the training scores lies outside."""
+
+    low: float
+    high: float
+    direction: int
+    outside: float
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is monotone on the whole line."""
+        return self.low == -np.inf and self.high == np.inf
+
+
+def monotone_interval(slope: Curve, training: Training, reach: float = 1e6) -> Interval:
+    """The interval on which a log-ratio goes up (down, for reversed scores) that holds most scores.
+
+    Among all intervals between the turning points, the one with the largest share of the training scores
+    is taken, both classes weighted equally. Turning points further than ``reach`` standard deviations
+    from the middle are not looked for.
+    """
+    center, scale = training.center, training.scale
+    up = 1.0 if scale > 0 else -1.0
+    u = np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 8193)
+    points = center + abs(scale) * np.sinh(u)
+    rising = up * slope(points) > 0.0
+    turns = np.flatnonzero(rising[1:] != rising[:-1])
+    ends = [-np.inf, *(_turn(slope, points[i], points[i + 1]) for i in turns), np.inf]
+    best = Interval(-np.inf, np.inf, 0, 1.0)
+    for i in range(len(ends) - 1):
+        if rising[0] != (i % 2 == 0):
+            continue
+        outside = 1.0 - 0.5 * sum(
+            float(
+                nodes.weights[(nodes.points >= ends[i]) & (nodes.points <= ends[i + 1])].sum() / nodes.total
+            )
+            for nodes in (training.target, training.nontarget)
+        )
+        if outside < best.outside:
+            best = Interval(ends[i], ends[i + 1], int(up), max(outside, 0.0))
+    return best
+
+
+def _turn(slope: Curve, left: float, right: float) -> float:
+    def at(s: float) -> float:
+        return float(slope(np.array([s]))[0])
+
+    if at(left) * at(right) >= 0.0:  # a slope of exactly 0 at one end
+        return right if at(right) == 0.0 else left
+    return float(brentq(at, left, right, xtol=1e-14 * max(abs(left), abs(right)), rtol=1e-14))
+
+
+R = TypeVar("R", bound=RatioMap)
+ClassFit = Callable[[Nodes, ClassMoments], tuple[FloatArray, float, float]]
+
+
+def fit_ratio(make: type[R], fit_class: ClassFit, training: Training, monotone: bool, method: str) -> R:
+    """Fit a density to each class and make the map of their log-ratio, held on its monotone interval.
+
+    ``fit_class`` gives the parameters of one class, its mean log-likelihood and what is left of the
+    gradient; ``make`` is a map with fields ``target`` and ``nontarget`` and a ``slope``.
+    """
+    moments = training.moments
+    target, like_e, grad_e = fit_class(training.target, moments.target)
+    nontarget, like_d, grad_d = fit_class(training.nontarget, moments.nontarget)
+    fitted: dict[str, Any] = {"target": target, "nontarget": nontarget}
+    raw: Any = make(**fitted)
+    interval = monotone_interval(raw.slope, training)
+    return make(
+        **fitted,
+        **held_between(interval, monotone),
+        method=method,
+        options={"monotone": monotone},
+        provenance=provenance(moments),
+        details={
+            **interval_details(interval),
+            "log_likelihood": 0.5 * (like_e + like_d),
+            "gradient_left": max(grad_e, grad_d),
+        },
+    )
+
+
+def held_between(interval: Interval, monotone: bool) -> dict[str, Any]:
+    """The parameters that hold a map on its monotone interval, or leave it as it is."""
+    if monotone:
+        return {"low": interval.low, "high": interval.high, "direction": interval.direction}
+    return {"direction": interval.direction if interval.everywhere else 0}
+
+
+def interval_details(interval: Interval) -> dict[str, float]:
+    """What is written down about the interval."""
+    return {
+        "monotone_low": interval.low,
+        "monotone_high": interval.high,
+        "share_outside": interval.outside,
+    }

@@ -1,0 +1,76 @@
+"""The distinct scores of both classes with their counts, as long as there are few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+from llrkit.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct scores in ascending order, and how often each class has them; ``None`` if there are too many.
+
+    Examples
+    --------
+    >>> found = Scores([1.0, 2.0], [1.0, 0.0]).reduce(distinct_up_to(10))
+    >>> found.values, found.target, found.nontarget
+    (array([0., 1., 2.]), array([0., 1., 1.]), array([1., 1., 0.]))
+    """
+
+    limit: int
+    values: FloatArray | None
+    target: FloatArray
+    nontarget: FloatArray
+
+    @classmethod
+    def of(cls, chunk: Scores, limit: int) -> Distinct:
+        """The distinct scores of a chunk."""
+        if chunk.n_systems != 1:
+            return cls._too_many(limit)
+        t, n = (
+            np.unique(index.ascending, return_counts=True)
+            for index in (chunk.target_index, chunk.nontarget_index)
+        )
+        no_t, no_n = np.zeros(len(t[0])), np.zeros(len(n[0]))
+        return cls._joined(
+            limit, (t[0], t[1].astype(np.float64), no_t), (n[0], no_n, n[1].astype(np.float64))
+        )
+
+    @classmethod
+    def _too_many(cls, limit: int) -> Distinct:
+        return cls(limit, None, np.empty(0), np.empty(0))
+
+    @classmethod
+    def _joined(cls, limit: int, *parts: tuple[FloatArray, ...]) -> Distinct:
+        if max(len(part[0]) for part in parts) > limit:
+            return cls._too_many(limit)
+        values, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+        if len(values) > limit:
+            return cls._too_many(limit)
+        target, nontarget = (
+            np.bincount(place, np.concatenate([part[side] for part in parts])).astype(np.float64)
+            for side in (1, 2)
+        )
+        return cls(limit, values.astype(np.float64), target, nontarget)
+
+    def __add__(self, other: Distinct) -> Distinct:
+        if self.values is None or other.values is None:
+            return self._too_many(self.limit)
+        return self._joined(
+            self.limit,
+            (self.values, self.target, self.nontarget),
+            (other.values, other.target, other.nontarget),
+        )
+
+    def __mul__(self, weight: float) -> Distinct:
+        return Distinct(self.limit, self.values, self.target * weight, self.nontarget * weight)
+
+
+def distinct_up_to(limit: int) -> Callable[[Scores], Distinct]:
+    """A summarizer that gives up beyond ``limit`` distinct scores."""
+    return lambda chunk: Distinct.of(chunk, limit)

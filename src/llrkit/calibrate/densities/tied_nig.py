@@ -1,0 +1,156 @@
+"""Tied normal inverse Gaussian scores: non-Gaussian classes, and yet an affine LLR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from llrkit.calibrate.affine.cmlg import cmlg_from_moments
+from llrkit.calibrate.densities.log_densities import standard_nig
+from llrkit.calibrate.densities.maximum_likelihood import maximize
+from llrkit.calibrate.densities.nig import BEND, TAIL, natural, shape_of
+from llrkit.calibrate.densities.weighted_points import Training, training_nodes
+from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.training_checks import provenance, training_moments
+from llrkit.core.special import probability
+from llrkit.scores import ScoreSource
+
+_STEEPEST = 100.0
+"""Half the slope at which the search ends, for classes with a standard deviation near 1."""
+
+
+def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
+    """Affine calibration with normal inverse Gaussian classes that differ in ``beta`` only.
+
+    Non-targets ``NIG(A, beta_d, delta, m)`` and targets ``NIG(A, beta_e, delta, m)`` have the LLR
+    ``(beta_e - beta_d) s + delta (gamma_e - gamma_d) - (beta_e - beta_d) m``,
+    ``gamma^2 = A^2 - beta^2``. The five parameters maximize the class-weighted log-likelihood. CMLG is the
+    limit of Gaussian classes, and what is returned when nothing else is more likely, or when the classes are
+    so far apart (200 standard deviations) that nothing is known of where they would meet. Two passes.
+
+    Parameters
+    ----------
+    alpha
+        Weight of the targets, strictly between 0 and 1, as in ``fit_cmlg``.
+
+    The map's ``details`` hold the parameters (``shape`` is A), the weighted log-likelihood, that of CMLG,
+    and whether the Gaussian limit was taken (the parameters are infinite then).
+
+    References
+    ----------
+    Cumani & Laface, "Tied normal variance-mean mixtures for linear score calibration", ICASSP 2019.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.calibrate.densities.tied_nig import fit_tied_nig
+    >>> rng = np.random.default_rng(1)
+    >>> pair = lk.theory.HyperbolicLLR.from_nig(alpha=1.2, beta=-0.4, delta=4.0)
+    >>> scores = lk.Scores(pair.target.rvs(50_000, rng), pair.nontarget.rvs(50_000, rng))
+    >>> calibrate = fit_tied_nig(scores)
+    >>> round(calibrate.a, 1), round(calibrate.b, 1)
+    (1.0, 0.0)
+    """
+    share = probability(alpha, "alpha")
+    moments = training_moments(source, at_least=2)
+    return tied_from_training(training_nodes(source, moments), share)
+
+
+def tied_from_training(training: Training, alpha: float) -> AffineMap:
+    """The fit, from points that stand for the scores."""
+    target, nontarget = training.standardized()
+    w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
+    gaussian = cmlg_from_moments(training.moments, alpha)
+    center, scale = training.center, training.scale
+    half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardized scores
+    if abs(half) > _STEEPEST:
+        likelihood = gaussian.details["log_likelihood"]
+        return _affine(training, alpha, gaussian.a, gaussian.b, {
+            "log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True,
+            "shape": np.inf, "delta": np.inf,
+        })  # fmt: skip
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        moved = jacobian(_classes, x)
+        value, gradient = 0.0, np.zeros(5)
+        for side, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
+            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[side])
+            size = float(np.exp(log_sd))
+            z = (nodes.points - mean) / size
+            log_density, by = standard_nig(z, p, e)
+            by_t, by_p, by_e = (w * by).sum(axis=1).tolist()
+            by_log_sd = -float((w * by[0] * z).sum() + w.sum())
+            value += float((w * (log_density - log_sd)).sum())
+            gradient += moved[:, side] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
+        return value, gradient
+
+    spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
+    starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
+    bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
+    best = maximize(objective, starts, bounds)
+    likelihood = best.value - float(np.log(abs(scale)))
+    details: dict[str, Any] = {
+        "log_likelihood": likelihood,
+        "log_likelihood_cmlg": gaussian.details["log_likelihood"],
+        "gaussian_limit": likelihood <= gaussian.details["log_likelihood"],
+        "gradient_left": best.gradient,
+    }
+    (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(np.array(_classes(best.x))).tolist()
+    shape, beta_e, delta, loc = natural(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
+    _, beta_d, _, _ = natural(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
+    gamma_e, gamma_d = (np.sqrt((shape - beta) * (shape + beta)) for beta in (beta_e, beta_d))
+    a = (beta_e - beta_d) / scale
+    # gamma_e - gamma_d without cancellation
+    level = -delta * (beta_e - beta_d) * (beta_e + beta_d) / (gamma_e + gamma_d) - (beta_e - beta_d) * loc
+    b = float(level) - a * center
+    if details["gaussian_limit"]:
+        a, b, details["log_likelihood"] = gaussian.a, gaussian.b, gaussian.details["log_likelihood"]
+        shape = delta = np.inf
+    details |= {"shape": shape / abs(scale), "delta": delta * abs(scale), "location": center + scale * loc}
+    details |= {"beta_target": beta_e / scale, "beta_nontarget": beta_d / scale}
+    return _affine(training, alpha, a, b, details)
+
+
+def _affine(training: Training, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
+    return AffineMap(
+        a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
+        provenance=provenance(training.moments),
+    )  # fmt: skip
+
+
+def _classes(x: Any) -> list[list[Any]]:
+    """Mean, log sd, p and e of targets and of non-targets, from the five parameters of the search.
+
+    These are mean, log sd, tail and bend of the density halfway between the classes, and half the slope in
+    units of its sd. A class has ``beta = shape tanh(bend)``; the bends of the classes lie ``half eps`` on
+    either side of the one halfway, ``eps^2 = p^2 + e^2``. Everything below is even in ``eps``, and so
+    smooth up to the Gaussian limit ``eps = 0``.
+    """
+    middle, log_sd, f, p, half = x
+    e = shape_of(f, p)
+    eps = np.sqrt(p * p + e * e)
+    sinh, cosh, coshm1 = np.sinh(half * eps), np.cosh(half * eps), 2.0 * np.sinh(0.5 * half * eps) ** 2
+    made = []
+    for sign in (1.0, -1.0):
+        ratio = cosh + sign * p * sinh / eps  # cosh(bend) over that halfway
+        made.append(
+            [
+                middle + np.exp(log_sd) * (p * coshm1 / eps**2 + sign * sinh / eps),
+                log_sd + 1.5 * np.log(ratio),
+                (p * cosh + sign * eps * sinh) / np.sqrt(ratio),
+                e / np.sqrt(ratio),
+            ]
+        )
+    return made
+
+
+def jacobian(function: Callable[[Any], Any], x: FloatArray) -> FloatArray:
+    """Derivatives of an analytic function by complex steps, exact to rounding; first axis: by ``x[i]``."""
+    rows = []
+    for i in range(len(x)):
+        moved = x.astype(np.complex128)
+        moved[i] += 1e-30j
+        rows.append(np.imag(np.array(function(moved))) / 1e-30)
+    return np.array(rows)

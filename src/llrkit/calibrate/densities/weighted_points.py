@@ -1,0 +1,131 @@
+"""Training scores as a bounded number of weighted points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit.core.density_grid import CellSums, DensityGrid
+from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.special import FloatArray
+from llrkit.errors import ConstantScoreError
+from llrkit.scores import ScoreSource
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Ascending weighted points that stand for the scores of one class.
+
+    A cell of the density grid becomes two points of half its weight, one standard deviation of the cell
+    on either side of the cell's mean: count, mean and variance in the cell are kept, so a sum over the
+    points differs from the sum over the scores in the third order of the cell width only. A cell with one
+    or two scores gives back exactly those.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, cells: CellSums, low: float, high: float) -> Nodes:
+        """The points of one class on a grid between ``low`` and ``high``."""
+        filled = np.flatnonzero(cells.count)
+        n = cells.count[filled].astype(np.float64)
+        mean = cells.first[filled] / n
+        spread = np.sqrt(np.maximum(cells.second[filled] / n - mean**2, 0.0))
+        spread[n == 1.0] = 0.0
+        size = len(cells.count)
+        share = (filled + 0.5 + mean) / size
+        middle = low * (1.0 - share) + high * share
+        half = spread * (high / size - low / size)
+        points = np.stack([middle - half, middle + half], axis=1).ravel()
+        weights = np.repeat(0.5 * n, 2)
+        single = np.repeat(half == 0.0, 2)
+        keep = ~single
+        keep[0::2] = True
+        weights[single] *= 2.0
+        return cls(points[keep], weights[keep])
+
+    @classmethod
+    def joined(cls, *parts: Nodes) -> Nodes:
+        """All points of several, in ascending order."""
+        points = np.concatenate([part.points for part in parts])
+        order = np.argsort(points, kind="stable")
+        return cls(points[order], np.concatenate([part.weights for part in parts])[order])
+
+    @property
+    def total(self) -> float:
+        """Number of scores."""
+        return float(self.weights.sum())
+
+    def mean_of(self, values: FloatArray) -> float:
+        """Weighted mean of values at the points."""
+        return float((self.weights * values).sum() / self.total)
+
+    def standardized(self, center: float, scale: float) -> Nodes:
+        """The same points as ``(s - center) / scale``; a negative scale turns their order round."""
+        points = (self.points - center) / scale
+        return Nodes(points, self.weights) if scale > 0 else Nodes(points[::-1], self.weights[::-1])
+
+    def quantile(self, p: float) -> float:
+        """The point up to which a share ``p`` of the weight lies, half of its own weight included."""
+        share = (np.cumsum(self.weights) - 0.5 * self.weights) / self.total
+        return float(np.interp(p, share, self.points))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What every fit on the density grid starts from."""
+
+    moments: Moments
+    target: Nodes
+    nontarget: Nodes
+
+    @property
+    def center(self) -> float:
+        """Midpoint of the class means."""
+        return 0.5 * float(self.moments.target.mean[0] + self.moments.nontarget.mean[0])
+
+    @property
+    def scale(self) -> float:
+        """Root of the mean within-class variance; negative when targets score below non-targets."""
+        v = 0.5 * float(self.moments.target.variance[0] + self.moments.nontarget.variance[0])
+        if v == 0.0:
+            raise ConstantScoreError("each class is constant: the slope would be infinite")
+        down = self.moments.target.mean[0] < self.moments.nontarget.mean[0]
+        return -float(np.sqrt(v)) if down else float(np.sqrt(v))
+
+    def standardized(self) -> tuple[Nodes, Nodes]:
+        """Both classes around 0 with standard deviation near 1, targets above non-targets.
+
+        What is fitted there follows the scores through every affine map of them.
+        """
+        return (
+            self.target.standardized(self.center, self.scale),
+            self.nontarget.standardized(self.center, self.scale),
+        )
+
+
+def training_nodes(source: ScoreSource, moments: Moments) -> Training:
+    """Second pass: the scores on the density grid between the extremes that the moments found."""
+    low, high = moments.extremes
+    return nodes_of_grid(source.reduce(DensityGrid.between(low, high)), moments)
+
+
+def nodes_of_grid(grid: DensityGrid, moments: Moments) -> Training:
+    """The points of both classes."""
+    return Training(
+        moments, Nodes.of(grid.target, grid.low, grid.high), Nodes.of(grid.nontarget, grid.low, grid.high)
+    )
+
+
+def require_spread(moments: Moments) -> None:
+    """Refuse a class whose scores are all equal: it has no density."""
+    for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
+        if not part.variance[0] > 0.0:
+            raise ConstantScoreError(f"the {name} scores are constant: they have no density")
+
+
+def spread_of(part: ClassMoments) -> tuple[float, float]:
+    """Mean and (1/N) standard deviation of a class."""
+    return float(part.mean[0]), float(np.sqrt(part.variance[0]))

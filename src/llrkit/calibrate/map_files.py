@@ -1,0 +1,191 @@
+"""Calibration files: one JSON document that a person can read and a program can check."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any, TypeVar
+
+import numpy as np
+
+from llrkit._atomic import write_atomically
+from llrkit._version import __version__
+from llrkit.calibrate.maps import Map
+from llrkit.calibrate.saved_map import Saved
+from llrkit.core.summary import subclasses_of
+from llrkit.errors import MapFileError
+
+M = TypeVar("M", bound=Saved)
+
+
+def map_to_dict(fitted: Saved) -> dict[str, Any]:
+    """A map as plain numbers, strings, lists and dicts."""
+    return {
+        "format": fitted.format,
+        "kind": fitted.kind,
+        "method": fitted.method,
+        "options": _plain(fitted.options),
+        "parameters": {name: _plain(value) for name, value in fitted.parameters().items()},
+        "details": _plain(fitted.details),
+        "provenance": {"llrkit": __version__, **_plain(fitted.provenance)},
+    }
+
+
+def map_from_dict(plain: Any, where: str = "calibration") -> Map:
+    """The map that ``to_dict`` described; anything broken is named.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> map_from_dict(AffineMap(a=2.0, b=1.0, method="cmlg").to_dict())
+    AffineMap(cmlg: llr = 2 * score +1)
+    """
+    _import_all()
+    return saved_from_dict(plain, where, Map)  # type: ignore[type-abstract]
+
+
+def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
+    """What ``to_dict`` described, of any subclass of ``base`` that was imported."""
+    family = base.format.rpartition("/")[0] + "/"
+    given = str(plain.get("format", "")) if isinstance(plain, dict) else ""
+    if given.startswith("llrkit.class_map/") and not given.startswith(family):
+        raise MapFileError(
+            f"{where}: a calibration of several classes; read it with llrkit.multiclass.load_map"
+        )
+    if not isinstance(plain, dict) or not given.startswith(family):
+        raise MapFileError(f'{where}: not a calibration file of llrkit (no "format": "{base.format}")')
+    if given != base.format:
+        raise MapFileError(
+            f"{where}: format {given!r} is not known to this version, which reads {base.format!r}"
+        )
+    kinds = {cls.kind: cls for cls in subclasses_of(base) if cls.kind}
+    kind = kinds.get(str(plain.get("kind", "")))
+    if kind is None:
+        raise MapFileError(
+            f"{where}: unknown kind {plain.get('kind')!r}; known are {', '.join(sorted(kinds))}"
+        )
+    parameters = plain.get("parameters")
+    if not isinstance(parameters, dict):
+        raise MapFileError(f'{where}: "parameters" are missing')
+    shared = {item.name for item in fields(Saved)}
+    names = {item.name for item in fields(kind)} - shared
+    if set(parameters) != names:
+        wrong = sorted(set(parameters) ^ names)
+        raise MapFileError(f"{where}: a {kind.kind} map has the parameters {sorted(names)}; wrong: {wrong}")
+    rest = {name: plain.get(name, {}) for name in ("options", "details", "provenance")}
+    if not all(isinstance(value, dict) for value in rest.values()) or not isinstance(
+        plain.get("method"), str
+    ):
+        raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
+    try:
+        made: M = kind(
+            method=plain["method"],
+            **{name: _unplain(value, f"{where}: {name}", base) for name, value in rest.items()},
+            **{name: _unplain(value, f"{where}: {name}", base) for name, value in parameters.items()},
+        )
+        _try(made)
+    except MapFileError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
+    return made
+
+
+def _try(made: Saved) -> None:
+    """Parameters of the wrong type or shape fail here, not in the middle of a long run."""
+    for item in fields(made):
+        value = getattr(made, item.name)
+        if item.type == "float" and not (isinstance(value, (int, float)) and not math.isnan(value)):
+            raise ValueError(f"{item.name} is {value!r}, not a number")
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and np.isnan(value).any():
+            raise ValueError(f"{item.name} holds NaN")
+    made.try_out()
+
+
+def save_map(fitted: Saved, path: str | Path) -> None:
+    """Write a calibration file: to a temporary file first, then renamed."""
+    write_atomically(path, json.dumps(map_to_dict(fitted), indent=1, allow_nan=False) + "\n")
+
+
+def load_map(path: str | Path) -> Map:
+    """Read a calibration file; a broken one or one of an unknown version is refused with the reason."""
+    return map_from_dict(read_json(path), str(Path(path)))
+
+
+def read_json(path: str | Path) -> Any:
+    """What a calibration file holds, before it is looked at."""
+    file = Path(path)
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MapFileError(f"{file}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MapFileError(f"{file}: cannot be read ({error})") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise MapFileError(f"{file}: not JSON ({error})") from None
+
+
+@cache
+def _import_all() -> None:
+    """Import every module that may define a map; once is enough, also for a file with many maps in it."""
+    import llrkit.calibrate
+
+    for module in walk_packages(llrkit.calibrate.__path__, "llrkit.calibrate."):
+        import_module(module.name)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Saved):
+        return map_to_dict(value)
+    if isinstance(value, np.ndarray):
+        return {"array": _plain(value.tolist()), "dtype": str(value.dtype), "shape": list(value.shape)}
+    if isinstance(value, Mapping):
+        return (
+            {"items": [[_plain(k), _plain(v)] for k, v in value.items()]}
+            if _odd_keys(value)
+            else {key: _plain(item) for key, item in value.items()}
+        )
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str) and value in _SPELLED:
+        return {"text": value}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def _odd_keys(value: Mapping[Any, Any]) -> bool:
+    """Whether a dict must be written as pairs: keys that are not text, or that mean something in the file."""
+    return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
+
+
+_RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
+_SPELLED = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def _unplain(value: Any, where: str, base: type[Saved]) -> Any:
+    if isinstance(value, dict):
+        if "format" in value:
+            return saved_from_dict(value, where, base)
+        if set(value) == {"array", "dtype", "shape"}:
+            if value["dtype"] not in ("float64", "int64", "bool"):
+                raise MapFileError(f"{where}: array of {value['dtype']!r}")
+            return np.array(_unplain(value["array"], where, base), dtype=value["dtype"]).reshape(
+                value["shape"]
+            )
+        if set(value) == {"text"}:
+            return value["text"]
+        if set(value) == {"items"}:
+            return {_unplain(k, where, base): _unplain(v, where, base) for k, v in value["items"]}
+        return {key: _unplain(item, where, base) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unplain(item, where, base) for item in value]
+    return _SPELLED.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""Calibrators that follow the order of the scores: PAV, bi-Gaussian, ranks in a line-up."""

@@ -1,0 +1,108 @@
+"""Foils counted against the trials of their line-up, as mergeable summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.column_values import decoded, places
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import SummaryBase
+from llrkit.scores import Scores
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Foils(SummaryBase):
+    """The scores of one class for each value of a column, in ascending order.
+
+    Examples
+    --------
+    >>> chunk = Scores([3.0], [2.0, 1.0], {"test": (["x"], ["x", "x"])})
+    >>> Foils.of(chunk, "test").parts
+    {'x': array([1., 2.])}
+    """
+
+    parts: dict[Any, FloatArray]
+
+    @classmethod
+    def of(cls, chunk: Scores, by: str, targets: bool = False) -> Foils:
+        """The non-targets of a chunk, or its targets."""
+        scores = chunk.target if targets else chunk.nontarget
+        found = places(decoded(chunk, by, 0 if targets else 1))
+        return cls({key: np.sort(scores[where]).astype(np.float64) for key, where in found.items()})
+
+    def __add__(self, other: Foils) -> Foils:
+        merged = dict(self.parts)
+        for key, scores in other.parts.items():
+            merged[key] = np.sort(np.concatenate([merged[key], scores])) if key in merged else scores
+        return Foils(merged)
+
+    def __mul__(self, weight: float) -> Foils:
+        return self  # a rank does not count a foil by halves
+
+    def counter(self, by: str) -> Callable[[Scores], RankCounts]:
+        """A summarizer that counts the non-targets of a chunk against these scores."""
+        starts = np.cumsum([0, *(len(scores) for scores in self.parts.values())])
+        first = dict(zip(self.parts, starts, strict=False))
+
+        def count(chunk: Scores) -> RankCounts:
+            counts = [np.zeros(starts[-1], dtype=np.int64) for _ in range(3)]
+            for key, where in places(decoded(chunk, by, 1)).items():
+                if key in self.parts:
+                    mine = slice(first[key], first[key] + len(self.parts[key]))
+                    found = _ranks(self.parts[key], np.sort(chunk.nontarget[where]).astype(np.float64))
+                    for out, values in zip(counts, found, strict=True):
+                        out[mine] = values
+            return RankCounts(*counts)
+
+        return count
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts(SummaryBase):
+    """For each target: how many foils score more, how many the same, and how many there are."""
+
+    above: npt.NDArray[Any]
+    tied: npt.NDArray[Any]
+    cohort: npt.NDArray[Any]
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """The three counts."""
+        return self.above, self.tied, self.cohort
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        return RankCounts(self.above + other.above, self.tied + other.tied, self.cohort + other.cohort)
+
+    def __mul__(self, weight: float) -> RankCounts:
+        return RankCounts(self.above * weight, self.tied * weight, self.cohort * weight)
+
+
+def foil_counts(
+    scores: FloatArray, values: npt.NDArray[Any], foils: Mapping[Any, FloatArray]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """For each score how many foils of its value score more, how many the same, how many there are.
+
+    Examples
+    --------
+    >>> foil_counts(np.array([2.0, 0.0]), np.array(["x", "y"]), {"x": np.array([1.0, 2.0, 3.0])})
+    (array([1, 0]), array([1, 0]), array([3, 0]))
+    """
+    counts = tuple(np.zeros(len(scores), dtype=np.int64) for _ in range(3))
+    for key, where in places(values).items():
+        if key in foils:
+            for out, found in zip(counts, _ranks(scores[where], foils[key]), strict=True):
+                out[where] = found
+    return counts[0], counts[1], counts[2]
+
+
+def _ranks(scores: FloatArray, foils: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    left = np.searchsorted(foils, scores, side="left").astype(np.int64)
+    right = np.searchsorted(foils, scores, side="right").astype(np.int64)
+    return len(foils) - right, right - left, np.full(len(scores), len(foils), dtype=np.int64)

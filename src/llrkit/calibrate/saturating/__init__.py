@@ -1,5 +1,0 @@
-"""Saturating calibration: an affine map whose LLRs flatten at both ends."""
-
-from llrkit.calibrate.saturating.fit import SaturatingMap, fit_saturating
-
-__all__ = ["SaturatingMap", "fit_saturating"]

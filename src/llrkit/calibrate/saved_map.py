@@ -1,0 +1,55 @@
+"""What every fitted map shares, whatever it maps: how it was made, and its calibration file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Saved(ABC):
+    """A frozen dataclass whose own fields are parameters: numbers, strings, arrays, other maps."""
+
+    method: str = ""
+    """Which calibrator made it."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the calibrator was asked for."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the fit found out besides the parameters."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Counts, training metrics, version, hash of the training file."""
+
+    kind: ClassVar[str] = ""
+    format: ClassVar[str] = ""
+    """The format and version of its calibration file."""
+
+    @abstractmethod
+    def try_out(self) -> None:
+        """Use the map once, so that broken parameters show when a file is read."""
+
+    def with_provenance(self, **more: Any) -> Self:
+        """The same map with more known of where it comes from."""
+        return replace(self, provenance={**self.provenance, **more})
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields of the subclass by name."""
+        shared = {item.name for item in fields(Saved)}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists: what a calibration file holds."""
+        from llrkit.calibrate.map_files import map_to_dict
+
+        return map_to_dict(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write a calibration file, all at once or not at all."""
+        from llrkit.calibrate.map_files import save_map
+
+        save_map(self, path)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.method or self.kind})"

@@ -1,0 +1,68 @@
+"""Curve objects from files that other commands wrote: fusions, and the JSON of experiments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llrkit.errors import FileFormatError, InputError
+
+if TYPE_CHECKING:
+    from llrkit.plot.paper_figures import CllrScatter, PriorScan
+    from llrkit.plot.weights_and_speakers import FusionWeights
+
+
+def fusion_weights_of(file: str) -> FusionWeights:
+    """The weights in a fusion file."""
+    from llrkit.calibrate.composite.fusion import LinearMap
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.plot.weights_and_speakers import FusionWeights
+
+    fitted = load_map(file)
+    if not isinstance(fitted, LinearMap):
+        raise InputError(f"{file}: is a calibration of one system, not a fusion")
+    return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+
+
+def scatter_of(file: str) -> CllrScatter:
+    """Cllr of both methods in the lists of ``llrkit reproduce durations`` or ``real``."""
+    import numpy as np
+
+    from llrkit.plot.paper_figures import CllrScatter
+
+    try:
+        rows = _results(file)["lists"]
+        x, y = (np.array([float(row[method]) for row in rows]) for method in ("cmlg", "logistic"))
+        labels = tuple(f"{row['enroll']} / {row['test']}".strip(" /") for row in rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_from("reproduce durations", file) from error
+    return CllrScatter("CMLG", "logistic regression", x, y, labels)
+
+
+def scans_of(file: str) -> list[PriorScan]:
+    """The scans of ``llrkit reproduce prior-scan``."""
+    from llrkit.plot.paper_figures import PriorScan
+
+    try:
+        return [
+            PriorScan(
+                case["log_odds"],
+                {"CMLG": case["cmlg"], "logistic regression": case["logistic"]},
+                float(case["minimum"]),
+            )
+            for case in _results(file)["cases"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_from("reproduce prior-scan", file) from error
+
+
+def _results(file: str) -> dict[str, Any]:
+    found = json.loads(Path(file).read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    return found
+
+
+def _not_from(command: str, file: str) -> FileFormatError:
+    return FileFormatError(f"{file}: expected the JSON that 'llrkit {command} --json FILE' writes")

@@ -1,0 +1,177 @@
+"""NewtonSums: loss, gradient and Hessian of a linear map under a scoring rule, for one Newton step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
+from llrkit.core.scoring_rules import ScoringRule
+from llrkit.core.special import FloatArray, blocks
+from llrkit.core.summary import SummaryBase
+from llrkit.scores import Scores
+
+LOGARITHMIC = ScoringRule(1, 1)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Blocks that stay in the cache, unless two threads would then wait for each other all the time."""
+    return blocks(n, 1 << 15 if n < 1 << 19 else 1 << 17)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassNewton(SummaryBase):
+    """Sums over the trials of one class at given parameters (K slopes, then the offset)."""
+
+    n: float
+    loss: float
+    gradient: FloatArray
+    hessian: FloatArray
+
+    def __add__(self, other: ClassNewton) -> ClassNewton:
+        return ClassNewton(
+            self.n + other.n,
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+        )
+
+    def __mul__(self, weight: float) -> ClassNewton:
+        return ClassNewton(self.n * weight, self.loss * weight, self.gradient * weight, self.hessian * weight)
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonSums(SummaryBase):
+    """One Newton step of logistic regression, or of another rule, from mergeable sums.
+
+    The classes are kept apart; the objective at prior ``p`` is
+    ``p * target.loss / target.n + (1 - p) * nontarget.loss / nontarget.n``.
+
+    Examples
+    --------
+    >>> sums = NewtonSums.of(Scores([1.0, -1.0], [0.0]), [1.0, 0.0], log_odds=0.0)
+    >>> sums.target.gradient  # d loss / d slope, d loss / d offset
+    array([ 0.46211716, -1.        ])
+    """
+
+    target: ClassNewton
+    nontarget: ClassNewton
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        parameters: npt.ArrayLike,
+        log_odds: float = 0.0,
+        rule: ScoringRule = LOGARITHMIC,
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+    ) -> NewtonSums:
+        """The sums of a chunk at ``z = slopes . (score - center) / scale + offset + log_odds``."""
+        w = np.asarray(parameters, dtype=np.float64)
+        k = len(w) - 1
+        shift, unit = (np.broadcast_to(np.asarray(x, dtype=np.float64), (k,)) for x in (center, scale))
+        line = _Line(w, log_odds, shift, unit)
+        if rule == LOGARITHMIC:
+            return cls(_logarithmic(scores.target, line, -1.0), _logarithmic(scores.nontarget, line, 1.0))
+        return cls(
+            _any_rule(scores.target, line, rule.miss, rule.miss_derivatives),
+            _any_rule(scores.nontarget, line, rule.fa, rule.fa_derivatives),
+        )
+
+    @classmethod
+    def at(
+        cls,
+        parameters: npt.ArrayLike,
+        log_odds: float = 0.0,
+        rule: ScoringRule = LOGARITHMIC,
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+    ) -> Callable[[Scores], NewtonSums]:
+        """A summarizer at given parameters."""
+        return lambda chunk: cls.of(chunk, parameters, log_odds, rule, center, scale)
+
+    def __add__(self, other: NewtonSums) -> NewtonSums:
+        return NewtonSums(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> NewtonSums:
+        return NewtonSums(self.target * weight, self.nontarget * weight)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The linear function whose parameters are looked for."""
+
+    w: FloatArray
+    log_odds: float
+    center: FloatArray
+    scale: FloatArray
+
+    def of(
+        self, values: npt.NDArray[Any], block: slice, sign: float = 1.0
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Standardized columns of a block, and the line (negated for sign -1)."""
+        columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
+        columns = [
+            (column - center) * (1.0 / scale)
+            if (center, scale) != (0.0, 1.0)
+            else column.astype(np.float64, copy=False)
+            for column, center, scale in zip(columns, self.center, self.scale, strict=True)
+        ]
+        z = columns[0] * (sign * self.w[0])
+        for column, slope in zip(columns[1:], self.w[1:-1], strict=True):
+            z += (sign * slope) * column
+        z += sign * (self.w[-1] + self.log_odds)
+        return columns, z
+
+
+def _logarithmic(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNewton:
+    """Sums of softplus(sign * z) and its derivatives: one exponential for all of them."""
+    total = _nothing(len(line.w))
+    for block in _blocks(len(values)):
+        columns, z = line.of(values, block, sign)
+        loss = float(np.logaddexp(0.0, z).sum()) if z.max() > LINEAR_ABOVE else None
+        odds = np.exp(np.minimum(z, 700.0, out=z), out=z)
+        if loss is None:
+            loss = log_of_products(odds, 1.0)
+        below = 1.0 + odds
+        p = np.divide(odds, below, out=odds)
+        total += _products(columns, p, np.divide(p, below, out=below), loss, sign)
+    return total
+
+
+def _any_rule(
+    values: npt.NDArray[Any],
+    line: _Line,
+    loss: Callable[[FloatArray], FloatArray],
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+) -> ClassNewton:
+    total = _nothing(len(line.w))
+    for block in _blocks(len(values)):
+        columns, z = line.of(values, block)
+        total += _products(columns, *derivatives(z), float(loss(z).sum()))
+    return total
+
+
+def _nothing(size: int) -> ClassNewton:
+    return ClassNewton(0, 0.0, np.zeros(size), np.zeros((size, size)))
+
+
+def _products(
+    columns: list[FloatArray], first: FloatArray, second: FloatArray, loss: float, sign: float = 1.0
+) -> ClassNewton:
+    # einsum, not dot: BLAS would start threads of its own inside our pool
+    size = len(columns) + 1
+    gradient, hessian = np.empty(size), np.empty((size, size))
+    for i, column in enumerate(columns):
+        gradient[i] = sign * np.einsum("i,i->", first, column)
+        weighted = second * column
+        for j in range(i + 1):
+            hessian[i, j] = hessian[j, i] = np.einsum("i,i->", weighted, columns[j])
+        hessian[i, -1] = hessian[-1, i] = weighted.sum()
+    gradient[-1], hessian[-1, -1] = sign * first.sum(), second.sum()
+    return ClassNewton(len(first), loss, gradient, hessian)

@@ -1,0 +1,160 @@
+"""TrialCounts: the only place where scores are counted against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
+
+Counts = npt.NDArray[Any]  # int64, or float64 once weighted
+
+
+@dataclass(frozen=True, eq=False)
+class TrialCounts(SummaryBase):
+    """How the scores of both classes lie on a grid t1 < t2 < ... < tK.
+
+    ``at`` counts the class that made the grid at each of its K points. ``cells`` counts the other class in
+    the 2K + 1 cells: below t1, at t1, between t1 and t2, at t2, ..., above tK. ``low`` and ``high`` are the
+    smallest and largest of its scores in the K + 1 open cells (inf and -inf where there are none).
+    From these every ROC-based number follows exactly, ties included.
+    """
+
+    grid: FloatArray
+    grid_class: ClassName
+    at: Counts
+    cells: Counts
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, scores: Scores, grid: FloatArray, grid_class: ClassName) -> TrialCounts:
+        """Count a chunk; every score of ``grid_class`` must be a grid point."""
+        if grid_class == "target":
+            own, other = scores.target_index, scores.nontarget_index
+        else:
+            own, other = scores.nontarget_index, scores.target_index
+        at = _count_points(own.ascending, grid)
+        left, right, low, high = other.between(grid)
+        cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
+        cells[1::2] = right - left
+        cells[0::2] = np.append(left, len(other)) - np.append(0, right)
+        return cls(grid, grid_class, at, cells, low, high)
+
+    def __add__(self, other: TrialCounts) -> TrialCounts:
+        return TrialCounts(
+            self.grid,
+            self.grid_class,
+            self.at + other.at,
+            self.cells + other.cells,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+    def __mul__(self, weight: float) -> TrialCounts:
+        return self.weighted(weight, weight)
+
+    def weighted(self, target: float, nontarget: float) -> TrialCounts:
+        """Count every target ``target`` times and every non-target ``nontarget`` times."""
+        own, other = (target, nontarget) if self.grid_class == "target" else (nontarget, target)
+        return TrialCounts(self.grid, self.grid_class, self.at * own, self.cells * other, self.low, self.high)
+
+    @property
+    def n_target(self) -> float:
+        """Number (or total weight) of targets."""
+        return _total(self.at if self.grid_class == "target" else self.cells)
+
+    @property
+    def n_nontarget(self) -> float:
+        """Number (or total weight) of non-targets."""
+        return _total(self.cells if self.grid_class == "target" else self.at)
+
+    def bins(self) -> ScoreBins:
+        """The same counts as bins in ascending order, empty ones left out, runs of one class joined."""
+        k = len(self.grid)
+        own = np.zeros(2 * k + 1, dtype=self.at.dtype)
+        own[1::2] = self.at
+        low, high = np.empty(2 * k + 1), np.empty(2 * k + 1)
+        low[1::2] = high[1::2] = self.grid
+        low[0::2], high[0::2] = self.low, self.high
+        target, nontarget = (own, self.cells) if self.grid_class == "target" else (self.cells, own)
+        # Pure bins next to each other are one run: no threshold inside it can matter.
+        has_target, has_nontarget = target > 0, nontarget > 0
+        filled = np.flatnonzero(has_target | has_nontarget)
+        has_target, has_nontarget = has_target[filled], has_nontarget[filled]
+        first = np.ones(len(filled), dtype=bool)
+        first[1:] = (has_target[1:] != has_target[:-1]) | (has_target[1:] & has_nontarget[1:])
+        first[1:] |= has_nontarget[1:] != has_nontarget[:-1]
+        start = np.flatnonzero(first)
+        stop = np.append(start[1:], len(filled)) - 1
+        return ScoreBins(
+            target=np.add.reduceat(target[filled], start),
+            nontarget=np.add.reduceat(nontarget[filled], start),
+            low=low[filled[start]],
+            high=high[filled[stop]],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBins(ReadOnlyArrays):
+    """Counts of both classes in ascending bins; a bin is one score, or a run of scores of one class."""
+
+    target: Counts
+    nontarget: Counts
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def n_target(self) -> float:
+        """Number (or total weight) of targets."""
+        return _total(self.target)
+
+    @property
+    def n_nontarget(self) -> float:
+        """Number (or total weight) of non-targets."""
+        return _total(self.nontarget)
+
+
+def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
+    """A summarizer that counts on a grid."""
+    points, smaller = grid.points, grid.smaller
+    if points is None:
+        raise ValueError("the grid has lost the points of its smaller class; call collect_again first")
+    return lambda chunk: TrialCounts.of(chunk, points, smaller)
+
+
+def count_trials(source: ScoreSource) -> TrialCounts:
+    """Count all trials of a source: one pass for the grid, one for the counts.
+
+    Examples
+    --------
+    >>> counts = count_trials(Scores([1.0, 2.0, 2.0], [0.0, 1.0]))
+    >>> counts.grid, counts.at, counts.cells
+    (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
+    """
+    grid = collect_again(source, as_source(source).reduce(Grid.of))
+    counts = source.reduce(count_on(grid))
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    return counts
+
+
+def _total(counts: Counts) -> float:
+    total: float = counts.sum().item()  # an int as long as nothing was weighted
+    return total
+
+
+def _count_points(ascending: FloatArray, grid: FloatArray) -> npt.NDArray[np.int64]:
+    counts = np.zeros(len(grid), dtype=np.int64)
+    if len(ascending):
+        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+        where = np.searchsorted(grid, ascending[first])
+        counts[where] = np.diff(np.append(first, len(ascending)))
+    return counts

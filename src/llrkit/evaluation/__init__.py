@@ -1,0 +1,1 @@
+"""evaluate(): the numbers of a set of trials with their intervals, and what they mean in words."""

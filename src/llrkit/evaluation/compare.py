@@ -1,0 +1,160 @@
+"""compare(): train several calibrators on one set, evaluate them on another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit._format import number
+from llrkit._progress import tracked
+from llrkit.calibrate.maps import Map
+from llrkit.choose.best import fit_best
+from llrkit.choose.methods import CANDIDATES, METHODS, fit_quietly, method_names
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.result import Evaluation
+from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
+
+_FITS = {**METHODS, "best": fit_best}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreToLlr(Curve):
+    """What a calibration map makes of scores.
+
+    Examples
+    --------
+    >>> ScoreToLlr([-1.0, 0.0, 1.0], [-2.0, 0.5, 3.0]).llr
+    array([-2. ,  0.5,  3. ])
+    """
+
+    score: FloatArray
+    llr: FloatArray
+
+    def __post_init__(self) -> None:
+        as_floats(self, "score", "llr")
+        same_length(self, "score", "llr")
+        super().__post_init__()
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What each calibrator gives on the evaluation set; the raw scores come first."""
+
+    evaluations: Mapping[str, Evaluation]
+    maps: Mapping[str, Map]
+    failed: Mapping[str, str]
+    """Methods that could not be trained, with the reason."""
+
+    @property
+    def best(self) -> str:
+        """The method with the lowest Cllr."""
+        trained = {name: result.cllr for name, result in self.evaluations.items() if name != "raw"}
+        if not trained:
+            raise InputError(f"no method could be trained: {dict(self.failed)}")
+        return min(trained, key=trained.__getitem__)
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison comes to, in plain words."""
+        best, raw = self.evaluations[self.best], self.evaluations["raw"]
+        if best.cllr < raw.cllr:
+            return (
+                f"The lowest Cllr is that of {self.best}: {number(best.cllr)} bits instead of "
+                f"{number(raw.cllr)} with the raw scores; {number(best.cllr_cal)} are still lost to "
+                "calibration."
+            )
+        return f"None of them is better than the raw scores, whose Cllr is {number(raw.cllr)} bits."
+
+    def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
+        """What each map makes of the range of the raw scores, where it is a map of one score alone."""
+        low, high = self.evaluations["raw"].moments.extremes
+        scores = np.linspace(low, high, points)
+        plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
+        return {name: ScoreToLlr(scores, fitted(scores)) for name, fitted in plain.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        rows = []
+        for name, result in self.evaluations.items():
+            rows.append(
+                {
+                    "method": name,
+                    "cllr": result.cllr,
+                    "min_cllr": result.min_cllr,
+                    "cllr_cal": result.cllr_cal,
+                    "eer": result.eer,
+                    "points": [point.to_dict() for point in result.points],
+                }
+            )
+        return {"rows": rows, "best": self.best, "failed": dict(self.failed)}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        first = next(iter(self.evaluations.values()))
+        header = ["method", "Cllr", "min Cllr", "Cllr - min"]
+        header += [f"{kind} {point.point.name}" for point in first.points for kind in ("min", "act")]
+        rows = []
+        for name, result in self.evaluations.items():
+            costs = [number(cost) for point in result.points for cost in (point.min_dcf, point.act_dcf)]
+            numbers = [number(value) for value in (result.cllr, result.min_cllr, result.cllr_cal)]
+            rows.append([name, *numbers, *costs])
+        return header, rows
+
+    def __repr__(self) -> str:
+        header, rows = self.table()
+        widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in [header, *rows]
+        ]
+        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.failed.items()])
+
+
+def compare(
+    train: ScoreSource,
+    test: ScoreSource,
+    methods: str | Sequence[str] = CANDIDATES,
+    *,
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Comparison:
+    """Train calibrators on one set of trials and evaluate them on another, raw scores first.
+
+    "best" stands for :func:`llrkit.fit_best`, with ``options={"best": {...}}`` for its groups. A method that
+    cannot be trained (classes that do not overlap, say) is listed in ``failed``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(7)
+    >>> draw = lambda: lk.Scores(rng.normal(8, 2, 500), rng.normal(0, 2, 2000))
+    >>> lk.compare(draw(), draw(), methods="cmlg,logistic", points=["sre08"])
+    method      Cllr  min Cllr  Cllr - min  min sre08  act sre08
+    raw       0.7689    0.0738      0.6952     0.1015     1.1751
+    cmlg      0.0844    0.0738      0.0107     0.1015     0.1066
+    logistic  0.0838    0.0738      0.0101     0.1015     0.1176
+    """
+    names = method_names(methods, _FITS)
+    evaluations = {"raw": evaluate(test, points)}
+    maps, failed = {}, {}
+    for name in tracked(names, "comparing", len(names), "methods"):
+        try:
+            fitted = fit_quietly(name, train, options.get(name, {}), _FITS)
+        except InputError as error:
+            failed[name] = str(error)
+            continue
+        maps[name] = fitted
+        evaluations[name] = evaluate(fitted.on(test), points)
+    return Comparison(MappingProxyType(evaluations), MappingProxyType(maps), MappingProxyType(failed))

@@ -1,0 +1,75 @@
+"""One number for each pair of conditions, as a heat map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.metrics.curve import Curve, as_floats
+from llrkit.scores import Trials
+
+VALUES = {"eer": "EER", "cllr": "Cllr (bits)", "min_cllr": "min Cllr (bits)", "cllr_cal": "Cllr − min (bits)"}
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap(Curve):
+    """A number for each pair of conditions: enrollment by test duration, say.
+
+    Examples
+    --------
+    >>> HeatMap([[0.26, 0.2], [0.2, 0.03]], ("5 s", "full"), ("5 s", "full"), value_name="EER").values.shape
+    (2, 2)
+    """
+
+    values: FloatArray
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_name: str = "enrollment"
+    column_name: str = "test"
+    value_name: str = ""
+    percent: bool = False
+    """Whether the values are rates, to be shown as percentages."""
+
+    def __post_init__(self) -> None:
+        as_floats(self, "values")
+        if self.values.shape != (len(self.rows), len(self.columns)):
+            raise InputError(
+                f"values of shape {self.values.shape} do not fit {len(self.rows)} rows and "
+                f"{len(self.columns)} columns"
+            )
+        super().__post_init__()
+
+
+def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer") -> HeatMap:
+    """Evaluate every pair of values of two columns; NaN where a pair lacks trials of a class.
+
+    Examples
+    --------
+    >>> trials = Trials({"score": [2.0, -1.0, 1.0, 1.5], "label": [1, 0, 1, 0],
+    ...                  "enrollment": ["5 s", "5 s", "5 s", "5 s"], "test": ["5 s", "5 s", "full", "full"]})
+    >>> condition_map(trials, "enrollment", "test", value="eer").values
+    array([[0. , 0.5]])
+    """
+    if value not in VALUES:
+        raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")
+    found = {
+        str(key): {
+            name: float(getattr(group, value)) for name, group in evaluate(part, by=columns).groups.items()
+        }
+        for key, part in trials.by(rows).items()
+    }
+    across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
+    values = np.array([[row.get(name, np.nan) for name in across] for row in found.values()])
+    return HeatMap(
+        values,
+        tuple(found),
+        tuple(across),
+        row_name=rows,
+        column_name=columns,
+        value_name=VALUES[value],
+        percent=value == "eer",
+    )

@@ -1,0 +1,105 @@
+"""Conditions side by side: each by itself, all trials pooled, the mean, and all conditions equalized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit.errors import EmptyClassError
+from llrkit.evaluation.equalized import equalized
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.words import group_rows
+from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
+
+NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionTable:
+    """What :func:`condition_table` found."""
+
+    by: str
+    conditions: Mapping[str, Evaluation]
+    pooled: Evaluation
+    """All trials together, as many as there are of each condition."""
+    equalized: Evaluation
+    """All trials together, with the same weight for each condition: one threshold, one scale for all."""
+    averaged: Mapping[str, float]
+    """Means of the numbers over the conditions: a best threshold or PAV map of its own for each."""
+    skipped: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return {
+            "by": self.by,
+            "conditions": {name: one.to_dict() for name, one in self.conditions.items()},
+            "pooled": self.pooled.to_dict(),
+            "equalized": self.equalized.to_dict(),
+            "averaged": dict(self.averaged),
+            "skipped": dict(self.skipped),
+        }
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        lines = {**self.conditions, "(pooled)": self.pooled, "(equalized)": self.equalized}
+        return group_rows(lines, self.by)
+
+    def __repr__(self) -> str:
+        header, rows = self.table()
+        widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in [header, *rows]
+        )
+
+
+def condition_table(
+    source: ScoreSource,
+    by: str,
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    *,
+    allow_unconfirmed: bool = False,
+) -> ConditionTable:
+    """Evaluate every condition, all of them pooled, and all of them with equal weight.
+
+    A pooled number is dominated by the conditions with most trials, and is worse than the conditions when
+    their scores are not on the same scale; a mean over conditions does not see that. Equalized, conditions
+    weigh the same but share one scale and one threshold.
+
+    Parameters
+    ----------
+    by
+        Name of the column that says which condition a trial belongs to.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> model = lk.theory.GaussianLLR.from_eer(0.05)
+    >>> target, nontarget = model.rvs(1000, 8000, rng)
+    >>> room = (np.arange(1000) % 2, np.arange(8000) % 4 == 0)
+    >>> shifted = lk.Scores(target + 3 * room[0], nontarget + 3 * room[1], {"room": room})
+    >>> found = lk.condition_table(shifted, "room", points=[0.1])
+    >>> bool(found.averaged["eer"] < found.equalized.eer)  # the rooms disagree about the scale
+    True
+    """
+    pooled = evaluate(source, points, by=by, allow_unconfirmed=allow_unconfirmed)
+    if not pooled.groups:
+        raise EmptyClassError(f"no value of {by!r} has trials of both classes")
+    groups = list(pooled.groups.values())
+    averaged = {name: float(np.mean([getattr(one, name) for one in groups])) for name in NUMBERS}
+    for i, point in enumerate(pooled.points):
+        for kind in ("min_dcf", "act_dcf"):
+            costs = [getattr(one.points[i], kind) for one in groups]
+            averaged[f"{kind} {point.point.name}"] = float(np.mean(costs))
+    same = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
+    return ConditionTable(by, pooled.groups, pooled, same, averaged, pooled.skipped_groups)

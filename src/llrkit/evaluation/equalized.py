@@ -1,0 +1,68 @@
+"""Evaluation with equalized conditions: every condition weighs the same, however many trials it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.core.grid import Grid, collect_again
+from llrkit.core.moments import Moments
+from llrkit.core.summary import Both, both, grouped
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.evaluation.result import Evaluation
+from llrkit.metrics.condition_weights import nist_weights, scaled_to_size
+from llrkit.metrics.measure import finish, resolve_points, second_pass
+from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
+
+
+def equalized(
+    source: ScoreSource,
+    columns: str | Sequence[str],
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    *,
+    allow_unconfirmed: bool = False,
+) -> Evaluation:
+    """Evaluate with every value of a column, or combination of several, given the same weight in each class.
+
+    Error counts and losses of each condition are weighted before they are added, so every number and
+    curve is that of an evaluation in which all conditions have the same number of trials. Weights are
+    those of NIST, scaled so that the weighted trials number as many as there are. Two passes.
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> clean, noisy = [4.0, 3.0, 5.0, -1.0], [1.0]
+    >>> condition = (["clean"] * 4 + ["noisy"], ["clean", "noisy"])
+    >>> scores = Scores(clean + noisy, [-2.0, 0.0], {"condition": condition})
+    >>> equalized(scores, "condition", [0.5]).points[0].p_miss  # one of 4 clean targets, no noisy one
+    0.125
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names:
+        raise InputError("equalize needs the name of at least one column")
+    asked = resolve_points(points, allow_unconfirmed)
+    wide = source.with_columns(*names)
+    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names)))
+    grid = collect_again(source, grid)
+    parts = wide.reduce(grouped(second_pass(moments, grid, asked), names)).parts
+    sizes = {
+        key: (float(part.parts[0].n_target), float(part.parts[0].n_nontarget)) for key, part in parts.items()
+    }
+    weights = scaled_to_size(nist_weights(sizes), sizes)
+    second = _added([Both(tuple(part.weighted(*weights[key]) for part in parts[key])) for key in parts])
+    first = _added([groups.parts[key].weighted(*weights[key]) for key in parts])
+    result = Evaluation.of(finish(first, second, asked))
+    by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
+    return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
+
+
+def _added(parts: list[Any]) -> Any:
+    if not parts:
+        raise EmptyClassError("there are no trials")
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

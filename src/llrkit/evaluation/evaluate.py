@@ -1,0 +1,128 @@
+"""evaluate(): all numbers of a set of trials, and on request how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from llrkit.core.column_values import value_named
+from llrkit.core.special import probability
+from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.evaluation.equalized import equalized
+from llrkit.evaluation.result import Evaluation
+from llrkit.metrics.measure import measure, with_groups
+from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.trust.intervals.bootstrap import bootstrap
+from llrkit.trust.intervals.closed_form import closed_form
+from llrkit.trust.intervals.functionals import REASONS, functionals
+from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.speakers import Columns, find_speakers, require_columns
+from llrkit.trust.intervals.uncertainty import Uncertainty
+
+KINDS = ("none", "trial", "speaker", "bootstrap")
+
+
+def evaluate(
+    source: ScoreSource,
+    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    *,
+    by: str | None = None,
+    threshold_from: ScoreSource | None = None,
+    ece: bool = False,
+    allow_unconfirmed: bool = False,
+    equalize: Columns | None = None,
+    ci: str = "none",
+    speakers: Columns | None = None,
+    recordings: Columns | None = None,
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
+
+    Parameters
+    ----------
+    source
+        Scores, trials, or any other score source.
+    points
+        Operating points, as objects or names of presets. A preset that averages several points also
+        gives a primary cost.
+    by
+        Name of a column: each of its values is evaluated as well (``.groups``).
+    threshold_from
+        Development trials whose equal-error threshold is applied to these (half total error rate).
+    ece
+        Also compute the ECE curve (one more pass).
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+    equalize
+        A column, or several: each of its values (each combination of theirs) gets the same weight in
+        each class, as NIST does, however many trials it has.
+    ci
+        Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
+        they share speakers); ``"speaker"``, the dyadic-robust variance with Student t quantiles, one more
+        pass; ``"bootstrap"``, speakers drawn with replacement.
+    speakers
+        For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
+    recordings
+        For the bootstrap: columns with the recordings, which are then drawn within speakers.
+    level
+        Confidence level.
+    replicates, seed
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
+    >>> print(f"EER {result.eer:.4f}, Cllr {result.cllr:.4f}, of it calibration {result.cllr_cal:.4f}")
+    EER 0.2308, Cllr 0.7140, of it calibration 0.1786
+    >>> result.points[0].act_dcf
+    0.75
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> left, right = rng.integers(0, 40, 3000), rng.integers(0, 40, 3000)
+    >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=3000),
+    ...                     "label": left == right, "left": left, "right": right})
+    >>> found = lk.evaluate(trials, ci="speaker", speakers=("left", "right"))
+    >>> [round(end, 3) for end in found.intervals["cllr"]]
+    [0.386, 0.495]
+    """
+    require_columns(ci, KINDS, speakers, recordings)
+    probability(level, "level")
+    if equalize:
+        if ci != "none" or threshold_from is not None or ece:
+            raise InputError("equalize goes with neither ci, threshold_from nor ece")
+        result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
+        grouped = Evaluation.of(with_groups(result, source, by, points, allow_unconfirmed))
+        return replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
+    result = Evaluation.of(
+        measure(
+            source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
+        )
+    )
+    if ci == "none":
+        return result
+
+    def uncertainty(part: ScoreSource, found: Evaluation) -> Uncertainty:
+        if ci == "trial":
+            return closed_form(part, found, None, level)
+        assert speakers is not None
+        if ci == "speaker":
+            return closed_form(part, found, find_speakers(part, speakers), level)
+        resampling = speaker_resampling(part, speakers, recordings, seed)
+        return bootstrap(part, found, resampling, level, replicates)
+
+    whole = uncertainty(source, result)
+    groups = {}
+    for name, found in result.groups.items():
+        assert by is not None
+        try:
+            own = uncertainty(value_named(source, by, name), found)
+        except TooFewTrialsError as error:
+            names = (number.name for number in functionals(found).numbers)
+            own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
+        groups[name] = replace(found, uncertainty=own)
+    return replace(result, uncertainty=whole, groups=MappingProxyType(groups))

@@ -1,0 +1,110 @@
+"""Evaluation: what evaluate() found, frozen: the measurements, how sure they are, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.evaluation import words
+from llrkit.metrics.measurements import Measurements
+from llrkit.trust.intervals.uncertainty import Uncertainty
+
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "llr": "natural logarithm",
+        "cllr": "bits",
+        "decision": "accept when score >= threshold",
+        "ties": "pooled",
+        "eer": "on the ROC convex hull (ROCCH-EER)",
+        "eer_roc": "on the interpolated ROC",
+        "min_cllr": "after PAV on the same trials, no Laplace end points",
+        "dcf": "divided by min(P Cmiss, (1 - P) Cfa)",
+        "act_dcf": "at the Bayes threshold",
+        "det_slope": "total least squares over the DET's crossings with probit Pmiss - probit Pfa = c, "
+        "both rates in [0.001, 0.5]",
+    }
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Measurements):
+    """What :func:`evaluate` found: numbers, curves, conventions. Nothing in it changes any more."""
+
+    groups: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    equalized: tuple[str, ...] = ()
+    """Columns whose values were given the same weight."""
+    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
+    """Weight of each target and of each non-target by condition, where conditions were equalized."""
+    uncertainty: Uncertainty | None = None
+    """Intervals of the numbers, where they were asked for."""
+
+    @classmethod
+    def of(cls, measured: Measurements) -> Evaluation:
+        """The same numbers, of every group too, ready to be given intervals."""
+        values = {item.name: getattr(measured, item.name) for item in fields(Measurements)}
+        groups = {name: cls.of(group) for name, group in measured.groups.items()}
+        return cls(**values | {"groups": MappingProxyType(groups)})
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    @property
+    def sentence(self) -> str:
+        """What the numbers mean, in plain words."""
+        return words.sentence(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Any] = {
+            "n_target": self.n_target,
+            "n_nontarget": self.n_nontarget,
+            "eer": self.eer,
+            "eer_roc": self.eer_roc,
+            "auc": self.auc,
+            "cllr": self.cllr,
+            "min_cllr": self.min_cllr,
+            "cllr_cal": self.cllr_cal,
+            "prbep": self.prbep,
+            "det_slope": self.det_slope.slope,
+            "points": [
+                {**point.to_dict(), **self._uncertain(f"points.{i}.")} for i, point in enumerate(self.points)
+            ],
+            **self._uncertain(""),
+        }
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.how()
+        if self.primary is not None:
+            rows = [
+                {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
+                for i, p in enumerate(self.primaries)
+            ]
+            plain |= {"primary": rows[0], "primaries": rows}
+        if self.fixed is not None:
+            fixed = self.fixed
+            plain["fixed_threshold"] = {
+                "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
+                **self._uncertain("fixed_threshold."),
+            }  # fmt: skip
+        if self.equalized:
+            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
+            plain["equalized"] = {"columns": list(self.equalized), "weights": weights}
+        plain["conventions"] = dict(self.conventions)
+        plain["sentence"] = self.sentence
+        if self.groups or self.skipped_groups:
+            plain["groups"] = {name: group.to_dict() for name, group in self.groups.items()}
+            plain["skipped_groups"] = dict(self.skipped_groups)
+        return plain
+
+    def _uncertain(self, prefix: str) -> dict[str, Any]:
+        return {} if self.uncertainty is None else self.uncertainty.part(prefix)
+
+    def __repr__(self) -> str:
+        return words.plain_table(self)
+
+    def _repr_html_(self) -> str:
+        return words.html_table(self)

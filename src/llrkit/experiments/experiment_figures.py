@@ -1,0 +1,73 @@
+"""The figures of the experiments as pictures; what draws them is the plot room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from llrkit._progress import tracked
+from llrkit.evaluation.condition_map import HeatMap
+from llrkit.experiments.prior_scan import ScanCase
+from llrkit.experiments.trial_lists import ListTable
+from llrkit.plot.paper_figures import CllrScatter, cllr_scatter, heat_map, prior_scan, two_gaussians
+from llrkit.plot.picture import Picture
+from llrkit.theory.gaussian_pair import GaussianLLR
+
+PAPER_RANGE = (0.27, 0.60)
+HEAT_MAPS = {
+    "eer": "EER",
+    "cmlg": "Cllr, CMLG",
+    "logistic": "Cllr, logistic regression",
+    "min_cllr": "minimum Cllr",
+}
+
+
+def densities(eer: float) -> Picture:
+    """The two Gaussians of calibrated LLRs with an EER."""
+    picture: Picture = two_gaussians(GaussianLLR.from_eer(eer), renderer="none")
+    return picture
+
+
+def scatter(table: ListTable) -> Picture:
+    """Figure 1 of the paper: Cllr of both methods, one point a list."""
+    labels = tuple(f"{found.enroll} / {found.test}".strip(" /") for found in table.lists)
+    curve = CllrScatter("CMLG", "logistic regression", table.column("cmlg"), table.column("logistic"), labels)
+    picture: Picture = cllr_scatter(curve, renderer="none")
+    return picture
+
+
+def scan(case: ScanCase) -> Picture:
+    """Figure 2 of the paper: a cost against the log-odds of the training weight."""
+    picture: Picture = prior_scan(case.curve, renderer="none")
+    costs = np.concatenate([*case.curve.costs.values(), [case.curve.minimum or np.nan]])
+    low, high = min(np.nanmin(costs), PAPER_RANGE[0]), max(np.nanmax(costs), PAPER_RANGE[1])
+    # at least the range of the paper's figure, so that a constant looks like one
+    limits = float(low) - 0.02, float(high) + 0.02
+    return replace(picture, title=f"{picture.title}: {case.name}", y=replace(picture.y, limits=limits))
+
+
+def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, Picture]:
+    """A matrix of numbers for every pair of conditions; none where a pair is missing."""
+    rows = tuple(dict.fromkeys(found.enroll for found in table.lists))
+    columns = tuple(dict.fromkeys(found.test for found in table.lists))
+    cells = {(found.enroll, found.test): found for found in table.lists}
+    if len(cells) != len(rows) * len(columns) or columns == ("",):
+        return {}
+    made = {}
+    for name in names:
+        values = np.array([[getattr(cells[row, column], name) for column in columns] for row in rows])
+        curve = HeatMap(values, rows, columns, value_name=HEAT_MAPS[name], percent=name == "eer")
+        made[name] = heat_map(curve, renderer="none")
+    return made
+
+
+def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = True) -> None:
+    """Every picture as SVG, and as PDF for papers."""
+    from llrkit.plot.matplotlib_renderer import save
+
+    for name, picture in tracked(pictures.items(), "drawing", len(pictures), "figures"):
+        for ending in ("svg", "pdf") if pdf else ("svg",):
+            save(picture, folder / f"{name}.{ending}", width=4.5)

@@ -1,0 +1,124 @@
+"""From results to a folder: figures as files, and a page with tables, figures and one list in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from llrkit.errors import InputError
+from llrkit.evaluation.result import Evaluation
+from llrkit.experiments import experiment_figures
+from llrkit.experiments.durations import DurationsResult
+from llrkit.experiments.paper_values import SOURCE
+from llrkit.experiments.prior_scan import PriorScanResult
+from llrkit.experiments.real import RealResult
+from llrkit.experiments.result_words import Table, list_table, paper_table, scan_table, verdict
+from llrkit.experiments.trial_lists import ListTable
+from llrkit.plot.picture import Picture
+from llrkit.report.page import write_report
+from llrkit.report.provenance import Provenance
+from llrkit.report.sections import Section, Words
+
+PAGE = "index.html"
+TITLE = "The experiments of van Leeuwen & Brümmer (2013)"
+Shown = Mapping[str, Picture]
+
+
+def write_experiments(
+    folder: str | Path,
+    *,
+    durations: DurationsResult | None = None,
+    scan: PriorScanResult | None = None,
+    real: RealResult | None = None,
+    brief: bool = False,
+    made_from: Provenance | None = None,
+) -> Path:
+    """Write the page and figures of some experiments into a folder, which is made; gives the page.
+
+    ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
+    page says about files and command.
+    """
+    parts: list[tuple[Section, Shown]] = []
+    closer: Mapping[str, Evaluation] = {}
+    if real is not None:
+        parts.append(_lists(real.table, "Real data", "real", _about_real(real), brief))
+        closer = real.closer
+    if scan is not None:
+        parts.append(_scan(scan))
+        closer = scan.closer
+    if durations is not None:
+        parts.insert(0, _lists(durations.table, "Durations", "durations", _about(durations), brief))
+        parts.insert(0, _theory(durations))
+        closer = durations.closer
+    if not closer:
+        raise InputError("a page needs at least one experiment")
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    for _, pictures in parts:
+        experiment_figures.save_pictures(pictures, place, pdf=not brief)
+    page = place / PAGE
+    write_report(closer, page, title=TITLE, first=[section for section, _ in parts], made_from=made_from)
+    return page
+
+
+def _about(result: DurationsResult) -> tuple[str, ...]:
+    return (
+        f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
+        f"{result.scale}, seed {result.seed}): a PLDA recognizer trained on whole recordings scores segments "
+        "of all durations, calibration is trained on the first corpus and evaluated on the second. The "
+        "second half of this page is about the list in the middle, 20 s on both sides.",
+    )
+
+
+def _about_real(result: RealResult) -> tuple[str, ...]:
+    facts = ", ".join(f"{name}: {value}" for name, value in result.about.items())
+    said = [f"{len(result.table.lists)} conditions of real data ({facts})."]
+    if result.regularized:
+        said.append(
+            "Where the training trials could be told apart without error, logistic regression was "
+            f"regularized: {', '.join(result.regularized)}."
+        )
+    said += [f"Left out: {name} ({reason})." for name, reason in result.skipped.items()]
+    return tuple(said)
+
+
+def _theory(result: DurationsResult) -> tuple[Section, Shown]:
+    eer = result.table.lists[-1].eer
+    pictures = {"two-gaussians": experiment_figures.densities(min(max(eer, 1e-4), 0.49))}
+    words = (
+        "If calibrated log-likelihood-ratios are Gaussian, both classes have the same variance and opposite "
+        "means, and the variance is twice the mean: the equal error rate says everything. Drawn for the EER "
+        "of whole segments.",
+    )
+    return Section("Two Gaussians", words, pictures=list(pictures.values())), pictures
+
+
+def _lists(
+    table: ListTable, title: str, prefix: str, about: tuple[str, ...], brief: bool
+) -> tuple[Section, Shown]:
+    pictures = {f"{prefix}-cllr": experiment_figures.scatter(table)}
+    for name, picture in experiment_figures.heat_maps(
+        table, ("eer",) if brief else experiment_figures.HEAT_MAPS
+    ).items():
+        pictures[f"{prefix}-{name.replace('_', '-')}"] = picture
+    tables = [
+        _words(paper_table(table), f"All lists together, beside {SOURCE}"),
+        _words(list_table(table), "Every list; Cllr in bits"),
+    ]
+    return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
+
+
+def _scan(result: PriorScanResult) -> tuple[Section, Shown]:
+    pictures = {f"prior-scan-{case.name}": experiment_figures.scan(case) for case in result.cases}
+    words = (
+        "C_primary of NIST SRE 2012 against the log-odds of alpha, the weight of targets in CMLG, or of the "
+        "training prior of logistic regression.",
+        *(f"{case.name}: {case.about}." for case in result.cases),
+    )
+    tables = [_words(scan_table(result.cases), "C_primary")]
+    return Section("Prior scan", words, tables, list(pictures.values())), pictures
+
+
+def _words(table: Table, caption: str) -> Words:
+    header, rows = table
+    return Words(tuple(header), tuple(tuple(row) for row in rows), caption, numeric=True)

@@ -1,0 +1,1 @@
+"""Files that are not text: Parquet, Arrow, NumPy, HDF5."""

@@ -1,0 +1,199 @@
+"""HDF5 files of BOSARIS and SIDEKIT (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit._atomic import replacing
+from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.io.binary.hdf5_heap import refuse_endless_heaps
+from llrkit.io.binary.numpy_files import one_class
+from llrkit.io.score_matrices import long_table
+from llrkit.io.trial_table import Found
+
+VERSION = "2.0"
+DEFLATE_RATIO, ID_RATIO = 1100, 200
+"""How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise InputError("HDF5 files need the package h5py: pip install llrkit[hdf5]") from None
+    return h5py
+
+
+def read_hdf5(file: Path) -> Found:
+    """Read BOSARIS scores or a key, or an array as bob writes it."""
+    h5py = _h5py()
+    try:
+        refuse_endless_heaps(Path(file))
+        with h5py.File(file, "r") as archive:
+            return _read(archive, str(file))
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+
+
+def _read(archive: Any, file: str) -> Found:
+    if "scores" in archive and "score_mask" in archive:
+        ids = _ids(archive, file)
+        values, mask = _matrix(archive, "scores", ids, file), _matrix(archive, "score_mask", ids, file)
+        table = long_table(values, ids[0], ids[1], mask=mask != 0)
+        return Found(file, "bosaris", table, ("score",), None, "enroll", "test")
+    if "trial_mask" in archive or "target_mask" in archive:
+        return _key(archive, file)
+    if "ids" in archive and "values" in archive:
+        raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
+    arrays = [name for name in archive if hasattr(archive[name], "shape")]
+    if len(arrays) == 1:
+        return one_class(_array(archive, arrays[0], file), file, "bosaris")
+    raise FileFormatError(
+        f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
+        f"{', '.join(archive) or 'none'}"
+    )
+
+
+def _key(archive: Any, file: str) -> Found:
+    """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
+    ids = _ids(archive, file)
+    if "trial_mask" in archive:
+        mask = _matrix(archive, "trial_mask", ids, file)
+    else:
+        target, nontarget = (
+            _matrix(archive, f"{name}_mask", ids, file) != 0 for name in ("target", "nontarget")
+        )
+        if (target & nontarget).any():
+            raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
+        mask = target.astype(np.int8) - nontarget
+    table = long_table(mask, ids[0], ids[1], name="label", mask=mask != 0)
+    table = table.with_columns(table["label"].cast(pl.Int64))
+    # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
+    is_index = mask.dtype.kind in "bu" or ("modelset" in archive and mask.size > 0 and mask.min() >= 0)
+    if is_index:
+        return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
+    return Found(file, "bosaris", table, (), "label", "enroll", "test")
+
+
+def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
+    """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
+    h5py = _h5py()
+    try:
+        refuse_endless_heaps(Path(file))
+        with h5py.File(file, "r") as archive:
+            if "ids" not in archive or "values" not in archive:
+                raise FileFormatError(
+                    f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
+                )
+            ids, values = (
+                _texts(archive, "ids", str(file)),
+                np.atleast_2d(_array(archive, "values", str(file))),
+            )
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+    if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
+        raise FileFormatError(
+            f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
+        )
+    if not np.isfinite(values).all():
+        raise FileFormatError(f"{file}: /values holds something that is not a finite number")
+    return ids, values.astype(np.float64)
+
+
+def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> npt.NDArray[Any]:
+    """An array; one that says it is larger than the file can hold is refused before it is made."""
+    if name not in archive:
+        raise FileFormatError(f"{file}: no /{name}")
+    there = archive[name]
+    if not hasattr(there, "shape"):
+        raise FileFormatError(f"{file}: /{name} is not an array")
+    size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
+    if size > most:
+        raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
+    return np.asarray(there)
+
+
+def _texts(archive: Any, name: str, file: str) -> list[str]:
+    found = _array(archive, name, file, ID_RATIO).ravel()
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in found]
+
+
+def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
+    found = []
+    for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
+        there = next((known for known in (name, other) if known in archive), None)
+        if there is None:
+            raise FileFormatError(f"{file}: neither /{name} nor /{other}")
+        found.append(_texts(archive, there, file))
+    return found[0], found[1]
+
+
+def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
+    values = _array(archive, name, file)
+    shape = (len(ids[0]), len(ids[1]))
+    if values.shape != shape or values.dtype.kind not in "biuf":
+        raise FileFormatError(f"{file}: /{name} has shape {values.shape}, but there are ids for {shape}")
+    return values
+
+
+def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
+    """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
+    h5py = _h5py()
+    column = found.label if key else (found.score[0] if len(found.score) == 1 else None)
+    if found.enroll is None or found.test is None or column is None:
+        what = "a label" if key else "one score"
+        raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
+    models, rows = _codes(found, found.enroll, path)
+    segments, columns = _codes(found, found.test, path)
+    shape = (len(models), len(segments))
+    mask = np.zeros(shape, np.int8)
+    np.add.at(mask, (rows, columns), 1)
+    if (mask != 1)[rows, columns].any():
+        raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    if key:
+        from llrkit.scores.trials import Trials
+
+        is_target = Trials(found.table.with_columns(score=0.0), label=column, score="score").is_target
+        mask[rows, columns] = np.where(is_target, 1, -1)
+    made = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
+    with h5py.File(made, "w") as archive:
+        archive["ID/row_ids"], archive["ID/column_ids"] = (
+            np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
+            for names in (models, segments)
+        )
+        if key:
+            archive["trial_mask"] = mask
+        else:
+            scores = np.zeros(shape)
+            scores[rows, columns] = found.table[column].to_numpy()
+            archive["scores"], archive["score_mask"] = scores, mask
+        archive["file_format"] = VERSION
+    with replacing(path) as temporary:
+        temporary.write_bytes(made.getbuffer())
+
+
+def _codes(found: Found, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+    """The ids in the order in which they come first, and which of them each trial has."""
+    column = found.table[name]
+    if column.has_nulls():
+        raise InputError(f"{path}: some trials have no {name}")
+    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return [str(value) for value in names[order]], rank[codes]
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,0 +1,117 @@
+"""Column files: Parquet and Arrow IPC, at once or batch by batch; several files as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from llrkit._progress import stage
+from llrkit.errors import FileFormatError, LlrkitError
+from llrkit.io.binary.parquet_check import refuse_impossible
+from llrkit.io.column_roles import roles_of, with_roles
+from llrkit.io.polars_panics import no_panic_messages
+from llrkit.io.trial_table import Found, Scan
+
+BATCH_ROWS = 1 << 20
+ARROW_FILE = b"ARROW1"
+
+
+def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+    """Read a Parquet table."""
+    with _named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
+        refuse_impossible(file, pages=_is_small(file))
+        with no_panic_messages(_is_small(file)):
+            table = pl.read_parquet(raw)
+        _refuse_ragged(table)
+    return with_roles(Found(str(file), "parquet", table), score=score, label=label)
+
+
+def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+    """Read an Arrow IPC table: a file (Feather 2) or a stream."""
+    with _named(file, "Arrow"), file.open("rb") as raw:
+        stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
+        raw.seek(0)
+        with no_panic_messages(_is_small(file)):
+            # a stream as bytes: polars loses its place in files
+            table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
+        _refuse_ragged(table)
+    return with_roles(Found(str(file), "arrow", table), score=score, label=label)
+
+
+def scan_columns(
+    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
+) -> Scan | Found:
+    """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
+    if kind == "arrow":
+        with _named(file, "Arrow"), file.open("rb") as raw:
+            stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
+        if stream:
+            return read_arrow(file, score=score, label=label)
+    with _named(file, kind.capitalize()), no_panic_messages():
+        if kind == "parquet":
+            refuse_impossible(file, pages=_is_small(file))
+        lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+        schema = lazy.collect_schema()
+        rows = int(lazy.select(pl.len()).collect().item())
+    roles = roles_of(schema.names(), score=score, label=label, where=str(file))
+    like = roles.given_to(Found(str(file), kind, pl.DataFrame(schema=schema)))
+
+    def read(wanted: Sequence[str]) -> Iterator[Found]:
+        table = lazy.select(roles.needed_for(schema.names(), wanted))
+        first_row = 0
+        with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
+            for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+                if batch.height:
+                    yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
+                first_row += batch.height
+                done(batch.height)
+        if first_row == 0:
+            yield replace(like, table=like.table.select(wanted))
+
+    return Scan(like, read, rows=rows)
+
+
+def _is_small(file: Path) -> bool:
+    """Whether reading takes no time, so that standard error can be held back meanwhile."""
+    return file.stat().st_size < 1 << 26
+
+
+def _refuse_ragged(table: pl.DataFrame) -> None:
+    if any(column.len() != table.height for column in table):
+        raise ValueError("its columns have different lengths")
+
+
+@contextmanager
+def _named(file: Path, kind: str) -> Iterator[None]:
+    """Whatever polars finds wrong becomes an error that names the file."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if isinstance(error, LlrkitError):
+            raise
+        words = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
+
+
+def together(parts: Sequence[Found], name: str) -> Found:
+    """The tables of several files as one, in the order of their names; all must have the same columns."""
+    first = parts[0]
+    for part in parts[1:]:
+        refuse_other_columns(first, part)
+    try:
+        table = pl.concat([part.table for part in parts], how="vertical_relaxed")
+    except pl.exceptions.PolarsError as error:
+        words = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{name}: the files do not fit together ({words})") from None
+    return Found(name, first.format, table, first.score, first.label, first.enroll, first.test)
+
+
+def refuse_other_columns(first: Found, other: Found) -> None:
+    """Files that make one table have the same columns."""
+    if other.table.columns != first.table.columns:
+        here, there = (", ".join(found.table.columns) for found in (first, other))
+        raise FileFormatError(f"{other.file}: columns {there}, but in {first.file}: {here}")

@@ -1,0 +1,147 @@
+"""NumPy files: NPZ with one array per column, per class, or a matrix with ids; NPY. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit.errors import FileFormatError
+from llrkit.io.column_roles import with_roles
+from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
+from llrkit.io.score_matrices import long_table
+from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, named
+from llrkit.io.trial_table import Found
+
+Arrays = dict[str, npt.NDArray[Any]]
+ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
+
+
+def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+    """Read arrays of equal length, or ``target`` and ``nontarget``, or a matrix of scores with ids."""
+    arrays = read_arrays(file)
+    name = score[0] if score else named(list(arrays), SCORE_NAMES)
+    classes = {"target", "nontarget"} <= arrays.keys() and all(
+        arrays[part].ndim == 1 for part in ("target", "nontarget")
+    )
+    if classes and (name is None or name not in arrays):
+        return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
+    if name is not None and name in arrays and arrays[name].ndim == 2:
+        return _matrix(file, arrays, name)
+    return _columns(file, arrays, name, score, label)
+
+
+def _columns(
+    file: Path, arrays: Arrays, name: str | None, score: Sequence[str] | None, label: str | None
+) -> Found:
+    role = label or named(list(arrays), LABEL_NAMES)
+    wanted = [*(score or [name or "score"]), *([role] if role else [])]
+    for wish in wanted:
+        if wish not in arrays:
+            there = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
+            raise FileFormatError(f"{file}: no array {wish!r}; there are: {there}")
+        if arrays[wish].ndim != 1:
+            raise FileFormatError(f"{file}: array {wish!r} has shape {arrays[wish].shape}, expected (n,)")
+    n = len(arrays[wanted[0]])
+    for wish in wanted[1:]:
+        if len(arrays[wish]) != n:
+            what = "labels" if wish == role else f"values in {wish!r}"
+            raise FileFormatError(f"{file}: {n} scores but {len(arrays[wish])} {what}")
+    columns = {key: _series(array, f"{file}: array {key!r}") for key, array in arrays.items()
+               if array.shape == (n,)}  # fmt: skip
+    return with_roles(Found(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
+
+
+def read_npy(file: Path) -> Found:
+    """Read a single array of scores; which class they belong to is not in the file."""
+    try:
+        with file.open("rb") as raw, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # files of Python 2
+            array = np.lib.format.read_array(raw, allow_pickle=False)
+    except Exception as error:  # NumPy raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
+    return one_class(array, str(file), "npy")
+
+
+def one_class(array: npt.NDArray[Any], file: str, kind: str) -> Found:
+    """Scores of one class, from an array."""
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise FileFormatError(
+            f"{file}: an array of {array.dtype} with shape {array.shape}, expected (n,) numbers"
+        )
+    return Found(file, kind, pl.DataFrame({"score": _series(array, file)}), ("score",))
+
+
+def two_classes(
+    target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str, kind: str, score: str, label: str | None
+) -> Found:
+    """Trials from the scores of each class, targets first."""
+    both = [one_class(part, file, kind).table["score"].to_numpy() for part in (target, nontarget)]
+    is_target = np.repeat([True, False], [len(part) for part in both])
+    role = label or "label"
+    return Found(file, kind, pl.DataFrame({score: np.concatenate(both), role: is_target}), (score,), role)
+
+
+def _matrix(file: Path, arrays: Arrays, name: str) -> Found:
+    values = arrays[name]
+    row_ids, column_ids = (named(list(arrays), names) for names in (ROW_IDS, COLUMN_IDS))
+    if row_ids is None or column_ids is None:
+        raise FileFormatError(
+            f"{file}: array {name!r} has shape {values.shape}, expected (n,), or row_ids and column_ids "
+            "beside a matrix"
+        )
+    shape = (arrays[row_ids].size, arrays[column_ids].size)
+    if values.shape != shape or values.dtype.kind not in "iuf":
+        raise FileFormatError(f"{file}: {name!r} has shape {values.shape}, but there are ids for {shape}")
+    ids = [arrays[part].ravel().astype(str).tolist() for part in (row_ids, column_ids)]
+    table = long_table(values, ids[0], ids[1])
+    role = named(list(arrays), LABEL_NAMES)
+    if role is not None and arrays[role].shape == values.shape:
+        table = table.with_columns(pl.Series("label", arrays[role].ravel()))
+    label = "label" if "label" in table.columns else None
+    return Found(str(file), "npz", table, ("score",), label, "enroll", "test")
+
+
+def _series(array: npt.NDArray[Any], where: str) -> pl.Series:
+    if array.dtype.kind not in "biufU":
+        raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
+    if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
+        array = array.astype(np.float64)
+    return pl.Series(array.astype(array.dtype.newbyteorder("=")))
+
+
+def read_arrays(file: Path) -> Arrays:
+    """The arrays of an NPZ archive by name; pickles and archives made to fill the memory are refused."""
+    try:
+        # opened here: np.load leaves a broken file open
+        with file.open("rb") as raw:
+            if zipfile.is_zipfile(raw):
+                raw.seek(0)
+                _refuse_bomb(raw, file)
+            raw.seek(0)
+            if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
+                raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
+            raw.seek(0)
+            with warnings.catch_warnings(), np.load(raw, allow_pickle=False) as archive:
+                warnings.simplefilter("ignore")  # files of Python 2
+                return {name: archive[name] for name in archive.files}
+    except FileFormatError:
+        raise
+    except AttributeError:
+        raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
+    except Exception as error:  # NumPy raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
+
+
+def _refuse_bomb(raw: Any, file: Path) -> None:
+    with zipfile.ZipFile(raw) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    packed = raw.seek(0, 2)
+    if size > ALWAYS_FINE and size > LARGEST_RATIO * packed:
+        raise FileFormatError(f"{file}: unpacks to more than {LARGEST_RATIO} times its size; not read")

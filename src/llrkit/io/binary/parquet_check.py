@@ -1,0 +1,93 @@
+"""Whether a Parquet file can be what it says: polars ends the whole program where some numbers cannot be.
+
+The footer of every file is looked at, and the headers of all pages of a small one. The numbers of the fields
+are those of parquet.thrift of the Apache Parquet format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from llrkit.io.binary.thrift import Reader
+from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
+
+MAGIC = b"PAR1"
+_LARGEST_HEADER = 1 << 16
+_DATA, _DICTIONARY, _DATA_2 = 5, 7, 8
+
+
+def refuse_impossible(file: Path, *, pages: bool) -> None:
+    """Raise a ValueError that says what cannot be."""
+    with file.open("rb") as raw:
+        try:
+            size = file.stat().st_size
+            footer = _footer(raw, size)
+            for chunk in _chunks(footer, size):
+                if pages:
+                    _look_at_pages(raw, chunk, size)
+        except (IndexError, KeyError, TypeError, AttributeError):
+            raise ValueError("its description is broken") from None
+
+
+def _footer(raw: BinaryIO, size: int) -> dict[int, Any]:
+    if size < 12:
+        raise ValueError("too short")
+    raw.seek(size - 8)
+    tail = raw.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or length > size - 12:
+        raise ValueError("the end of the file is missing")
+    raw.seek(size - 8 - length)
+    return Reader(raw.read(length)).struct()
+
+
+def _chunks(footer: dict[int, Any], size: int) -> Iterator[dict[int, Any]]:
+    """The description of each column of each group of rows."""
+    rows, groups = footer[3], footer[4]
+    if rows < 0 or rows != sum(group[3] for group in groups) or any(group[3] < 0 for group in groups):
+        raise ValueError("the numbers of rows do not fit together")
+    if rows > ALWAYS_FINE and rows > LARGEST_RATIO * size:
+        raise ValueError(f"{rows:,} rows in {size:,} bytes")
+    for group in groups:
+        for column in group[1]:
+            chunk = column[3]
+            if not 0 <= chunk[7] <= size or chunk[6] < 0 or not 0 <= _start(chunk) <= size - chunk[7]:
+                raise ValueError("a column lies outside of the file")
+            nested = len(chunk[3]) > 1  # a list in each row, say: as many values as it likes
+            if chunk[5] < 0 or (chunk[5] != group[3] and not nested):
+                raise ValueError(f"{chunk[5]:,} values in {group[3]:,} rows")
+            _refuse_large(chunk[6], chunk[7])
+            yield chunk
+
+
+def _start(chunk: dict[int, Any]) -> int:
+    return int(min(chunk[9], chunk.get(11, chunk[9]) or chunk[9]))
+
+
+def _refuse_large(size: int, packed: int) -> None:
+    if size < 0 or packed < 0 or (size > ALWAYS_FINE and size > LARGEST_RATIO * packed):
+        raise ValueError(f"{packed:,} bytes that unpack to {size:,}")
+
+
+def _look_at_pages(raw: BinaryIO, chunk: dict[int, Any], size: int) -> None:
+    at, end, left = _start(chunk), _start(chunk) + chunk[7], chunk[5]
+    while at < end:
+        raw.seek(at)
+        reader = Reader(raw.read(min(_LARGEST_HEADER, size - at)))
+        page = reader.struct()
+        at += reader.at + page[3]
+        if page[2] < 0 or page[3] < 0 or at > end:
+            raise ValueError("a page lies outside of its column")
+        _refuse_large(page[2], page[3])
+        about = next((page[kind] for kind in (_DATA, _DICTIONARY, _DATA_2) if kind in page), None)
+        if about is None:
+            continue
+        if about[1] < 0 or (_DICTIONARY in page and about[1] > page[2]):
+            raise ValueError(f"a page of {page[2]:,} bytes with {about[1]:,} values")
+        if _DATA_2 in page and not (0 <= about[2] <= about[1] and about[5] >= 0 and about[6] >= 0):
+            raise ValueError("a page whose counts do not fit together")
+        left -= 0 if _DICTIONARY in page else about[1]
+    if left:
+        raise ValueError("the values in the pages are not as many as announced")

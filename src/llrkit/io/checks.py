@@ -1,0 +1,191 @@
+"""From a table as read to trials: every score and label is looked at, and a fault is named by its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit.errors import FileFormatError, InputError, LabelError
+from llrkit.io.text.lines import not_a_number
+from llrkit.io.trial_table import Found
+from llrkit.scores.label_columns import is_label_type, target_rows
+from llrkit.scores.labels import ACCEPTED, classify_words
+from llrkit.scores.trials import Trials
+
+MISSING, DUPLICATES = ("error", "drop"), ("keep", "error", "drop")
+SHOWN = 5
+
+
+def as_trials_checked(found: Found, *, positive: str | None = None, labeled: bool = True) -> Trials:
+    """Trials of a table whose scores are all numbers and whose labels are two classes."""
+    require_roles(found, labeled=labeled)
+    found = with_scores(found)
+    if not labeled:
+        return Trials(found.table.with_columns(label=True), score=found.score)
+    if positive is not None:
+        _refuse_if_absent(found, positive)
+        found = with_positive(found, positive)
+    trials = Trials(
+        found.table, score=found.score, label=found.label or "label", enroll=found.enroll, test=found.test,
+        origin=found.file, lines=found.lines,
+    )  # fmt: skip
+    with _naming_labels(found):
+        _ = trials.is_target, trials.score_array
+    return trials
+
+
+def target_mask_of(
+    found: Found, positive: str | None = None, expected: Iterable[str] = ()
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows are targets, and the words that occur among the labels; for one batch of a larger table."""
+    if positive is not None:
+        found = with_positive(found, positive)
+    with _naming_labels(found):
+        return target_rows(found.table[found.label or "label"], found.place, expected)
+
+
+def require_roles(found: Found, *, labeled: bool = True) -> None:
+    """Refuse a table without a column of scores, or of labels if they are needed."""
+    columns = ", ".join(found.table.columns)
+    if not found.score:
+        raise FileFormatError(
+            f"{found.file}, line 1: there is no column 'score'; there are: {columns}. "
+            "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
+        )
+    if labeled and found.label is None:
+        if found.table.columns == ["score"]:
+            raise FileFormatError(
+                f"{found.file}: scores of one class; give the file of the others too (--nontargets)"
+            )
+        raise FileFormatError(
+            f"{found.file}, line 1: there is no column 'label'; there are: {columns}. Name the column of the "
+            "labels with --label-column, or the file that has them with --key"
+        )
+
+
+def with_scores(found: Found, *, missing: bool = False) -> Found:
+    """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed."""
+    for name in found.score:
+        column = found.table[name]
+        if column.len() == 0:
+            continue
+        if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Null):
+            raise FileFormatError(f"{found.file}, column {name!r}: holds {column.dtype}, not numbers")
+        if not column.dtype.is_numeric():
+            text = column.cast(pl.String, strict=False).str.strip_chars()
+            number = text.cast(pl.Float64, strict=False)
+            bad = number.is_null() & text.is_not_null()
+            if bad.any():
+                row = int(bad.arg_max() or 0)
+                raise not_a_number(f"{found.place(row)}, column {name!r}", str(column[row]))
+            column = number.alias(name)
+            found = replace(found, table=found.table.with_columns(column))
+        if missing:
+            continue
+        if column.has_nulls():
+            row = int(column.is_null().arg_max() or 0)
+            raise FileFormatError(
+                f"{found.place(row)}, column {name!r}: the score is missing; every trial needs a score"
+            )
+        if column.dtype.is_float() and np.isnan(column.to_numpy().min()):
+            row = int(column.is_nan().arg_max() or 0)
+            raise FileFormatError(
+                f"{found.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
+                "(+-inf is allowed)"
+            )
+    return found
+
+
+def score_values(found: Found) -> npt.NDArray[Any]:
+    """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
+    if not all(found.table[name].dtype.is_float() for name in found.score):
+        found = with_scores(found)
+    columns = [found.table[name] for name in found.score]
+    arrays = [column.cast(pl.Float64).to_numpy() if not column.dtype.is_float() else column.to_numpy()
+              for column in columns]  # fmt: skip
+    # min() hands a NaN through, which is also what stands for a null
+    if any(len(array) and np.isnan(array.min()) for array in arrays):
+        with_scores(found)
+    return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+
+
+def with_positive(found: Found, positive: str) -> Found:
+    """Labels as booleans: true where they are this word."""
+    label = found.label or ""
+    column = found.table[label]
+    if column.has_nulls() or not is_label_type(column.dtype):
+        _name_label(found)
+    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    is_target = (words == positive.strip().lower()).alias(label)
+    return replace(found, table=found.table.with_columns(is_target))
+
+
+def _refuse_if_absent(found: Found, positive: str) -> None:
+    column = found.table[found.label or ""]
+    seen = column.unique(maintain_order=True).to_list()
+    if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
+        shown = ", ".join(repr(word) for word in seen[:SHOWN])
+        raise LabelError(f"{found.file}, column {column.name!r}: no label {positive!r}; there are: {shown}")
+
+
+@contextmanager
+def _naming_labels(found: Found) -> Iterator[None]:
+    try:
+        yield
+    except LabelError as error:
+        _name_label(found)
+        said = str(error)
+        raise LabelError(said if said.startswith(found.file) else f"{found.file}: {said}") from None
+
+
+def _name_label(found: Found) -> None:
+    """Raise an error that names the first label that is none; there is none if all are known words."""
+    label = found.label or ""
+    column = found.table[label]
+    if column.has_nulls():
+        row = int(column.is_null().arg_max() or 0)
+        raise LabelError(f"{found.place(row)}, column {label!r}: no label")
+    if not is_label_type(column.dtype):
+        raise LabelError(
+            f"{found.file}, column {label!r}: holds {column.dtype}, not labels; accepted are {ACCEPTED}"
+        )
+    words = column.cast(pl.String)
+    known = {word for word in words.unique() if classify_words([word.removesuffix(".0")]) != [None]}
+    strange = ~words.is_in(list(known))
+    if strange.any():
+        row = int(strange.arg_max() or 0)
+        raise LabelError(
+            f"{found.place(row)}, column {label!r}: {words[row]!r} is not a label of two classes; accepted "
+            f"are {ACCEPTED}, or say which means target with --positive"
+        )
+
+
+def id_columns(found: Found) -> list[str]:
+    """The columns that identify a trial."""
+    ids = [name for name in (found.enroll, found.test) if name is not None]
+    return [*ids, "side"] if ids and "side" in found.table.columns else ids
+
+
+def repeated(found: Found, policy: str, ids: list[str] | None = None) -> Found:
+    """Trials that occur more than once kept, refused, or dropped after the first."""
+    ids = id_columns(found) if ids is None else ids
+    if policy == "keep":
+        return found
+    if not ids:
+        raise InputError(f"{found.file}: no columns with the ids of the trials, so none can be repeated")
+    first = found.table.select(pl.struct(ids).is_first_distinct()).to_series()
+    if first.all():
+        return found
+    if policy == "error":
+        rows = (~first).arg_true().head(SHOWN).to_list()
+        trial = " ".join(map(str, found.table.select(ids).row(rows[0])))
+        raise FileFormatError(
+            f"{found.file}: trial {trial} occurs more than once (again: {found.places(rows)})"
+        )
+    return replace(found, table=found.table.filter(first), lines=None)

@@ -1,0 +1,1 @@
+"""Files with log-likelihoods of several classes."""

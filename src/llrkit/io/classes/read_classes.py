@@ -1,0 +1,272 @@
+"""Reading and writing log-likelihoods of several classes, and telling such files from those of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError
+from llrkit.io import files_of, read_found
+from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.io.classes.class_layouts import (
+    HYPOTHESIS_NAMES,
+    LOGLIK_NAMES,
+    LRE07_COLUMNS,
+    NPZ_LABELS,
+    TRUTH_NAMES,
+    from_long,
+    from_npz,
+    from_wide,
+    is_lre07,
+    wide_roles,
+)
+from llrkit.io.column_roles import with_roles
+from llrkit.io.formats import detect
+from llrkit.io.join import join_found
+from llrkit.io.text.layouts import SCORE_NAMES, has_header, named, unique_names
+from llrkit.io.text.lines import open_text
+from llrkit.io.trial_table import Found
+from llrkit.scores.class_labels import listed
+from llrkit.scores.classes import ClassScores
+from llrkit.scores.labels import classify_words
+
+PathArg = str | PathLike[str]
+_GLANCE = 200
+
+
+def read_classes(
+    path: PathArg,
+    key: PathArg | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    label: str | None = None,
+    missing: str = "error",
+) -> ClassScores:
+    """Read log-likelihoods of several classes from a file.
+
+    A table with one column per class (all numeric columns, or those in ``classes``), a table with one row
+    per trial and class, rows of the NIST LRE 2007 scorer, or NPZ with ``logits`` and ``target``. The true
+    classes are in the column ``label``, or in another file, ``key``, joined on the ids of the trials.
+
+    Parameters
+    ----------
+    classes
+        The classes, in the order wanted; by default all that the file has.
+    label
+        The column with the true classes; by default the one with a usual name.
+    missing
+        A trial without scores or label when joining with a key: 'error' or 'drop'.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = file.write_text("id,en,de,nl,label\\na,2.0,0.1,-1,en\\nb,0.5,1.5,1.0,nl\\n")
+    >>> read_classes(file)
+    ClassScores(2 trials of 3 classes)
+    """
+    return scores_of(read_class_table(path, key, classes=classes, label=label, missing=missing))
+
+
+def read_class_table(
+    path: PathArg,
+    key: PathArg | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    label: str | None = None,
+    missing: str = "error",
+) -> Found:
+    """A table whose score columns are the classes, with labels where they are known."""
+    found = _read(path, classes, label if key is None else None)
+    if len(found.score) < 2:
+        raise FileFormatError(
+            f"{found.file}: {len(found.score)} columns with numbers, at least two classes are needed; there "
+            f"are the columns {listed(found.table.columns)}"
+        )
+    if key is not None:
+        found = join_found(found, _read_key(key, label), missing=missing, duplicates="error")
+    return found
+
+
+def read_class_systems(
+    paths: Sequence[PathArg],
+    key: PathArg | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    label: str | None = None,
+    missing: str = "error",
+) -> list[Found]:
+    """One table per system with the same classes and the same trials, in the order of the first.
+
+    Trials are matched by their ids; files without ids must have as many rows, in the same order.
+    """
+    first = read_class_table(paths[0], key, classes=classes, label=label, missing=missing)
+    tables = [first]
+    for path in paths[1:]:
+        other = read_class_table(path, None, classes=first.score, label=None if key else label)
+        tables.append(_like_first(first, other))
+    return tables
+
+
+def _like_first(first: Found, other: Found) -> Found:
+    if first.test is None or other.test is None:
+        if first.table.height != other.table.height:
+            raise FileFormatError(
+                f"{other.file}: {other.table.height:,} rows, but {first.table.height:,} in {first.file}, "
+                "and no ids to match them by"
+            )
+        return other
+    wanted = first.table.select(pl.col(first.test).cast(pl.String).alias(other.test))
+    there = other.table.with_columns(pl.col(other.test).cast(pl.String))
+    for table, name in ((wanted, first.file), (there, other.file)):
+        if table[other.test].is_duplicated().any():
+            raise FileFormatError(f"{name}: trials that occur more than once cannot be matched")
+    for left, right, name in ((wanted, there, other.file), (there, wanted, first.file)):
+        gone = left.join(right, on=other.test, how="anti")
+        if gone.height:
+            shown = "; ".join(gone[other.test].head(5).to_list())
+            raise FileFormatError(f"{name}: no scores for {gone.height:,} trials: {shown}")
+    joined = wanted.join(there, on=other.test, how="left", maintain_order="left")
+    return replace(other, table=joined, lines=None)
+
+
+def scores_of(found: Found) -> ClassScores:
+    """Checked scores of a table with labels; faults are named by their line."""
+    if found.label is None:
+        raise FileFormatError(
+            f"{found.file}: no column with the true classes; name it with --label-column, or give --key. "
+            f"There are the columns {listed(found.table.columns)}"
+        )
+    labels = found.table[found.label].cast(pl.String).str.strip_chars()
+    bad = labels.is_null() | ~labels.is_in(list(found.score))
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        said = "no label" if labels[row] is None else f"unknown class {labels[row]!r}"
+        raise LabelError(
+            f"{found.place(row)}, column {found.label!r}: {said}; the classes are {listed(found.score)}"
+        )
+    values = found.table.select(found.score).to_numpy()
+    ids = None if found.test is None else found.table[found.test].cast(pl.String).to_numpy()
+    others = [name for name in found.table.columns if name not in (*found.score, found.label)]
+    columns = {name: found.table[name].to_numpy() for name in others}
+    try:
+        return ClassScores(values, labels.to_numpy(), found.score, ids, columns=columns)
+    except InputError as error:
+        where = f", after row {found.first_row}" if found.first_row else ""  # a batch counts its own trials
+        raise type(error)(f"{found.file}{where}: {error}") from None
+
+
+def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Found:
+    first = files_of(path)[0]
+    kind = detect(first)
+    if kind == "npz":
+        return from_npz(first, classes)
+    if kind == "text" and is_lre07([fields for _, fields in open_text(first).head]):
+        found = read_found(path, columns=LRE07_COLUMNS, score=[])
+        lower = pl.col(pl.String).str.to_lowercase()
+        return from_long(replace(found, table=found.table.with_columns(lower)), classes, "label")
+    found = read_found(path, score=[], label=label)
+    if _is_long(found.table.columns):
+        return from_long(found, classes, label)
+    return from_wide(found, classes, label)
+
+
+def _is_long(columns: Sequence[str]) -> bool:
+    return named(columns, SCORE_NAMES) is not None and named(columns, HYPOTHESIS_NAMES) is not None
+
+
+def _read_key(path: PathArg, label: str | None) -> Found:
+    """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
+    first = files_of(path)[0]
+    rows = [fields for _, fields in open_text(first).head] if detect(first) == "text" else []
+    if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
+        return replace(read_found(path, columns=("test", "label"), score=[]), label="label", test="test")
+    found = read_found(path, score=[], label=label)
+    role = found.label or named(found.table.columns, TRUTH_NAMES)
+    return replace(found, label=role, score=())
+
+
+def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None = None) -> bool:
+    """Whether a file holds log-likelihoods of several classes; never by the values of scores.
+
+    It does if it is an NPZ archive with a matrix of logits and labels, has rows of the LRE 2007 scorer, or
+    is a table without a column of scores whose labels (or those of the key) are mostly names of its numeric
+    columns, or one with scores, hypothesized classes and labels that are not just target and non-target.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = file.write_text("id,en,de,label\\na,2.0,0.1,en\\n")
+    >>> class_file(file)
+    True
+    >>> _ = file.write_text("id,score,label\\na,2.0,target\\n")
+    >>> class_file(file)
+    False
+    """
+    try:
+        return _is_class_file(files_of(path)[0], key, label)
+    except (LlrkitError, OSError):
+        return False  # whoever reads it as trials of two classes says what is wrong
+
+
+def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
+    kind = detect(file)
+    if kind == "npz":
+        arrays = read_arrays(file)
+        name = named(list(arrays), LOGLIK_NAMES)
+        return name is not None and arrays[name].ndim == 2 and named(list(arrays), NPZ_LABELS) is not None
+    if kind == "text" and is_lre07([fields for _, fields in open_text(file).head]):
+        return True
+    found = _glance(file, kind)
+    if found is None or not (
+        _is_long(found.table.columns) or named(found.table.columns, SCORE_NAMES) is None
+    ):
+        return False
+    if _is_long(found.table.columns):
+        role = label or named([c for c in found.table.columns if c not in HYPOTHESIS_NAMES], TRUTH_NAMES)
+        return role is not None and None in classify_words(_distinct(found.table[role]))
+    if named(found.table.columns, SCORE_NAMES) is not None:
+        return False
+    wide = wide_roles(found, None, label if key is None else None)
+    labels = wide if key is None else _read_key(key, label)
+    if len(wide.score) < 2 or labels.label is None:
+        return False
+    there = set(_distinct(labels.table[labels.label]))
+    # half of them, so that a label nobody knows is an error with its line, not another kind of file
+    return len(there) > 0 and 2 * len(there & set(wide.score)) >= len(there)
+
+
+def _glance(file: Path, kind: str) -> Found | None:
+    """The first rows of a table with a header; None where there is none."""
+    if kind == "text":
+        rows = [fields for _, fields in open_text(file).head]
+        if not has_header(rows):
+            return None
+        whole = [row for row in rows[1:] if len(row) == len(rows[0])]
+        table = pl.DataFrame(whole, schema=dict.fromkeys(unique_names(rows[0]), pl.String), orient="row")
+    elif kind in ("parquet", "arrow"):
+        lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+        try:
+            table = lazy.head(_GLANCE).collect()
+        except pl.exceptions.PolarsError:
+            return None
+    else:
+        return None
+    return with_roles(Found(str(file), kind, table), score=[], label=None)
+
+
+def _distinct(column: pl.Series) -> list[str]:
+    return column.drop_nulls().cast(pl.String).str.strip_chars().unique().to_list()
+
+
+def with_loglik(found: Found, loglik: npt.NDArray[np.float64]) -> Found:
+    """The table with other log-likelihoods in the columns of its classes."""
+    columns = [pl.Series(name, loglik[:, i]) for i, name in enumerate(found.score)]
+    return replace(found, table=found.table.with_columns(columns))

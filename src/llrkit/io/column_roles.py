@@ -1,0 +1,87 @@
+"""Which columns of a table are what, from their names and those that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.io.text.layouts import ENROLL_NAMES, LABEL_NAMES, SAME_SUBJECT, SCORE_NAMES, TEST_NAMES
+from llrkit.io.trial_table import Found
+
+SASV_LABELS = {"1": "target", "1.0": "target", "2": "nontarget", "2.0": "nontarget", "0": "spoof", "0.0": "spoof"}  # fmt: skip # noqa: E501
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns with the scores, the labels and the ids of both sides.
+
+    ``same`` are two columns whose equality makes the label, where the file has none.
+    """
+
+    score: tuple[str, ...] = ()
+    label: str | None = None
+    enroll: str | None = None
+    test: str | None = None
+    same: tuple[str, str] | None = None
+
+    def needed_for(self, names: Sequence[str], wanted: Iterable[str]) -> list[str]:
+        """The columns of the file that must be read to have the wanted ones."""
+        wishes = set(wanted)
+        if self.same is not None and self.label in wishes:
+            wishes.update(self.same)
+        return [name for name in names if name in wishes]
+
+    def given_to(self, found: Found, wanted: Sequence[str] | None = None) -> Found:
+        """A table with its roles and, if its labels had to be made, with those; only the wanted columns."""
+        table, label = found.table, self.label
+        if self.same is not None and label is not None and set(self.same) <= set(table.columns):
+            table = table.with_columns((pl.col(self.same[0]) == pl.col(self.same[1])).alias(label))
+        elif label == "sasv_label" and label in table.columns:
+            table = table.with_columns(pl.col(label).cast(pl.String).replace(SASV_LABELS))
+        if wanted is not None:
+            table = table.select(wanted)
+        return replace(found, table=table, score=self.score, label=label, enroll=self.enroll, test=self.test)
+
+
+def roles_of(names: Sequence[str], *, score: Sequence[str] | None, label: str | None, where: str) -> Roles:
+    """The roles of columns with these names; ``score`` and ``label`` insist on some."""
+    for name in (*(score or ()), *(() if label is None else (label,))):
+        if name not in names:
+            raise UnknownNameError(f"{where}: there is no column {name!r}; there are: {', '.join(names)}")
+    if score is None:
+        usual = _one_of(names, SCORE_NAMES, where)
+        score = [usual] if usual else []
+    free = [name for name in names if name not in score]
+    role = label or _one_of(free, LABEL_NAMES, where)
+    same = next((pair for pair in SAME_SUBJECT if set(pair) <= set(names)), None) if role is None else None
+    if same is not None:
+        role = "label"
+    free = [name for name in free if name != role]
+    return Roles(tuple(score), role, *ids_among(free, where), same)
+
+
+def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]:
+    """The columns with the ids of the two sides of a trial, where there are any."""
+    return _one_of(names, ENROLL_NAMES, where), _one_of(names, TEST_NAMES, where)
+
+
+def with_roles(found: Found, *, score: Sequence[str] | None, label: str | None) -> Found:
+    """A table with its roles, from the names of its columns and those that were asked for."""
+    return roles_of(found.table.columns, score=score, label=label, where=found.file).given_to(found)
+
+
+def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
+    """The column with the first of these names, however it is capitalized; two such are an error."""
+    for candidate in candidates:
+        same = [name for name in names if name.lower() == candidate]
+        if len(same) > 1:
+            raise FileFormatError(
+                f"{where}: the columns {' and '.join(map(repr, same))} differ only in capitals; "
+                "say which is meant with --score-column or --label-column"
+            )
+        if same:
+            return same[0]
+    return None

@@ -1,0 +1,64 @@
+"""Score matrices with ids: one row per model, one column per segment, made into one row per trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit.errors import FileFormatError
+from llrkit.io.text.lines import Text
+from llrkit.io.text.parse_columns import parse
+from llrkit.io.trial_table import Found
+
+
+def long_table(
+    values: npt.NDArray[Any],
+    row_ids: Sequence[str],
+    column_ids: Sequence[str],
+    *,
+    name: str = "score",
+    mask: npt.NDArray[Any] | None = None,
+    more: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> pl.DataFrame:
+    """One row per cell of a matrix, row by row; only where the mask says so.
+
+    ``more`` holds what else is known of each cell: name -> values that broadcast to the matrix.
+
+    Examples
+    --------
+    >>> long_table(np.array([[1.0, 2.0]]), ["m"], ["a", "b"], mask=np.array([[False, True]])).rows()
+    [('m', 'b', 2.0)]
+    """
+    rows, columns = np.nonzero(np.ones(values.shape, bool) if mask is None else mask)
+    return pl.DataFrame(
+        {
+            "enroll": pl.Series(row_ids, dtype=pl.String).gather(rows),
+            "test": pl.Series(column_ids, dtype=pl.String).gather(columns),
+            name: values[rows, columns],
+            **{
+                key: np.broadcast_to(array, values.shape)[rows, columns]
+                for key, array in (more or {}).items()
+            },
+        }
+    )
+
+
+def read_matrix(text: Text, names: Sequence[str]) -> Found:
+    """A text with the ids of the columns in its header and the id of each row in its first column."""
+    if len(names) < 2:
+        raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
+    ids = [field.strip() for field in text.head[0][1][1:]]
+    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
+    row_ids = table.to_series(0)
+    if row_ids.has_nulls() or row_ids.n_unique() < table.height:
+        raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")
+    if "" in ids or len(set(ids)) < len(ids):
+        raise FileFormatError(f"{text.file}, line 1: the ids are not all there, or not all different")
+    cells = table[:, 1:]
+    there = cells.select(pl.all().is_not_null()).to_numpy()  # an empty cell is no trial
+    made = long_table(cells.to_numpy(), row_ids.to_list(), ids, mask=there)
+    return Found(text.file, "matrix", made, ("score",), None, "enroll", "test")

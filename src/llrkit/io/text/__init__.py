@@ -1,0 +1,1 @@
+"""Text files: lines, delimiters, layouts, and columns parsed piece by piece."""

@@ -1,0 +1,119 @@
+"""Text files of every layout: tables with a header, and the known layouts without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from llrkit.errors import FileFormatError
+from llrkit.io.column_roles import roles_of
+from llrkit.io.text.layouts import (
+    KNOWN_NAMES,
+    LAYOUTS,
+    NIST_KEYS,
+    Layout,
+    distinct_names,
+    has_header,
+    kinds_of,
+    unique_names,
+)
+from llrkit.io.text.lines import Text, open_text
+from llrkit.io.text.parse_columns import Columns, parse
+from llrkit.io.trial_table import Found, Scan
+
+TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
+
+
+def scan_delimited(
+    file: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> Scan | Found:
+    """A text file to be read piece by piece; ``columns`` names its columns, else the header or its layout.
+
+    A matrix is read at once: its rows are no trials.
+    """
+    text = open_text(file)
+    family, names, header = _names(text, [fields for _, fields in text.head], format, columns)
+    if family == "matrix":
+        from llrkit.io.score_matrices import read_matrix
+
+        return read_matrix(text, names)
+    roles = roles_of(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
+    ids = [name for name in (roles.enroll, roles.test, *(roles.same or ())) if name is not None]
+    types = Columns(names, roles.score).types
+    like = roles.given_to(Found(str(file), family, pl.DataFrame(schema=types)))
+
+    def read(wanted: Sequence[str]) -> Iterator[Found]:
+        first_row = 0
+        physical = roles.needed_for(names, wanted)
+        parsed = parse(text, names, header=header, numbers=roles.score, ids=ids, wanted=physical)
+        for piece, table in parsed:
+            found = Found(str(file), family, table, lines=piece.lines, first_row=first_row)
+            yield roles.given_to(found, wanted)
+            first_row += table.height
+
+    return Scan(like, read)
+
+
+def _names(
+    text: Text,
+    rows: list[list[str]],
+    format: str | None,  # noqa: A002
+    columns: Sequence[str] | None,
+) -> tuple[str, list[str], bool]:
+    """The family of the file, the names of its columns and whether the first row holds them."""
+    where = f"{text.file}, line {text.head[0][0]}"
+    if columns is not None:
+        if len(columns) != len(rows[0]):
+            raise FileFormatError(f"{where}: {len(rows[0])} fields, but --columns names {len(columns)}")
+        header = has_header(rows) and len(rows) > 1
+        return "table", distinct_names(columns, "--columns"), header
+    if format in (None, "matrix") and _is_matrix(rows):
+        return "matrix", unique_names(rows[0]), True
+    below = kinds_of(rows[1:])
+    for key in NIST_KEYS:
+        if format in (None, "nist") and key.fits(below, text.delimiter):
+            return "nist", key.names.split(), _names_conditions(rows[0], key, where)
+    if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
+        if format == "matrix":
+            return "matrix", unique_names(rows[0]), True
+        return "table", distinct_names(rows[0], where), True
+    same_width = [row for row in rows if len(row) == len(rows[0])]
+    kinds = kinds_of(same_width)
+    for layout in LAYOUTS:
+        if format in (None, layout.format) and layout.fits(kinds, text.delimiter):
+            return layout.format, layout.names.split(), False
+    if format is not None:
+        shapes = "; ".join(layout.names for layout in LAYOUTS if layout.format == format)
+        raise FileFormatError(
+            f"{where}: not of format {format}" + (f", which is: {shapes}" if shapes else "")
+        )
+    raise FileFormatError(
+        f"{where}: no header line and no known layout ({len(rows[0])} columns); "
+        "name the columns, for example --columns enroll,test,score"
+    )
+
+
+def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
+    """Whether the first line of a NIST key is a header; a damaged trial must not be taken for one."""
+    kinds = kinds_of([first])
+    if key.fits(kinds, ","):
+        return False
+    alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, kinds, strict=False))
+    if len(first) != len(key.holds) or alike > 1:  # a name of one letter may be a side, or n
+        raise FileFormatError(f"{where}: neither a trial nor names for {len(key.holds)} columns")
+    return True
+
+
+def _is_matrix(rows: list[list[str]]) -> bool:
+    """A header of ids whose first field is empty, and rows of an id and numbers."""
+    below = [row for row in rows[1:] if len(row) == len(rows[0])]
+    known = {field.strip().lower() for field in rows[0]} & KNOWN_NAMES
+    named_square = len(rows[0]) > 1 and not rows[0][0].strip() and not known
+    return bool(below) and named_square and all("N" in kind for kind in kinds_of(below)[1:])

@@ -1,0 +1,191 @@
+"""Which column is what: from the names in a header, or from what the columns of a known layout hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llrkit.errors import FileFormatError
+from llrkit.io.text.lines import NUMBER
+from llrkit.scores.labels import classify_words
+
+SCORE_NAMES = ("score", "scores", "llr", "log_lr", "loglr", "raw_score")
+LABEL_NAMES = (
+    "label", "target", "targettype", "target_type", "is_target", "labels", "key", "class", "truth", "tgt",
+    "trialtype", "trial_type", "sasv_label", "y_true",
+)  # fmt: skip
+ENROLL_NAMES = (
+    "enroll", "enrol", "model", "modelid", "model_id", "enroll_id", "enrollment", "enroll_speaker",
+    "claimed_id", "bio_ref_subject_id", "reference",
+)  # fmt: skip
+TEST_NAMES = (
+    "test", "segment", "segmentid", "segment_id", "test_id", "utt", "utterance", "probe", "probe_key",
+)  # fmt: skip
+SAME_SUBJECT = (("claimed_id", "real_id"), ("bio_ref_subject_id", "probe_subject_id"))
+"""Columns that name the subject on both sides: the trial is a target where they are equal."""
+
+BONAFIDE, ATTACK = {"bonafide", "bona-fide", "genuine"}, re.compile("spoof|-|[as][0-9]{1,2}|[abc]{2}")
+"""What is no attack, and the names of attacks in ASVspoof: S1 to S10, A01 to A32, AA to CC."""
+KNOWN_NAMES = {*SCORE_NAMES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES, "side", "channel", "gender"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout without header: what each column must hold, and its name.
+
+    Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
+    (a or b), Y yes or no (y or n), C bonafide or which attack, * anything.
+    """
+
+    format: str
+    holds: str
+    names: str
+    delimiters: str = " \t,;"
+
+    def fits(self, kinds: Sequence[str], delimiter: str) -> bool:
+        """Whether columns of these kinds can be this layout."""
+        if len(kinds) != len(self.holds) or delimiter not in self.delimiters:
+            return False
+        return all(want == "*" or want in kind for want, kind in zip(self.holds, kinds, strict=True))
+
+
+LAYOUTS = (
+    Layout("values", "N", "score"),
+    Layout("two-column", "LN", "label score"),
+    Layout("two-column", "NL", "score label"),
+    Layout("asvspoof", "*N", "test score"),
+    Layout("asvspoof", "WWN", "cm_label label score"),
+    Layout("asvspoof", "CWN", "cm_label label score"),
+    Layout("asvspoof", "*WN", "test label score"),
+    Layout("kaldi", "**L", "enroll test label"),
+    Layout("voxceleb", "B**", "label enroll test"),
+    Layout("kaldi", "**N", "enroll test score"),
+    Layout("voxceleb", "N**", "score enroll test"),
+    Layout("nist", "**SL", "enroll test side label"),
+    Layout("nist", "**SN", "enroll test side score"),
+    Layout("asvspoof", "**WW", "enroll test cm_label label"),
+    Layout("asvspoof", "**CW", "enroll test cm_label label"),
+    Layout("asvspoof", "**WN", "test attack label score"),
+    Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
+    Layout("nist", "**SWN", "enroll test side decision score"),
+    Layout("asvspoof", "****W", "speaker test environment attack label"),
+    Layout("bob", "****N", "claimed_id model_label real_id probe score", " \t"),
+    Layout("asvspoof", "***WN*", "test speaker attack label score gender"),
+    # ASVspoof 2021, as its evaluation package reads them: LA, PA and DF
+    Layout("asvspoof", "*****W**", "enroll test codec transmission attack label trim subset"),
+    Layout(
+        "asvspoof",
+        "*********W**",
+        "enroll test asv_room asv_mic distance attack_room attack_mic "
+        "attack_distance attack_to_speaker label trim subset",
+    ),
+    Layout(
+        "asvspoof",
+        "*****W*******",
+        "speaker test compression source attack label trim subset vocoder task team gender_pair language",
+    ),
+    Layout("nist", "******SWN", "training adaptation segment_type gender enroll test side decision score"),
+)
+"""In this order: the first that fits is taken."""
+
+_KEY, _NINE = "enroll test side label", "c1 c2 c3 c4 c5 c6 c7 c8 c9"
+NIST_KEYS = (
+    Layout("nist", "**SWYYYYYYYY", f"{_KEY} {_NINE[:-3]}", ","),  # SRE08
+    Layout("nist", "**SWYYYYYYYYYY", f"{_KEY} scored {_NINE}", ","),  # SRE10
+    Layout("nist", "**SW*YYYYY", f"{_KEY} column_5 {_NINE[:14]}", ","),  # SRE12
+)
+"""Model, segment, channel, kind of trial, and whether it counts in each condition; with a header."""
+
+
+def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
+    """For each column the letters of what it can be.
+
+    Examples
+    --------
+    >>> kinds_of([["1", "a.wav", "2.5", "target"], ["0", "b.wav", "-1", "imp"]])
+    ['NLB', '', 'N', 'LW']
+    """
+    kinds = []
+    for column in zip(*rows, strict=False):
+        values = {value.strip().lower() for value in column}
+        kind = ""
+        if all(NUMBER.fullmatch(value) for value in values):
+            kind += "N"
+        binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
+        if binary or None not in classify_words(list(values)):
+            kind += "LB" if binary else "LW"
+        if values <= {"a", "b"}:
+            kind += "S"
+        if values <= {"y", "n"}:
+            kind += "Y"
+        if values & BONAFIDE and all(ATTACK.fullmatch(value) for value in values - BONAFIDE):
+            kind += "C"
+        kinds.append(kind)
+    return kinds
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns: it has no number, but a known name or numbers below it.
+
+    Examples
+    --------
+    >>> has_header([["enroll", "test", "target"], ["x", "y", "1"]])
+    True
+    >>> has_header([["x", "y", "target"], ["x", "z", "nontarget"]])
+    False
+    >>> has_header([["0", "1", "2", "label"], ["-1.5", "2", "0.3", "1"]])
+    True
+    """
+    first = [field.strip().lower() for field in rows[0]]
+    numbers = [field for field in first if NUMBER.fullmatch(field)]
+    # classes may be numbered: 0, 1, 2, ... beside columns with known names
+    if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
+        return False
+    words = {field for field, meaning in zip(first, classify_words(first), strict=True) if meaning is None}
+    if words & KNOWN_NAMES:
+        return True
+    if numbers:
+        return False
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    return any("N" in kind for kind in kinds_of(below)) if below else False
+
+
+def unique_names(fields: Sequence[str]) -> list[str]:
+    """Names for columns: none is empty, none occurs twice.
+
+    Examples
+    --------
+    >>> unique_names(["score", "", "score"])
+    ['score', 'column_2', 'score_3']
+    """
+    names: list[str] = []
+    for i, field in enumerate(fields, 1):
+        name = field.strip() or f"column_{i}"
+        while name in names:
+            name = f"{name}_{i}"
+        names.append(name)
+    return names
+
+
+def distinct_names(fields: Sequence[str], where: str) -> list[str]:
+    """Names for columns as :func:`unique_names`; a name that is there twice is an error.
+
+    Examples
+    --------
+    >>> distinct_names(["score", ""], "file, line 1")
+    ['score', 'column_2']
+    """
+    names = [field.strip() for field in fields]
+    twice = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if twice is not None:
+        raise FileFormatError(
+            f"{where}: two columns are named {twice!r}; name all columns with --columns, each differently"
+        )
+    return unique_names(fields)
+
+
+def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:
+    """The column with the first of these names, however it is capitalized."""
+    folded = {name.lower(): name for name in reversed(names)}
+    return next((folded[candidate] for candidate in candidates if candidate in folded), None)

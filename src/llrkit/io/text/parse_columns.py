@@ -1,0 +1,189 @@
+"""Rows of text as columns of a table, piece by piece.
+
+polars reads what is regular; any other piece is read again line by line, which is slow and decides. Either
+way every line that is not blank is a row, or an error names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+import polars as pl
+
+from llrkit.errors import FileFormatError
+from llrkit.io.polars_panics import no_panic_messages
+from llrkit.io.text.lines import NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.scores.source import in_order, thread_count
+
+NA = "NA"
+"""How R writes what is missing; as an id it is a name like any other."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a text: which of them are numbers, and which are ids."""
+
+    names: Sequence[str]
+    numbers: Sequence[str]
+    ids: Sequence[str] = ()
+
+    @property
+    def types(self) -> dict[str, type[pl.DataType]]:
+        """Numbers are floats, everything else is kept as it is written."""
+        return {name: pl.Float64 if name in self.numbers else pl.String for name in self.names}
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """What stands for a missing value in each column, beside nothing at all."""
+        return {name: NA for name in self.names if name not in self.ids}
+
+
+def parse(
+    text: Text,
+    names: Sequence[str],
+    *,
+    header: bool,
+    numbers: Sequence[str],
+    ids: Sequence[str] = (),
+    wanted: Sequence[str] | None = None,
+) -> Iterator[tuple[Piece, pl.DataFrame]]:
+    """The pieces of a text, each with a table of its rows (at least one table, perhaps without rows).
+
+    ``numbers`` are read as floats, the other columns as they are written, null where empty or, except for
+    ``ids``, NA. With ``wanted`` only these columns are made, which is faster.
+    """
+    columns = [name for name in names if wanted is None or name in wanted]
+    whole = Columns(names, numbers, ids)
+
+    def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
+        if isinstance(piece, FileFormatError):
+            raise piece
+        table = _fast(piece, whole, columns)
+        return piece, _slow(piece, whole, header).select(columns) if table is None else table
+
+    made = 0
+    for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
+        if table.height:
+            yield piece, table
+            made += 1
+    if not made:
+        yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=whole.types).select(columns)
+
+
+def _in_threads(
+    tabled: Callable[[Piece | FileFormatError], tuple[Piece, pl.DataFrame]], pieces: Iterator[Piece]
+) -> Iterator[tuple[Piece, pl.DataFrame]]:
+    """The tables of pieces in their order; the next ones are read and made meanwhile if there are several."""
+    rest = _and_fault(pieces)
+    ahead, workers = list(islice(rest, 2)), thread_count()
+    if len(ahead) < 2 or workers == 1:
+        yield from map(tabled, chain(ahead, rest))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from in_order(pool, tabled, chain(ahead, rest), workers)
+
+
+def _and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
+    """The pieces, and last what was wrong with the text, so that a fault before it is named first."""
+    try:
+        yield from pieces
+    except FileFormatError as fault:
+        yield fault
+
+
+def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+    """The rows as polars reads them, or None if a line may not have become a whole row."""
+    names = whole.names
+    if len(columns) < len(names):
+        last = names[-1]
+        some = _read(piece, whole, [*columns, *([] if last in columns else [last])])
+        if some is not None and _regular_lines(piece, some[last], len(names)):
+            return some.select(columns)
+    table = _read(piece, whole, names)
+    return table.select(columns) if table is not None and _regular(piece, table) else None
+
+
+def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+    try:
+        with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
+            return pl.read_csv(
+                piece.data,
+                has_header=False,
+                separator=piece.delimiter,
+                schema=whole.types,
+                columns=[i for i, name in enumerate(whole.names) if name in columns],
+                null_values=whole.missing,
+            )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None
+
+
+def _regular_lines(piece: Piece, last: pl.Series, width: int) -> bool:
+    """Whether every line has as many fields as there are columns, though not all of them were read.
+
+    No line has fewer if all have a last field; then none has more if the delimiters are just as many.
+    """
+    if piece.quoted or last.has_nulls():
+        return False
+    marks = last.len() * (width - 1)
+    if piece.delimiter == " ":
+        return _single_blanks(piece.data) == marks
+    return count_byte(piece.data, piece.delimiter.encode()) == marks
+
+
+def _single_blanks(data: bytes) -> int | None:
+    """How many blanks there are; None if not each of them is a delimiter.
+
+    That is so with tabs, with two blanks in a row, and with one before the first field.
+    """
+    if b"\t" in data or data.startswith(b" "):
+        return None
+    raw, step, count = np.frombuffer(data, dtype=np.uint8), 1 << 20, 0
+    for i in range(0, len(raw), step):
+        blank = raw[i : i + step + 1] == ord(" ")  # one more than the step: the next block starts with it
+        count += int(np.count_nonzero(blank[:step]))
+        if (blank[1:] & (raw[i : i + len(blank) - 1] <= ord(" "))).any():
+            return None
+    return count
+
+
+def _regular(piece: Piece, table: pl.DataFrame) -> bool:
+    """Whether every line became a row of as many fields as there are columns, all of which were read."""
+    data = piece.data
+    # between blanks, two of them would be an empty field and a tab would be part of one
+    if piece.delimiter == " " and (b"\t" in data or any(column.has_nulls() for column in table)):
+        return False
+    if table.width == 1 and table.schema.dtypes() == [pl.String]:  # a line of blanks is no row
+        return bool((table[:, 0].str.strip_chars() != "").fill_null(False).all()) and b'"' not in data
+    if b'"' not in data and not table[:, -1].has_nulls():
+        return True
+    lines = count_byte(data, b"\n") + (not data.endswith(b"\n"))
+    if b'"' in data:
+        return table.height == lines and not table[:, -1].has_nulls()
+    if table.width == 1:
+        return False
+    return count_byte(data, piece.delimiter.encode()) == lines * (table.width - 1)
+
+
+def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
+    names, numbers, missing = whole.names, whole.numbers, whole.missing
+    columns: list[list[str | None]] = [[] for _ in names]
+    at_numbers = [(list(names).index(name), name) for name in numbers]
+    for line, fields in piece.rows():
+        if len(fields) != len(names):
+            there = "the header names" if header else "the first line has"
+            raise FileFormatError(
+                f"{piece.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
+            )
+        for at, name in at_numbers:
+            fields[at] = fields[at].strip()
+            if fields[at] not in ("", NA) and not NUMBER.fullmatch(fields[at]):
+                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", fields[at])
+        for name, column, field in zip(names, columns, fields, strict=True):
+            column.append(None if field in ("", missing.get(name)) else field)
+    made = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    return made.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)

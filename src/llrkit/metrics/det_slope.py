@@ -1,0 +1,96 @@
+"""The slope of a DET curve, by a definition that is the same whichever class is called the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit.core.hull import error_path
+from llrkit.core.special import FloatArray, probit
+from llrkit.core.trial_counts import ScoreBins, count_trials
+from llrkit.metrics.curve import Curve
+from llrkit.scores import ScoreSource
+
+RANGE = (0.001, 0.5)
+_LINES = 403
+_BISECTIONS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class DetSlope(Curve):
+    """A straight line through a DET curve: ``probit Pmiss = slope * probit Pfa + intercept``.
+
+    ``probit_fa`` and ``probit_miss`` are the points of the DET it was fitted to. -1 is what calibrated
+    Gaussian LLRs give; ``nan`` when fewer than two points lie in the range.
+    """
+
+    slope: float
+    intercept: float
+    probit_fa: FloatArray
+    probit_miss: FloatArray
+
+
+def det_slope(source: ScoreSource) -> DetSlope:
+    """Slope of the DET curve where both error rates are between 0.1 % and 50 %.
+
+    Total least squares over the crossings of the DET with the lines probit Pmiss - probit Pfa = c, c on
+    an even grid; swapping the classes inverts the slope exactly.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from scipy.special import ndtri
+    >>> quantiles = ndtri((np.arange(2000) + 0.5) / 2000)
+    >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
+    -0.5
+    """
+    return det_slope_from_bins(count_trials(source).bins())
+
+
+def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
+    """DET slope of bins."""
+    path = error_path(bins)
+    p_miss, p_fa = path.p_miss, path.p_fa
+    reach = float(probit(RANGE[1]) - probit(RANGE[0]))
+    wanted = np.linspace(-reach, reach, _LINES)[1:-1]  # the end lines touch the range in a corner only
+    # c rises along the path from -inf to inf, except where both rates are at an end (perfect separation)
+    with np.errstate(invalid="ignore"):
+        c = probit(p_miss) - probit(p_fa)
+    good = ~np.isnan(c)
+    p_miss, p_fa, c = p_miss[good], p_fa[good], np.maximum.accumulate(c[good])
+    after = np.searchsorted(c, wanted)
+    inside = (after > 0) & (after < len(c))
+    wanted, after = wanted[inside], after[inside]
+    m, f = _cross(p_miss[after - 1], p_miss[after], p_fa[after - 1], p_fa[after], wanted)
+    keep = (m >= RANGE[0]) & (m <= RANGE[1]) & (f >= RANGE[0]) & (f <= RANGE[1])
+    x, y = np.asarray(probit(f[keep])), np.asarray(probit(m[keep]))
+    slope = _total_least_squares(x, y)
+    intercept = float(y.mean() - slope * x.mean()) if len(x) > 1 else float("nan")
+    return DetSlope(slope, intercept, x, y)
+
+
+def _cross(
+    m0: FloatArray, m1: FloatArray, f0: FloatArray, f1: FloatArray, wanted: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Where each segment of the path meets its line, by bisection: the difference rises along it."""
+    low, high = np.zeros(len(wanted)), np.ones(len(wanted))
+    for _ in range(_BISECTIONS):
+        share = 0.5 * (low + high)
+        below = probit(m0 + share * (m1 - m0)) - probit(f0 + share * (f1 - f0)) < wanted
+        low, high = np.where(below, share, low), np.where(below, high, share)
+    share = 0.5 * (low + high)
+    return m0 + share * (m1 - m0), f0 + share * (f1 - f0)
+
+
+def _total_least_squares(x: FloatArray, y: FloatArray) -> float:
+    if len(x) < 2:
+        return float("nan")
+    dx, dy = x - x.mean(), y - y.mean()
+    xx, yy, xy = float((dx * dx).sum()), float((dy * dy).sum()), float((dx * dy).sum())
+    if abs(xy) <= 1e-12 * max(xx, yy):  # flat or upright: no slope to speak of
+        return float("nan")
+    gap = yy - xx
+    root = float(np.hypot(gap, 2.0 * xy))
+    # of the two equal forms take the one that adds
+    return (gap + root) / (2.0 * xy) if gap >= 0 else 2.0 * xy / (root - gap)

@@ -1,0 +1,160 @@
+"""What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr.
+
+Each metric has one definition, as a function of counted bins; the public function counts a source first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
+from llrkit.core.special import LN2, FloatArray, softplus
+from llrkit.core.trial_counts import ScoreBins, count_trials
+from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint, operating_point
+
+
+def eer(source: ScoreSource) -> float:
+    """Equal error rate on the ROC convex hull (ROCCH-EER).
+
+    The value where the hull meets Pmiss = Pfa; equals the maximum over priors of the minimum error rate
+    (Brümmer & de Villiers 2013). :func:`eer_roc` gives the interpolated-ROC variant.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
+    True
+    """
+    return eer_from_blocks(pav_blocks(count_trials(source).bins()))
+
+
+def eer_from_blocks(blocks: PavBlocks) -> float:
+    """ROCCH-EER of pooled bins."""
+    hull = error_path(blocks)
+    return crossing(hull.p_miss, hull.p_fa)
+
+
+def eer_roc(source: ScoreSource) -> float:
+    """Equal error rate on the ROC itself, with straight lines between its points.
+
+    Ties are pooled, so the order of the trials does not matter.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    0.25
+    """
+    return eer_roc_from_bins(count_trials(source).bins())
+
+
+def eer_roc_from_bins(bins: ScoreBins) -> float:
+    """Interpolated-ROC EER of bins."""
+    roc = error_path(bins)
+    return crossing(roc.p_miss, roc.p_fa)
+
+
+def prbep(source: ScoreSource) -> float:
+    """Precision-recall break-even point: the number of misses where it equals that of false alarms.
+
+    Taken on the ROC convex hull with counts instead of rates, as BOSARIS does.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
+    1.0
+    """
+    return prbep_from_blocks(pav_blocks(count_trials(source).bins()))
+
+
+def prbep_from_blocks(blocks: PavBlocks) -> float:
+    """Break-even count of pooled bins."""
+    hull = error_path(blocks)
+    return crossing(hull.n_miss, hull.n_fa)
+
+
+def auc(source: ScoreSource) -> float:
+    """Area under the ROC: the chance that a target scores above a non-target, ties counting one half.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.auc(lk.Scores([1, 2], [0, 1]))
+    0.875
+    """
+    return auc_from_bins(count_trials(source).bins())
+
+
+def auc_from_bins(bins: ScoreBins) -> float:
+    """AUC of bins."""
+    below = np.cumsum(bins.nontarget) - bins.nontarget
+    # 2 * below + nontarget keeps whole numbers whole; one row of the sum may exceed 2^63, hence floats
+    wins = (bins.target.astype(np.float64) * (2 * below + bins.nontarget)).sum()
+    return float(wins / 2.0 / bins.n_target / bins.n_nontarget)
+
+
+def min_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
+    """Smallest normalized detection cost that any threshold gives on these trials.
+
+    ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.min_dcf(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), lk.OperatingPoint(0.5))
+    0.45
+    """
+    point = operating_point(point)
+    return min_dcf_from_blocks(pav_blocks(count_trials(source).bins()), point)
+
+
+def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
+    """Minimum normalized DCF of pooled bins."""
+    p_miss, p_fa = best_errors(blocks, [point.log_odds])
+    return point.cost(float(p_miss[0]), float(p_fa[0]))
+
+
+def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Error rates of the best threshold at each prior log-odds.
+
+    The best vertex of the convex hull rejects the blocks whose PAV LLR is below the Bayes threshold.
+    """
+    hull = error_path(blocks)
+    vertex = np.searchsorted(blocks.llr, -np.asarray(log_odds, dtype=np.float64))
+    return hull.p_miss[vertex], hull.p_fa[vertex]
+
+
+def min_cllr(source: ScoreSource) -> float:
+    """Cllr after the optimal monotone calibration of these very trials (PAV, no Laplace end points).
+
+    It is what discrimination alone costs, in bits; biased low on small sets.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
+    0.5353940099985
+    """
+    return min_cllr_from_blocks(pav_blocks(count_trials(source).bins()))
+
+
+def min_cllr_from_blocks(blocks: PavBlocks) -> float:
+    """Minimum Cllr of pooled bins, in bits."""
+    target, nontarget = block_losses(blocks, [0.0])
+    return float(target[0] + nontarget[0]) / (2.0 * LN2)
+
+
+def block_losses(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Mean logarithmic loss of the PAV LLRs of each class at each prior log-odds, in nats."""
+    llr = blocks.llr
+    # a block at -inf holds no targets and one at inf no non-targets: their losses are 0 times inf, that is 0
+    with_target, with_nontarget = blocks.target > 0, blocks.nontarget > 0
+    t_llr, t_share = llr[with_target], blocks.target[with_target] / blocks.target.sum()
+    n_llr, n_share = llr[with_nontarget], blocks.nontarget[with_nontarget] / blocks.nontarget.sum()
+    odds = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
+    target = np.array([(t_share * softplus(-t_llr - shift)).sum() for shift in odds])
+    nontarget = np.array([(n_share * softplus(n_llr + shift)).sum() for shift in odds])
+    return target, nontarget

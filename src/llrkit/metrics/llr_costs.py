@@ -1,0 +1,226 @@
+"""What depends on the values of the scores, read as natural-log LLRs: Cllr, actual costs, cross-entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.grid import require_both_classes
+from llrkit.core.hull import error_path
+from llrkit.core.loss_sums import LossSums
+from llrkit.core.scoring_rules import ScoringRule, scoring_rule
+from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability, sigmoid
+from llrkit.core.summary import SummaryBase
+from llrkit.core.trial_counts import count_trials
+from llrkit.metrics.discrimination import min_cllr
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
+from llrkit.theory.operating_points import OperatingPoint, operating_point
+
+
+def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
+    """Losses of a source at given priors and thresholds; both classes must be there."""
+    losses = as_source(source).reduce(LossSums.at(log_odds, thresholds))
+    require_both_classes(losses.n_target, losses.n_nontarget)
+    return losses
+
+
+def cllr(source: ScoreSource) -> float:
+    """Cost of the log-likelihood-ratio, in bits.
+
+    ``1/2 [mean_target log2(1 + e^-x) + mean_nontarget log2(1 + e^x)]`` (Brümmer & du Preez 2006). 0 is
+    perfect, 1 is what LLR = 0 everywhere gives; inf when an infinite LLR is wrong.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
+    0.7139542076921
+    """
+    return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
+
+
+def cllr_cal(source: ScoreSource) -> float:
+    """The part of Cllr that is lost to calibration: ``cllr - min_cllr``.
+
+    A perfectly calibrated system also shows a loss, since the minimum is taken on the same trials.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.cllr_cal(lk.Scores([0.0], [0.0]))
+    0.0
+    """
+    return cllr(source) - min_cllr(source)
+
+
+def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
+    """Prior-weighted cross-entropy in nats at each prior log-odds of the losses."""
+    prior, other = sigmoid(losses.log_odds), sigmoid(-losses.log_odds)
+    target = losses.target_loss / losses.n_target
+    nontarget = losses.nontarget_loss / losses.n_nontarget
+    return np.asarray(prior * target + other * nontarget)
+
+
+def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True) -> float:
+    """Empirical cross-entropy of the posteriors at any prior.
+
+    ``p mean_target softplus(-x - logit p) + (1 - p) mean_nontarget softplus(x + logit p)``, by default
+    divided by the same with x = 0, the entropy of the prior; otherwise in bits. At prior 1/2 it is Cllr.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.cross_entropy(lk.Scores([0.0], [0.0]), 0.1)
+    1.0
+    """
+    prior = probability(prior, "prior")
+    value = cross_entropy_from_losses(losses_at(source, logit(prior)))[0]
+    return float(value / (binary_entropy(prior) if normalized else LN2))
+
+
+def act_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
+    """Normalized detection cost at the Bayes threshold, where calibrated LLRs should be cut.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.act_dcf(lk.Scores([0.0], [0.0]), "sre10")
+    1.0
+    """
+    point = operating_point(point)
+    losses = losses_at(source, thresholds=[point.threshold])
+    return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))
+
+
+def rule_cost(
+    source: ScoreSource, rule: ScoringRule | str | tuple[float, float] = "log", prior: float = 0.5
+) -> float:
+    """Expected cost under a proper scoring rule of the Beta family, at a prior.
+
+    ``p mean_target C_miss(q) + (1 - p) mean_nontarget C_fa(q)`` with ``q = sigmoid(x + logit p)``
+    (Brümmer & Doddington 2013). ``rule`` is "log", "brier", "boosting", ..., or a pair ``(a, b)``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.rule_cost(lk.Scores([0.0], [0.0]), "brier", 0.5)
+    0.75
+    """
+    rule, prior = scoring_rule(rule), probability(prior, "prior")
+    sums = as_source(source).reduce(RuleSums.at(rule, float(logit(prior))))
+    require_both_classes(sums.n_target, sums.n_nontarget)
+    return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSums(SummaryBase):
+    """Sums of the costs of a scoring rule."""
+
+    n_target: float
+    n_nontarget: float
+    target: float
+    nontarget: float
+
+    @classmethod
+    def at(cls, rule: ScoringRule, log_odds: float) -> Callable[[Scores], RuleSums]:
+        """A summarizer for one rule and prior."""
+
+        def make(chunk: Scores) -> RuleSums:
+            target, nontarget = chunk.target_index.values, chunk.nontarget_index.values
+            return cls(
+                chunk.n_target,
+                chunk.n_nontarget,
+                float(rule.miss(target.astype(np.float64, copy=False) + log_odds).sum()),
+                float(rule.fa(nontarget.astype(np.float64, copy=False) + log_odds).sum()),
+            )
+
+        return make
+
+    def __add__(self, other: RuleSums) -> RuleSums:
+        return RuleSums(
+            self.n_target + other.n_target,
+            self.n_nontarget + other.n_nontarget,
+            self.target + other.target,
+            self.nontarget + other.nontarget,
+        )
+
+    def __mul__(self, weight: float) -> RuleSums:
+        return RuleSums(
+            self.n_target * weight, self.n_nontarget * weight, self.target * weight, self.nontarget * weight
+        )
+
+
+def eer_threshold(source: ScoreSource) -> float:
+    """The score at which Pmiss and Pfa differ least when it is the threshold; the lowest one of several.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    1.0
+    """
+    bins = count_trials(source).bins()
+    roc = error_path(bins)
+    # whole numbers, so that equal differences are recognized as equal
+    gap = roc.n_miss * roc.n_nontarget - roc.n_fa * roc.n_target
+    after = int(np.argmax(gap >= 0))
+    run = after - 1  # the bin in which the ROC crosses Pmiss = Pfa
+    if after == 0 or bins.low[run] == bins.high[run]:
+        return float(roc.threshold[np.argmin(np.abs(gap))])
+    # a run of one class: its inner thresholds are not in the counts, so look at its scores
+    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run])))
+    cuts, first = np.unique(inside.values, return_index=True)
+    below = (np.cumsum(inside.times) - inside.times)[first]
+    step = roc.n_nontarget if bins.target[run] else roc.n_target
+    gaps = np.append(gap[run] + below * step, gap[after])
+    return float(np.append(cuts, roc.threshold[after])[np.argmin(np.abs(gaps))])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresBetween(SummaryBase):
+    """The scores of both classes in a closed interval, sorted, and how often each counts."""
+
+    values: FloatArray
+    times: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
+        """A summarizer for an interval."""
+
+        def make(chunk: Scores) -> ScoresBetween:
+            both = np.concatenate([chunk.target, chunk.nontarget]).astype(np.float64, copy=False)
+            inside = np.sort(both[(both >= low) & (both <= high)])
+            return cls(inside, np.ones(len(inside), dtype=np.int64))
+
+        return make
+
+    def __add__(self, other: ScoresBetween) -> ScoresBetween:
+        values = np.concatenate([self.values, other.values])
+        order = np.argsort(values, kind="stable")
+        return ScoresBetween(values[order], np.concatenate([self.times, other.times])[order])
+
+    def __mul__(self, weight: float) -> ScoresBetween:
+        return ScoresBetween(self.values, self.times * weight)
+
+
+def hter(dev: ScoreSource, source: ScoreSource) -> float:
+    """Half total error rate, ``(Pmiss + Pfa) / 2``, at the EER threshold of development data.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.hter(lk.Scores([1.0, 2.0], [-1.0, 0.0]), lk.Scores([0.5, 3.0], [-2.0, 1.5]))
+    0.5
+    """
+    return error_rate_at(source, eer_threshold(dev))
+
+
+def error_rate_at(source: ScoreSource, threshold: float) -> float:
+    """Mean of Pmiss and Pfa at a threshold."""
+    losses = losses_at(source, thresholds=[threshold])
+    return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0

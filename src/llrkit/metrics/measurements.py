@@ -1,0 +1,206 @@
+"""Measurements: all numbers of a set of trials; curves are made from the summaries when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit.core.hull import PavBlocks
+from llrkit.core.loss_sums import LossSums
+from llrkit.core.moments import Moments
+from llrkit.core.special import FloatArray
+from llrkit.core.trial_counts import ScoreBins
+from llrkit.metrics import curves
+from llrkit.metrics.curve import Curve
+from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
+from llrkit.metrics.discrimination import best_errors
+from llrkit.theory.gaussian_pair import GaussianLLR
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.pair_curve import PairCurve, pair_curve
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingMarks(Curve):
+    """Error rates at operating points: at the Bayes threshold and at the best one."""
+
+    names: tuple[str, ...]
+    actual_p_miss: FloatArray
+    actual_p_fa: FloatArray
+    best_p_miss: FloatArray
+    best_p_fa: FloatArray
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """Normalized detection costs at one operating point."""
+
+    point: OperatingPoint
+    min_dcf: float
+    act_dcf: float
+    p_miss: float
+    """Miss rate at the Bayes threshold."""
+    p_fa: float
+    """False-alarm rate at the Bayes threshold."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        return {
+            "name": self.point.name,
+            "p_target": self.point.p_target,
+            "c_miss": self.point.c_miss,
+            "c_fa": self.point.c_fa,
+            "min_dcf": self.min_dcf,
+            "act_dcf": self.act_dcf,
+            "threshold": self.point.threshold,
+            "p_miss": self.p_miss,
+            "p_fa": self.p_fa,
+        }
+
+
+@dataclass(frozen=True)
+class PrimaryResult:
+    """A cost averaged over the operating points of an evaluation."""
+
+    name: str
+    min: float
+    act: float
+    members: tuple[int, ...] = ()
+    """Which of the points are averaged."""
+
+
+@dataclass(frozen=True)
+class FixedThreshold:
+    """Errors at a threshold that was fixed on other data, its equal-error point."""
+
+    threshold: float
+    p_miss: float
+    p_fa: float
+
+    @property
+    def hter(self) -> float:
+        """Half total error rate."""
+        return (self.p_miss + self.p_fa) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSummaries:
+    """What the curves are made from; nothing here grows with the larger class."""
+
+    bins: ScoreBins
+    blocks: PavBlocks
+    at_log_odds: LossSums
+    """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
+    at_llrs: LossSums
+    """Errors at an even grid of LLRs between the extremes."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurements:
+    """The numbers and curves of a set of trials, without intervals and without words.
+
+    Made by :func:`llrkit.metrics.measure.measure`; :class:`llrkit.Evaluation` adds how sure the numbers are
+    and what they mean.
+    """
+
+    n_target: int
+    n_nontarget: int
+    eer: float
+    eer_roc: float
+    auc: float
+    cllr: float
+    min_cllr: float
+    prbep: float
+    points: tuple[PointResult, ...]
+    primaries: tuple[PrimaryResult, ...]
+    moments: Moments
+    summaries: MeasuredSummaries
+    fixed: FixedThreshold | None = None
+    ece: curves.CrossEntropyCurve | None = None
+    groups: Mapping[str, Measurements] = field(default_factory=lambda: MappingProxyType({}))
+    skipped_groups: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def cllr_cal(self) -> float:
+        """What is lost to calibration, in bits: ``cllr - min_cllr``."""
+        return self.cllr - self.min_cllr
+
+    @property
+    def primary(self) -> PrimaryResult | None:
+        """The first averaged cost that was asked for."""
+        return self.primaries[0] if self.primaries else None
+
+    @cached_property
+    def roc(self) -> curves.ErrorCurve:
+        """The exact ROC."""
+        return curves.error_curve(self.summaries.bins)
+
+    @property
+    def det(self) -> curves.ErrorCurve:
+        """The DET curve: the ROC, to be drawn on probit axes."""
+        return self.roc
+
+    @cached_property
+    def rocch(self) -> curves.ErrorCurve:
+        """The ROC convex hull."""
+        return curves.error_curve(self.summaries.blocks)
+
+    @cached_property
+    def pav(self) -> curves.PavCurve:
+        """The optimal monotone map from score to LLR."""
+        return curves.pav_curve(self.summaries.blocks)
+
+    @cached_property
+    def bayes_error(self) -> curves.BayesErrorCurve:
+        """Actual and minimum error rates over prior log-odds."""
+        summaries = self.summaries
+        return curves.bayes_error_curve(summaries.blocks, curves.BAYES_LOG_ODDS, summaries.at_log_odds)
+
+    @cached_property
+    def tippett(self) -> curves.TippettCurve:
+        """Cumulative LLR distributions."""
+        at_zero = self.summaries.at_log_odds
+        zero = len(curves.BAYES_LOG_ODDS) // 2
+        return curves.tippett_curve(
+            self.summaries.at_llrs, (float(at_zero.p_miss[zero]), float(at_zero.p_fa[zero]))
+        )
+
+    @cached_property
+    def histogram(self) -> curves.HistogramPair:
+        """Histograms of both classes."""
+        return curves.histogram_pair(self.summaries.at_llrs, self.moments)
+
+    @cached_property
+    def marks(self) -> OperatingMarks:
+        """The error rates at the operating points, to be marked on DET and ROC plots."""
+        best = best_errors(self.summaries.blocks, [result.point.log_odds for result in self.points])
+        return OperatingMarks(
+            tuple(result.point.name for result in self.points),
+            np.array([result.p_miss for result in self.points]),
+            np.array([result.p_fa for result in self.points]),
+            *best,
+        )
+
+    @cached_property
+    def predicted(self) -> PairCurve | None:
+        """The densities of calibrated Gaussian LLRs with this EER, over the range of the histogram.
+
+        None where there is no such pair: at an EER of 0, and from 1/2 on.
+        """
+        if not 0.0 < self.eer < 0.5:
+            return None
+        edges = self.histogram.edges
+        return pair_curve(GaussianLLR.from_eer(self.eer), np.linspace(edges[0], edges[-1], 513))
+
+    @cached_property
+    def det_slope(self) -> DetSlope:
+        """The straight line through the DET curve."""
+        return det_slope_from_bins(self.summaries.bins)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={getattr(self, name):.4g}" for name in ("eer", "cllr", "min_cllr"))
+        return f"{type(self).__name__}({self.n_target:,} + {self.n_nontarget:,} trials: {numbers})"

@@ -1,0 +1,120 @@
+"""ClassEvaluation: what evaluate() found of several classes, frozen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.core.special import FloatArray
+from llrkit.metrics.measurements import Measurements
+from llrkit.multiclass.class_metrics import Confusion
+from llrkit.multiclass.refined_loss import Refinement
+
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "loglik": "natural logarithm, up to a constant per trial",
+        "cllr": "bits; each class weighted by its prior",
+        "cllr_normalized": "cllr over the entropy of the prior",
+        "refined_cllr": "after scale and offsets fitted to the same trials",
+        "decision": "the most probable class; the first of several",
+        "detection": "accept when the LLR against the other classes >= threshold",
+        "cavg": "at the Bayes thresholds",
+    }
+)
+
+
+@dataclass(frozen=True)
+class ActualRefined:
+    """A number of the scores as they are, and after refinement (nan where that was left out)."""
+
+    name: str
+    actual: float
+    refined: float = math.nan
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """What was found for one class."""
+
+    name: str
+    n: int
+    prior: float
+    cllr: ActualRefined
+    """Mean loss of its trials in bits: -log2 of the posterior of the class."""
+    error_rate: ActualRefined
+    detection: Measurements | None = None
+    """The class against the others."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Any] = {
+            "class": self.name,
+            "n": self.n,
+            "prior": self.prior,
+            "cllr": self.cllr.actual,
+            "refined_cllr": self.cllr.refined,
+            "error_rate": self.error_rate.actual,
+            "refined_error_rate": self.error_rate.refined,
+        }
+        if self.detection is not None:
+            plain["detection"] = {
+                name: getattr(self.detection, name) for name in ("eer", "auc", "cllr", "min_cllr", "cllr_cal")
+            }
+        return plain
+
+
+@dataclass(frozen=True, eq=False)
+class ClassEvaluation:
+    """What :func:`evaluate` found of several classes. Nothing in it changes any more."""
+
+    classes: tuple[str, ...]
+    prior: FloatArray
+    n: int
+    cllr: float
+    cllr_normalized: float
+    refined_cllr: float
+    error_rate: ActualRefined
+    costs: tuple[ActualRefined, ...]
+    """Normalized expected costs of the cost matrices that were given."""
+    cavgs: tuple[ActualRefined, ...]
+    confusion: Confusion
+    per_class: tuple[ClassResult, ...]
+    refinement: Refinement | None = None
+    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+
+    @property
+    def calibration_loss(self) -> float:
+        """What is lost to calibration, in bits: ``cllr - refined_cllr``."""
+        return self.cllr - self.refined_cllr
+
+    @property
+    def cavg(self) -> float:
+        """The first C_avg that was asked for."""
+        return self.cavgs[0].actual if self.cavgs else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        return {
+            "classes": list(self.classes),
+            "n": self.n,
+            "prior": dict(zip(self.classes, self.prior.tolist(), strict=True)),
+            "cllr": self.cllr,
+            "cllr_normalized": self.cllr_normalized,
+            "refined_cllr": self.refined_cllr,
+            "refinement": "" if self.refinement is None else self.refinement.note or self.refinement.method,
+            "error_rate": self.error_rate.actual,
+            "refined_error_rate": self.error_rate.refined,
+            "costs": [_named(cost) for cost in self.costs],
+            "cavg": self.cavg,
+            "cavgs": [_named(cost) for cost in self.cavgs],
+            "confusion": self.confusion.counts.tolist(),
+            "per_class": [one.to_dict() for one in self.per_class],
+            "conventions": dict(self.conventions),
+        }
+
+
+def _named(cost: ActualRefined) -> dict[str, Any]:
+    return {"name": cost.name, "act": cost.actual, "refined": cost.refined}

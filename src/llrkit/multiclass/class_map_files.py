@@ -1,0 +1,30 @@
+"""Calibration files of several classes: the same JSON as for two, with a format name of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from llrkit.calibrate.map_files import read_json, saved_from_dict
+from llrkit.multiclass.class_maps import ClassMap
+
+
+def load_map(path: str | Path) -> ClassMap:
+    """Read a calibration of several classes; a broken one, or one of an unknown version, is refused.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from llrkit.multiclass.class_maps import ScaleMap
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cal.json"
+    >>> ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2), method="x").save(path)
+    >>> load_map(path)
+    ScaleMap(x: 2 classes, scale 2)
+    """
+    return map_from_dict(read_json(path), str(Path(path)))
+
+
+def map_from_dict(plain: Any, where: str = "calibration") -> ClassMap:
+    """The map that ``to_dict`` described."""
+    return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]

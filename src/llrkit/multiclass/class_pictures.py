@@ -1,0 +1,115 @@
+"""Picture objects of several classes: everything a plot needs, computed once, never by the plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError
+from llrkit.metrics.curve import Curve
+from llrkit.metrics.curves import ErrorCurve, HistogramPair
+from llrkit.metrics.measure import measure
+from llrkit.multiclass.binary import pair
+from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_metrics import confusion
+from llrkit.scores.classes import ClassSource
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDets:
+    """The DET curve of each class against the others."""
+
+    classes: tuple[str, ...]
+    curves: tuple[ErrorCurve, ...]
+    eers: tuple[float, ...]
+
+
+def class_dets(evaluation: ClassEvaluation) -> ClassDets:
+    """The DET curves of an evaluation that looked at detection.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
+    3
+    """
+    found = [one.detection for one in evaluation.per_class if one.detection is not None]
+    if not found:
+        raise InputError("the evaluation has no detections: evaluate with detection=True")
+    return ClassDets(evaluation.classes, tuple(one.det for one in found), tuple(one.eer for one in found))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCalibration(Curve):
+    """For each class, the mean loss of its trials in bits: as they are, and after refinement."""
+
+    classes: tuple[str, ...]
+    prior: FloatArray
+    actual: FloatArray
+    refined: FloatArray
+    detection_cllr: FloatArray
+    """Cllr of the class against the others, nan without detection."""
+    detection_min_cllr: FloatArray
+
+
+def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
+    """Actual against refined, class by class.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.class_calibration(lk.multiclass.evaluate(scores)).actual.round(2)
+    array([0.  , 0.02, 2.51])
+    """
+    nothing = float("nan")
+    rows = [
+        (
+            one.cllr.actual,
+            one.cllr.refined,
+            nothing if one.detection is None else one.detection.cllr,
+            nothing if one.detection is None else one.detection.min_cllr,
+        )
+        for one in evaluation.per_class
+    ]
+    return ClassCalibration(evaluation.classes, evaluation.prior, *np.array(rows).T)
+
+
+@dataclass(frozen=True, eq=False)
+class PairHistogram:
+    """LLRs of one class against another, of the trials of both."""
+
+    target: str
+    other: str
+    histogram: HistogramPair
+    eer: float
+
+
+def pair_histograms(
+    source: ClassSource, pairs: Sequence[tuple[str, str]] | None = None, *, most: int = 6
+) -> tuple[PairHistogram, ...]:
+    """Histograms of pairwise LLRs; without ``pairs``, of the ``most`` pairs that are confused most often.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> [(one.target, one.other) for one in lk.multiclass.pair_histograms(scores, most=1)]
+    [('0', '2')]
+    """
+    if pairs is None:
+        found = confusion(source)
+        mixed = found.rates + found.rates.T
+        every = list(combinations(range(len(found.classes)), 2))
+        every.sort(key=lambda two: -float(mixed[two]))
+        pairs = [(found.classes[a], found.classes[b]) for a, b in every[:most]]
+    made = []
+    for target, other in pairs:
+        result = measure(pair(source, target, other), points=())
+        made.append(PairHistogram(target, other, result.histogram, result.eer))
+    return tuple(made)

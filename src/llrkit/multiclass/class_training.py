@@ -1,0 +1,96 @@
+"""What fits of several classes share: the checks of the trials, a sample of them, what is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._version import __version__
+from llrkit.core.sample import ClassSample
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import ConstantScoreError, InputError
+from llrkit.multiclass.class_moments import first_infinite, has_loglik, require_finite
+from llrkit.multiclass.priors import ClassCounts, require_all_classes
+from llrkit.scores.classes import ClassSource, ClassVectors
+
+_SAMPLE = 1 << 16  # trials in the first guess, of all classes together
+_FEWEST = 64  # but of each class at least these
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTrials(SummaryBase):
+    """Counts, extremes, the first infinite value, and an evenly spread sample of each class."""
+
+    classes: tuple[str, ...]
+    n: npt.NDArray[Any]
+    low: FloatArray
+    high: FloatArray
+    first_infinite: float
+    samples: tuple[ClassSample, ...]
+    vectors: bool
+
+    @classmethod
+    def of(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
+        """A summarizer that keeps at most about ``limit`` numbers' worth of trials."""
+
+        def make(chunk: ClassVectors) -> TrainingTrials:
+            values = chunk.values
+            cap = max(_FEWEST, limit // len(chunk.classes))
+            low = values.min(axis=0, initial=np.inf).astype(np.float64)
+            high = values.max(axis=0, initial=-np.inf).astype(np.float64)
+            samples = tuple(ClassSample.of(values[chunk.codes == k], cap) for k in range(len(chunk.classes)))
+            return cls(
+                chunk.classes, chunk.counts, low, high, first_infinite(chunk), samples, not has_loglik(chunk)
+            )
+
+        return make
+
+    def __add__(self, other: TrainingTrials) -> TrainingTrials:
+        return TrainingTrials(
+            self.classes,
+            self.n + other.n,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            min(self.first_infinite, float(self.n.sum()) + other.first_infinite),
+            tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)),
+            self.vectors,
+        )
+
+    def __mul__(self, weight: float) -> TrainingTrials:
+        return replace(self, n=self.n * weight)
+
+    @property
+    def counts(self) -> ClassCounts:
+        """The number of trials of each class."""
+        return ClassCounts(self.classes, self.n)
+
+    def sample(self) -> ClassVectors:
+        """The sampled trials."""
+        values = np.concatenate([part.values for part in self.samples])
+        codes = np.repeat(np.arange(len(self.samples)), [len(part.values) for part in self.samples])
+        return ClassVectors.part(values, codes, self.classes)
+
+
+def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
+    """A first look at the trials: an empty class, infinite and constant values are refused."""
+    found = source.reduce(TrainingTrials.of(limit))
+    require_all_classes(found.classes, found.n)
+    require_finite(found.first_infinite)
+    if (found.low == found.high).all():
+        raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
+    if not np.isfinite((found.high - found.low) ** 2).all():
+        raise InputError("the scores are too large to calibrate: their squares are beyond float64")
+    return found
+
+
+def provenance(found: TrainingTrials) -> dict[str, Any]:
+    """What is written down about the training trials."""
+    return {
+        "llrkit": __version__,
+        "n": {name: int(n) for name, n in zip(found.classes, found.n, strict=True)},
+    }

@@ -1,0 +1,84 @@
+"""All plots in one table: what each draws. Both renderers draw every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.evaluation.condition_map import HeatMap
+from llrkit.metrics.curves import (
+    BayesErrorCurve,
+    CrossEntropyCurve,
+    ErrorCurve,
+    HistogramPair,
+    PavCurve,
+    TippettCurve,
+)
+from llrkit.metrics.zoo import ZooCurve
+from llrkit.multiclass.class_idempotence import Idempotence
+from llrkit.multiclass.class_metrics import Confusion
+from llrkit.multiclass.class_pictures import ClassCalibration, ClassDets, PairHistogram
+from llrkit.plot import (
+    class_plots,
+    costs_by_prior,
+    error_curves,
+    llr_plots,
+    paper_figures,
+    weights_and_speakers,
+)
+from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.weights_and_speakers import FusionWeights
+from llrkit.theory.pair_curve import PairCurve
+from llrkit.trust.calibration.llr_curves import LlrCurve
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One kind of plot."""
+
+    draw: Callable[..., Any]
+    curves: tuple[type[Any], ...]
+    """The curve objects it draws."""
+    attribute: str | None
+    """Where an Evaluation has the curve; None where it comes from elsewhere."""
+    many: bool = False
+    """Whether several systems share a picture."""
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return self.draw.__name__
+
+    @property
+    def command(self) -> str:
+        """Its name on the command line."""
+        return self.name.replace("_", "-")
+
+
+PLOTS: dict[str, Plot] = {
+    plot.name: plot
+    for plot in (
+        Plot(error_curves.det, (ErrorCurve,), "det", many=True),
+        Plot(error_curves.roc, (ErrorCurve,), "roc", many=True),
+        Plot(costs_by_prior.ape, (BayesErrorCurve,), "bayes_error", many=True),
+        Plot(costs_by_prior.bayes_error, (BayesErrorCurve,), "bayes_error", many=True),
+        Plot(costs_by_prior.ece, (CrossEntropyCurve,), "ece", many=True),
+        Plot(llr_plots.tippett, (TippettCurve,), "tippett", many=True),
+        Plot(llr_plots.pav, (PavCurve, ScoreToLlr), "pav", many=True),
+        Plot(llr_plots.histogram, (HistogramPair,), "histogram"),
+        Plot(llr_plots.idempotence, (LlrCurve,), None),
+        Plot(paper_figures.two_gaussians, (PairCurve,), None),
+        Plot(paper_figures.cllr_scatter, (CllrScatter,), None),
+        Plot(paper_figures.prior_scan, (PriorScan,), None),
+        Plot(paper_figures.heat_map, (HeatMap,), None),
+        Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
+        Plot(weights_and_speakers.zoo, (ZooCurve,), None),
+        Plot(class_plots.class_det, (ClassDets,), None),
+        Plot(class_plots.confusion, (Confusion,), None),
+        Plot(class_plots.class_calibration, (ClassCalibration,), None),
+        Plot(class_plots.pair_histogram, (PairHistogram,), None),
+        Plot(class_plots.class_idempotence, (Idempotence,), None),
+    )
+}  # fmt: skip

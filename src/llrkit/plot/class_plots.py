@@ -1,0 +1,262 @@
+"""Several classes: DET of each, confusion, calibration class by class, pairwise LLRs, idempotence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llrkit._format import number, percent
+from llrkit.errors import InputError
+from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_idempotence import Idempotence
+from llrkit.multiclass.class_metrics import Confusion
+from llrkit.multiclass.class_pictures import (
+    ClassCalibration,
+    ClassDets,
+    PairHistogram,
+)
+from llrkit.multiclass.class_pictures import (
+    class_calibration as calibration_of,
+)
+from llrkit.multiclass.class_pictures import (
+    class_dets as dets_of,
+)
+from llrkit.plot.error_curves import rates_shown
+from llrkit.plot.llr_plots import histogram_stairs
+from llrkit.plot.picture import Axis, Band, Cells, Ink, Line, Mark, Picture, Points, Shown, system_ink
+from llrkit.plot.plotted_systems import legend_of
+from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
+from llrkit.plot.render import Renderer, render
+
+MOST_TEXTS = 30
+"""A confusion matrix with more classes than this has no numbers in its cells."""
+
+
+def class_det(
+    result: ClassEvaluation | ClassDets, *, ax: Any = None, renderer: Renderer = "matplotlib"
+) -> Any:
+    """The DET curve of each class against the others, on probit axes.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> axes = lk.plot.class_det(lk.multiclass.evaluate(scores))
+    >>> axes.get_legend_handles_labels()[1][2]
+    '2: EER 0.00 %'
+    """
+    dets = dets_of(result) if isinstance(result, ClassEvaluation) else _given(result, ClassDets, "class_det")
+    ends = np.array([-BEYOND, BEYOND])
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
+    for i, (name, curve, eer) in enumerate(zip(dets.classes, dets.curves, dets.eers, strict=True)):
+        path = curve.for_probit_axes()
+        shown = rates_shown(path)
+        label = f"{name}: EER {percent(eer)}"
+        marks.append(Line(on_axis(path.p_fa), on_axis(path.p_miss), system_ink(i), label, shown, name))
+    limits = det_limits(dets.curves)
+    told = "; ".join(f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True))
+    return render(
+        Picture(
+            "class_det",
+            "Each class against the others",
+            probit_axis("false alarms (%)", limits[0]),
+            probit_axis("misses (%)", limits[1]),
+            tuple(marks),
+            f"Misses against false alarms on probit axes, one curve for each class. {told}.",
+            equal=True,
+            legend=legend_of(dets.curves, "upper right"),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def confusion(
+    result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
+) -> Any:
+    """Which classes are taken for which: shares of each class in percent, the first class at the top.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], ["a", "b", "b"], ["a", "b"])
+    >>> [text.get_text() for text in lk.plot.confusion(lk.multiclass.confusion(scores)).texts]
+    ['50', '50', '100', '0']
+    """
+    found = (
+        result.confusion if isinstance(result, ClassEvaluation) else _given(result, Confusion, "confusion")
+    )
+    rates = 100.0 * found.rates[::-1]  # row 0 of the cells is at the bottom
+    few = len(found.classes) <= MOST_TEXTS
+    texts = tuple(tuple(_short(value) if few else "" for value in row) for row in rates)
+    places = tuple(float(i) for i in range(len(found.classes)))
+    wrong = "; ".join(
+        f"{name}: {percent(error)} wrong"
+        for name, error in zip(found.classes, found.error_rates, strict=True)
+    )
+    return render(
+        Picture(
+            "confusion",
+            "Confusion of classes",
+            Axis("most probable class", None, places, found.classes),
+            Axis("true class", None, places, found.classes[::-1]),
+            (Cells(rates, texts, "share of the true class (%)"),),
+            f"For each true class the share of trials given to each class. {wrong}.",
+            legend="none",
+            grid=False,
+        ),
+        ax,
+        renderer,
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
+
+
+def class_calibration(
+    result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
+) -> Any:
+    """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> axes = lk.plot.class_calibration(lk.multiclass.evaluate(scores))
+    >>> axes.get_legend_handles_labels()[1]
+    ['guessing', 'actual', 'refined']
+    """
+    if isinstance(result, ClassEvaluation):
+        found = calibration_of(result)
+    else:
+        found = _given(result, ClassCalibration, "class_calibration")
+    k = len(found.classes)
+    places = np.arange(float(k))
+    marks: list[Mark] = [
+        Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2))
+        for at, one, other in zip(places, found.actual, found.refined, strict=True)
+    ]
+    ends = np.array([-0.5, k - 0.5])
+    blind = np.repeat(-np.log2(found.prior), 2)
+    edges = np.repeat(np.arange(k + 1.0) - 0.5, 2)[1:-1]
+    marks.insert(0, Line(edges, blind, Ink("reference", "dash", 0.8), "guessing"))
+    shown = (
+        Shown("class", found.classes),
+        Shown("actual (bits)", found.actual),
+        Shown("refined", found.refined),
+    )
+    marks.append(Points(places, found.actual, Ink("nontarget"), "circle", label="actual", shown=shown))
+    marks.append(Points(places, found.refined, Ink("target"), "diamond", label="refined", shown=shown))
+    told = "; ".join(
+        f"{name}: {number(one)} instead of {number(other)}"
+        for name, one, other in zip(found.classes, found.actual, found.refined, strict=True)
+    )
+    return render(
+        Picture(
+            "class_calibration",
+            "Calibration of each class",
+            Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), found.classes),
+            Axis("mean loss (bits)"),
+            tuple(marks),
+            f"Mean loss of each class in bits, as it is and after refinement. {told}.",
+        ),
+        ax,
+        renderer,
+    )
+
+
+def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+    """Histograms of the LLRs of one class against another, of the trials of both.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> axes = lk.plot.pair_histogram(lk.multiclass.pair_histograms(scores, [("0", "2")])[0])
+    >>> axes.get_title()
+    '0 against 2: EER 0.00 %'
+    """
+    found = _given(curve, PairHistogram, "pair_histogram")
+    pair = found.histogram
+    top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
+    return render(
+        Picture(
+            "pair_histogram",
+            f"{found.target} against {found.other}: EER {percent(found.eer)}",
+            Axis(f"LLR of {found.target} against {found.other} (nats)"),
+            Axis("density", (0.0, 1.15 * top)),
+            (
+                histogram_stairs(pair, "nontarget", f"trials of {found.other}"),
+                histogram_stairs(pair, "target", f"trials of {found.target}"),
+                Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
+            ),
+            f"Histograms of the log-likelihood-ratios of {found.target} against {found.other} for the trials "
+            f"of both, with an equal error rate of {percent(found.eer)}.",
+        ),
+        ax,
+        renderer,
+    )
+
+
+def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+    """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> labels = np.arange(90) % 3
+    >>> loglik = np.random.default_rng(0).normal(size=(90, 3)) + 2.0 * np.eye(3)[labels]
+    >>> axes = lk.plot.class_idempotence(lk.multiclass.idempotence(lk.ClassScores(loglik, labels)))
+    >>> axes.get_xlabel()
+    'expected mean LLR (nats)'
+    """
+    found = _given(curve, Idempotence, "class_idempotence")
+    order = np.argsort(found.expected, axis=None)
+    x, errors = found.expected.ravel()[order], found.standard_errors.ravel()[order]
+    both = np.concatenate([found.observed.ravel(), found.expected.ravel()])
+    margin = 0.06 * float(np.ptp(both)) or 1.0
+    ends = np.array([both.min() - margin, both.max() + margin])
+    marks: list[Mark] = [
+        Band(x, x - 2.0 * errors, x + 2.0 * errors, Ink("reference"), "two standard errors"),
+        Line(ends, ends, Ink("guide", width=0.8), "calibrated"),
+    ]
+    for j, name in enumerate(found.classes):
+        others = tuple(f"{other} over {found.classes[-1]}" for other in found.classes[:-1])
+        shown = (
+            Shown("LLR", others),
+            Shown("expected", found.expected[j]),
+            Shown("observed", found.observed[j]),
+        )
+        marks.append(
+            Points(found.expected[j], found.observed[j], Ink(j), label=f"trials of {name}", shown=shown)
+        )
+    verdict = "" if np.isnan(found.p_value) else _chance(found.p_value)
+    return render(
+        Picture(
+            "class_idempotence",
+            f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
+            Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+            Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+            tuple(marks),
+            "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
+            f"ones; the largest difference is {number(found.largest_deviation, 3)} nats{', ' * bool(verdict)}"
+            f"{verdict}.",
+            equal=True,
+            legend="below",
+        ),
+        ax,
+        renderer,
+    )
+
+
+def _chance(p_value: float) -> str:
+    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+
+
+def _given(value: Any, kind: type[Any], plot: str) -> Any:
+    if not isinstance(value, kind):
+        raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
+    return value

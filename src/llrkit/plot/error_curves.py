@@ -1,0 +1,195 @@
+"""DET and ROC plots: Pmiss against Pfa."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from llrkit._format import number, percent
+from llrkit.core.special import sigmoid
+from llrkit.errors import UnknownNameError
+from llrkit.metrics.curves import ErrorCurve
+from llrkit.metrics.measurements import Measurements, OperatingMarks
+from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Picture, Points, Shown, band, system_ink
+from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
+from llrkit.plot.render import Renderer, render
+from llrkit.trust.intervals.bands import DetBand
+
+NOWHERE = np.array([np.nan])
+
+
+def det(
+    systems: Any,
+    *,
+    curve: Literal["steps", "hull"] = "steps",
+    points: bool = True,
+    rule_of_30: bool = True,
+    bands: Any = None,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """Detection error trade-off: Pmiss against Pfa on probit axes.
+
+    Parameters
+    ----------
+    systems
+        An Measurements, an ErrorCurve, or a dict of those by system.
+    curve
+        The exact steps, or the ROC convex hull.
+    points
+        Mark the operating points of an Measurements: filled where the best threshold is, hollow at the
+        Bayes threshold; one outside the axes is not shown.
+    rule_of_30
+        Dotted lines where 30 errors make the rate (+-30 % at 90 % confidence, Doddington).
+    bands
+        Confidence bands as :func:`llrkit.curve_bands` finds them, for one system or a dict by system.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    >>> axes = lk.plot.det({"mine": result})
+    >>> axes.get_legend_handles_labels()[1][0]
+    'mine: EER 23.08 %'
+    """
+    drawn = _error_curves(systems, curve, "det")
+    limits = det_limits([system.curve for system in drawn])
+    ends = np.array([-BEYOND, BEYOND])
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
+    if rule_of_30:
+        marks += _rule_of_30(drawn, ends)
+    given = bands_of(bands, drawn, DetBand, lambda found: found.det, "det")
+    for i, system in enumerate(drawn):
+        if system.name in given:
+            limits_of = given[system.name]
+            x, low, high = (on_axis(part) for part in (limits_of.p_fa, limits_of.lower, limits_of.upper))
+            marks.append(band(x, low, high, Ink(i), "", system.name))
+        path = system.curve.for_probit_axes()
+        label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
+        x, y = on_axis(path.p_fa), on_axis(path.p_miss)
+        marks.append(Line(x, y, system_ink(i), label, _hover(path), system.name))
+    if points:
+        marks += _operating_points(drawn, lambda rates: on_axis(rates), lambda rates: on_axis(rates))
+    return render(
+        Picture(
+            "det",
+            "Detection error trade-off",
+            probit_axis("false alarms (%)", limits[0]),
+            probit_axis("misses (%)", limits[1]),
+            tuple(marks),
+            "Misses against false alarms on probit axes. "
+            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
+            equal=True,
+            legend=legend_of(drawn, "upper right"),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def roc(
+    systems: Any,
+    *,
+    curve: Literal["steps", "hull"] = "steps",
+    points: bool = True,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """Receiver operating characteristic: the share of targets accepted against Pfa.
+
+    Parameters as for :func:`det`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> axes = lk.plot.roc(lk.evaluate(lk.Scores([1, 2], [0, 1])))
+    >>> axes.get_legend_handles_labels()[1][0]
+    'AUC 0.87500'
+    """
+    drawn = _error_curves(systems, curve, "roc")
+    ends = np.array([0.0, 1.0])
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
+    for i, system in enumerate(drawn):
+        path = system.curve
+        label = system.labeled(*(f"AUC {number(e.auc, 5)}" for e in _evaluation(system)))
+        marks.append(Line(path.p_fa, 1.0 - path.p_miss, system_ink(i), label, _hover(path), system.name))
+    if points:
+        marks += _operating_points(drawn, lambda rates: rates, lambda rates: 1.0 - rates)
+    return render(
+        Picture(
+            "roc",
+            "Receiver operating characteristic",
+            Axis("false-alarm rate", (-0.02, 1.02)),
+            Axis("targets accepted", (-0.02, 1.02)),
+            tuple(marks),
+            "Share of targets accepted against the false-alarm rate. "
+            + in_words(drawn, ("AUC", lambda e: e.auc, "")),
+            equal=True,
+            legend=legend_of(drawn, "lower right"),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def _error_curves(systems: Any, curve: str, plot: str) -> list[System[ErrorCurve]]:
+    if curve not in ("steps", "hull"):
+        raise UnknownNameError(f"{plot}: unknown curve {curve!r}; known are steps and hull")
+    return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
+
+
+def _evaluation(system: System[ErrorCurve]) -> tuple[Measurements, ...]:
+    return () if system.evaluation is None else (system.evaluation,)
+
+
+def rates_shown(path: ErrorCurve) -> tuple[Shown, ...]:
+    """What a point of an error curve tells when it is pointed at."""
+    return (
+        Shown("threshold", path.threshold),
+        Shown("Pmiss", path.p_miss, percent=True),
+        Shown("Pfa", path.p_fa, percent=True),
+    )
+
+
+def _hover(path: ErrorCurve) -> tuple[Shown, ...]:
+    return (*rates_shown(path), Shown("prior", np.asarray(sigmoid(-path.threshold))))
+
+
+def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:
+    marks: list[Mark] = []
+    rates = [system.curve.rule_of_30 for system in drawn]
+    for which in (0, 1):
+        for rate in sorted({pair[which] for pair in rates if pair[which] < 0.5}):
+            place = np.full(2, on_axis(np.array(rate)))
+            label = "" if marks else "30 errors"
+            x, y = (ends, place) if which == 0 else (place, ends)
+            marks.append(Line(x, y, Ink("guide", "dot", 0.8), label))
+    return marks
+
+
+def _operating_points(drawn: list[System[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
+    marks: list[Mark] = []
+    names: dict[str, int] = {}
+    for i, system in enumerate(drawn):
+        for evaluation in _evaluation(system):
+            found: OperatingMarks = evaluation.marks
+            for k, name in enumerate(found.names):
+                marker = MARKERS[names.setdefault(name, len(names)) % 4]
+                for filled, miss, fa in (
+                    (True, found.best_p_miss[k : k + 1], found.best_p_fa[k : k + 1]),
+                    (False, found.actual_p_miss[k : k + 1], found.actual_p_fa[k : k + 1]),
+                ):
+                    what = "best threshold" if filled else "Bayes threshold"
+                    shown = (
+                        Shown("operating point", (f"{name}, {what}",)),
+                        Shown("Pmiss", miss, percent=True),
+                        Shown("Pfa", fa, percent=True),
+                    )
+                    x, y = to_x(fa), to_y(miss)
+                    marks.append(Points(x, y, Ink(i), marker, filled, shown=shown, group=system.name))
+    for name, k in names.items():
+        label = f"{name} (hollow: actual)"
+        marks.append(Points(NOWHERE, NOWHERE, Ink("reference"), MARKERS[k % 4], label=label))
+    return marks

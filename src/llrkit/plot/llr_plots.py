@@ -1,0 +1,298 @@
+"""The LLRs themselves: Tippett, histograms, score-to-LLR, idempotence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from llrkit._format import percent
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
+from llrkit.metrics.measurements import Measurements
+from llrkit.plot.picture import Axis, Band, Ink, Line, Mark, Picture, Shown, Stairs, band, system_ink
+from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.render import Renderer, render
+from llrkit.theory.pair_curve import PairCurve
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.llr_curves import LlrCurve
+from llrkit.trust.intervals.bands import TippettBand
+
+OFF_THE_PICTURE = 1e3
+LN10 = float(np.log(10.0))
+
+
+def tippett(
+    systems: Any,
+    *,
+    style: Literal["above", "crossing"] = "above",
+    log10: bool = False,
+    bands: Any = None,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """Cumulative distributions of the LLRs of both classes.
+
+    With ``style="above"`` both curves are shares of trials with at least the LLR of the abscissa; with
+    ``"crossing"`` the targets' curve is the share below it, so that the curves are Pmiss and Pfa and cross
+    at the equal error rate. ``log10`` shows LLRs to base ten. ``bands`` are those of
+    :func:`llrkit.curve_bands`, for one system or a dict by system.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> axes = lk.plot.tippett(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), log10=True)
+    >>> axes.get_xlabel()
+    'log10 likelihood ratio'
+    """
+    if style not in ("above", "crossing"):
+        raise UnknownNameError(f"tippett: unknown style {style!r}; known are above and crossing")
+    drawn = systems_of(systems, TippettCurve, lambda e: e.tippett, "tippett")
+    unit = LN10 if log10 else 1.0
+    given = bands_of(bands, drawn, TippettBand, lambda found: found.tippett, "tippett")
+    marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.0]), Ink("guide", width=0.6))]
+    for i, system in enumerate(drawn):
+        c = system.curve
+        x = c.llr / unit
+        target = c.target_at_or_above if style == "above" else c.target_below
+        shown = (
+            Shown("LLR (nats)", c.llr), Shown("log10 LR", c.llr / LN10),
+            Shown("targets at or above", c.target_at_or_above, percent=True),
+            Shown("non-targets at or above", c.nontarget_at_or_above, percent=True),
+        )  # fmt: skip
+        alone = len(drawn) == 1
+        inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
+        if system.name in given:
+            marks += _tippett_bands(given[system.name], unit, style, inks, system.name)
+        side = "at or above" if style == "above" else "below"
+        labels = (f"targets {side}", "non-targets at or above") if alone else (system.name, "")
+        marks.append(Line(x, target, inks[0], labels[0], shown, system.name))
+        marks.append(Line(x, c.nontarget_at_or_above, inks[1], labels[1], shown, system.name))
+    if len(drawn) > 1:
+        nowhere = np.array([np.nan])
+        marks.append(
+            Line(nowhere, nowhere, Ink("reference"), "targets" if style == "above" else "targets, below")
+        )
+        marks.append(Line(nowhere, nowhere, Ink("reference", "dash"), "non-targets"))
+    misled = "; ".join(
+        system.labeled(
+            f"{percent(system.curve.misleading[0])} of the targets have an LLR below 0 and "
+            f"{percent(system.curve.misleading[1])} of the non-targets one of at least 0"
+        )
+        for system in drawn
+    )
+    return render(
+        Picture(
+            "tippett",
+            "Tippett plot",
+            Axis("log10 likelihood ratio" if log10 else "log-likelihood-ratio (nats)"),
+            Axis("share of trials", (-0.01, 1.01)),
+            tuple(marks),
+            f"Cumulative distributions of the LLRs of both classes. {misled}.",
+            legend="below",
+        ),
+        ax,
+        renderer,
+    )
+
+
+def histogram(
+    system: Measurements | HistogramPair | Any,
+    *,
+    predicted: bool | PairCurve = True,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """Histograms of the LLRs of one system, with the densities that its EER predicts.
+
+    The lines are the Gaussian pair of van Leeuwen & Brümmer (2013): if the scores were calibrated
+    Gaussian LLRs with this EER, their histograms would follow them.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> axes = lk.plot.histogram(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])))
+    >>> axes.get_legend_handles_labels()[1][0]
+    'non-targets'
+    """
+    drawn = systems_of(system, HistogramPair, lambda e: e.histogram, "histogram")
+    if len(drawn) > 1:
+        raise InputError(f"histogram draws one system, got {len(drawn)}: {', '.join(s.name for s in drawn)}")
+    c, found = drawn[0].curve, drawn[0].evaluation
+    marks: list[Mark] = [
+        histogram_stairs(c, "nontarget", "non-targets"),
+        histogram_stairs(c, "target", "targets"),
+    ]
+    pair = predicted if isinstance(predicted, PairCurve) else found.predicted if predicted and found else None
+    if pair is not None:
+        what = f"Gaussian pair of EER {percent(pair.eer)}"
+        llr = Shown("LLR", pair.llr)
+        of_nontargets, of_targets = (Shown("density", part) for part in (pair.nontarget, pair.target))
+        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, (llr, of_nontargets)))
+        marks.append(Line(pair.llr, pair.target, Ink("target"), "", (llr, of_targets)))
+    name = f": {drawn[0].name}" if drawn[0].name else ""
+    return render(
+        Picture(
+            "histogram",
+            f"Distribution of the LLRs{name}",
+            Axis("log-likelihood-ratio (nats)"),
+            Axis("density", (0.0, 1.3 * _highest(marks))),
+            tuple(marks),
+            "Histograms of the LLRs of targets and non-targets. "
+            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits")),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+    """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
+
+    On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
+    and run off the picture.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> axes = lk.plot.pav({"mine": lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))})
+    >>> axes.get_legend_handles_labels()[1]
+    ['LLR = score', 'mine']
+    """
+    kinds: Any = (PavCurve, ScoreToLlr)
+    drawn: list[System[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
+    lines = [
+        _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
+    ]
+    scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
+    llrs = np.concatenate([y[np.isfinite(y)] for _, y in lines])
+    x_limits, y_limits = _around(scores), _around(llrs)
+    ends = np.array([min(x_limits[0], y_limits[0]), max(x_limits[1], y_limits[1])])
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "LLR = score")]
+    for i, (system, (x, y)) in enumerate(zip(drawn, lines, strict=True)):
+        shown = (Shown("score", x), Shown("LLR", y))
+        y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
+        marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
+    return render(
+        Picture(
+            "pav",
+            "Score to LLR",
+            Axis("score", x_limits),
+            Axis("log-likelihood-ratio (nats)", y_limits),
+            tuple(marks),
+            "The best monotone map from score to LLR. "
+            + in_words(
+                drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
+            ),
+            legend=legend_of(drawn, "upper left"),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def idempotence(
+    curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
+    *,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
+
+    Each estimate comes with the band in which 95 % of calibrated systems with as many trials have it.
+
+    Parameters
+    ----------
+    curves
+        What :func:`llrkit.check_calibration` found, or some of its ``curves``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
+    >>> found = lk.check_calibration(scores, replicates=20)
+    >>> lk.plot.idempotence(found.curves[:1]).get_legend_handles_labels()[1]
+    ['calibrated', 'logistic', 'where 95 % are if calibrated']
+    """
+    given = curves.curves if isinstance(curves, CalibrationCheck) else curves
+    drawn = [given] if isinstance(given, LlrCurve) else list(given)
+    if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
+        raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
+    limits = _around(np.concatenate([curve.llr for curve in drawn]))
+    ends = np.array(limits)
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
+    told = []
+    for i, curve in enumerate(drawn):
+        name = curve.method
+        low, high = (np.clip(part, -OFF_THE_PICTURE, OFF_THE_PICTURE) for part in (curve.lower, curve.upper))
+        marks.append(band(curve.llr, low, high, Ink(i), "", name))
+        shown = (Shown("LLR", curve.llr), Shown("LLR of the LLR", curve.estimate))
+        y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
+        marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
+        told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
+    nowhere = np.array([np.nan])
+    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
+    return render(
+        Picture(
+            "idempotence",
+            "The LLR of the LLR",
+            Axis("log-likelihood-ratio (nats)", limits),
+            Axis("LLR of the LLR (nats)", limits),
+            tuple(marks),
+            f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
+            equal=True,
+            legend="upper left",
+        ),
+        ax,
+        renderer,
+    )
+
+
+def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
+    """The histogram of one class; pointing at it shows how many trials are between two LLRs."""
+    counts = pair.target if whose == "target" else pair.nontarget
+    heights = pair.target_density if whose == "target" else pair.nontarget_density
+    shown = (
+        Shown("LLR from", pair.edges[:-1]),
+        Shown("to", pair.edges[1:]),
+        Shown("trials", np.asarray(counts, dtype=np.float64), digits=15),
+        Shown("density", heights),
+    )
+    return Stairs(pair.edges, heights, Ink(whose), label, shown)
+
+
+def _tippett_bands(
+    limits: TippettBand, unit: float, style: str, inks: tuple[Ink, Ink], group: str
+) -> list[Mark]:
+    low, high = limits.target_lower, limits.target_upper
+    if style == "crossing":
+        low, high = 1.0 - high, 1.0 - low
+    x = limits.llr / unit
+    return [
+        band(x, low, high, inks[0], "", group),
+        band(x, limits.nontarget_lower, limits.nontarget_upper, inks[1], "", group),
+    ]
+
+
+def _steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
+    """Both ends of every block."""
+    return np.column_stack([curve.low, curve.high]).ravel(), np.repeat(curve.llr, 2)
+
+
+def _highest(marks: list[Mark]) -> float:
+    """The highest density; 1 where all scores are equal and there is none."""
+    tops = [float(np.max(mark.heights if isinstance(mark, Stairs) else mark.y)) for mark in marks
+            if isinstance(mark, (Stairs, Line))]  # fmt: skip
+    return max(tops) or 1.0
+
+
+def _around(values: FloatArray) -> tuple[float, float]:
+    if len(values) == 0:
+        return -1.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin

@@ -1,0 +1,159 @@
+"""Pictures as matplotlib Axes: the only module that knows matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+
+from llrkit._atomic import replacing
+from llrkit.errors import InputError
+from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Words
+from llrkit.plot.style import STYLE
+
+DASHES: dict[str, Any] = {
+    "solid": "-", "dash": (0, (4, 1.8)), "dashdot": (0, (5, 1.5, 1.2, 1.5)), "longdash": (0, (9, 2)),
+    "dot": (0, (1.2, 1.4)),
+}  # fmt: skip
+MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x", "plus": "+"}
+LINE_WIDTH, MARKER_SIZE = 1.2, 4.0
+WIDTHS = {"column": 3.4, "page": 7.0}
+"""Widths of a figure in inches: one column and the full width of a two-column page."""
+FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+"""Endings of files, and what is left out of them so that the same picture gives the same file."""
+MANY_LABELS = 8
+BELOW_AXES, LEGEND_ROW = 0.4, 0.13
+"""Inches from the axes down to a legend under them, and of each of its rows."""
+AROUND_AXES = 0.6
+"""Inches that labels and title take beside axes."""
+
+
+def draw(picture: Picture, ax: Axes | None = None) -> Axes:
+    """Draw a picture into ``ax``, or into a new figure of one column's width."""
+    # figures are made for whoever asks, however many; no style sheet may say so
+    with matplotlib.rc_context({"figure.max_open_warning": 0}, fname=str(STYLE)):
+        if ax is None:
+            _, ax = plt.subplots(figsize=size(picture))
+        for order, mark in enumerate(picture.marks):
+            _draw_mark(ax, mark, 2.0 + 0.01 * order)
+        _dress(ax, picture)
+    return ax
+
+
+def size(picture: Picture, width: str | float = "column") -> tuple[float, float]:
+    """Width and height in inches that suit a picture."""
+    inches = WIDTHS[width] if isinstance(width, str) else width
+    broad = min(inches, 4.8)
+    height = 0.75 * broad
+    if picture.equal:
+        height = (broad - AROUND_AXES) * _shape(picture) + AROUND_AXES
+    labels = len(list(picture.labels()))
+    if picture.legend == "below" or labels >= MANY_LABELS:
+        height += LEGEND_ROW * -(-labels // 2) + (0.1 if picture.equal else 0.0)
+    return inches, height
+
+
+def _shape(picture: Picture) -> float:
+    """Height over width of axes on which a unit is as long in both directions."""
+    if picture.x.limits is None or picture.y.limits is None:
+        return 1.0
+    wide, high = (abs(axis.limits[1] - axis.limits[0]) for axis in (picture.x, picture.y) if axis.limits)
+    return min(max(high / wide, 0.5), 1.5)
+
+
+def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
+    """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
+    pictures = [picture] if isinstance(picture, Picture) else list(picture)
+    kind = Path(path).suffix[1:].lower()
+    if kind not in FILES:
+        raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
+    across = 1 if len(pictures) == 1 else 2
+    down = -(-len(pictures) // across)
+    wide, high = size(pictures[0], width)
+    with matplotlib.rc_context(fname=STYLE):
+        figure = Figure(figsize=(wide, high * down / across), layout="constrained")
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, one in zip(panels, pictures, strict=False):
+            draw(one, axes)
+        for axes in panels[len(pictures) :]:
+            axes.set_axis_off()
+        with replacing(path) as temporary:
+            metadata = {"Title": pictures[0].title, **FILES[kind]}
+            figure.savefig(temporary, format=kind, metadata=metadata)
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib takes as it is: no formulas, and not hidden for a leading underscore."""
+    text = text.replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+def _draw_mark(ax: Axes, mark: Any, order: float) -> None:
+    label = _plain(getattr(mark, "label", "")) or None
+    match mark:
+        case Line():
+            signs: dict[str, Any] = {}
+            if mark.marker is not None:
+                signs = {"marker": MARKERS[mark.marker], "markevery": max(1, len(mark.x) // 8),
+                         "markersize": 0.8 * MARKER_SIZE, "markerfacecolor": "white"}  # fmt: skip
+            ax.plot(mark.x, mark.y, color=mark.ink.color, linestyle=DASHES[mark.ink.dash], zorder=order,
+                    linewidth=LINE_WIDTH * mark.ink.width, label=label, **signs)  # fmt: skip
+        case Points():
+            hollow = not mark.filled and MARKERS[mark.marker] not in "x+"
+            ax.plot(mark.x, mark.y, linestyle="none", marker=MARKERS[mark.marker], zorder=order + 0.5,
+                    markersize=MARKER_SIZE * mark.size, color=mark.ink.color, markeredgewidth=1.0,
+                    markerfacecolor="white" if hollow else mark.ink.color,
+                    label=label)  # fmt: skip
+        case Band():
+            ax.fill_between(mark.x, mark.low, mark.high, color=mark.ink.color, alpha=0.18, linewidth=0,
+                            zorder=order, label=label)  # fmt: skip
+        case Stairs():
+            ax.stairs(mark.heights, mark.edges, fill=True, color=mark.ink.color, alpha=0.35, zorder=order,
+                      label=label)  # fmt: skip
+        case Cells():
+            _draw_cells(ax, mark)
+        case Words():
+            ax.text(mark.x, mark.y, _plain(mark.text), color=mark.ink.color, zorder=order + 1,
+                    fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
+
+
+def _draw_cells(ax: Axes, mark: Cells) -> None:
+    image = ax.imshow(mark.values, origin="lower", cmap="cividis", aspect="auto")
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02)
+    bar.set_label(_plain(mark.label))
+    bar.outline.set_visible(False)
+    for (row, column), value in np.ndenumerate(mark.values):
+        light = float(np.dot(image.to_rgba(np.array([value]))[0, :3], (0.299, 0.587, 0.114))) > 0.5
+        ax.text(column, row, mark.texts[row][column], ha="center", va="center", fontsize=6.5,
+                color="black" if light else "white")  # fmt: skip
+
+
+def _dress(ax: Axes, picture: Picture) -> None:
+    """Axes, grid, title and legend."""
+    ax.set_title(_plain(picture.title))
+    for name, axis in (("x", picture.x), ("y", picture.y)):
+        getattr(ax, f"set_{name}label")(_plain(axis.label))
+        if axis.limits is not None:
+            getattr(ax, f"set_{name}lim")(axis.limits)
+        if axis.ticks is not None:
+            labels = None if axis.tick_labels is None else [_plain(text) for text in axis.tick_labels]
+            getattr(ax, f"set_{name}ticks")(axis.ticks, labels)
+    if picture.equal:
+        ax.set_aspect("equal", adjustable="box")
+    ax.grid(picture.grid)
+    handles, labels = ax.get_legend_handles_labels()
+    if picture.legend == "none" or not handles:
+        return
+    if picture.legend != "below" and len(handles) < MANY_LABELS:
+        ax.legend(loc=picture.legend)
+        return
+    # under the label of the abscissa, where it covers nothing
+    below = ax.transAxes + ScaledTranslation(0.0, -BELOW_AXES, ax.figure.dpi_scale_trans)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, ncols=2, borderaxespad=0.0)

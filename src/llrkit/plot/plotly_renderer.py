@@ -1,0 +1,197 @@
+"""Pictures as plotly figures: the only module that knows plotly."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llrkit._atomic import write_atomically
+from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Shown, Stairs, Words
+
+SYMBOLS = {
+    "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
+    "cross": "x-thin", "plus": "cross-thin",
+}  # fmt: skip
+LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
+GROUND = "#FFFFFF"
+
+
+def figure(picture: Picture) -> Any:
+    """A plotly Figure, for notebooks."""
+    from plotly.graph_objects import Figure
+
+    return Figure(plain_figure(picture))
+
+
+def plain_figure(picture: Picture) -> dict[str, Any]:
+    """A plotly figure as plain dicts and lists: what ``Plotly.newPlot`` takes.
+
+    Every trace and annotation says in ``meta`` or ``name`` whose color it has, so that a page can change
+    the palette. Texts are escaped: plotly reads a little HTML in them.
+    """
+    traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Words)]
+    words = [mark for mark in picture.marks if isinstance(mark, Words)]
+    layout: dict[str, Any] = {
+        "title": {"text": escaped(picture.title), "font": {"size": FONT + 2}},
+        "font": {"size": FONT, "family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"},
+        "xaxis": _axis(picture, "x"),
+        "yaxis": _axis(picture, "y"),
+        "annotations": [_annotation(mark) for mark in words],
+        "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
+        "showlegend": picture.legend != "none" and any(picture.labels()),
+        "legend": {"orientation": "h", "x": 0.0, "y": -0.16, "yanchor": "top"},
+        "hovermode": "closest",
+        "plot_bgcolor": GROUND,
+        "paper_bgcolor": GROUND,
+    }
+    return {"data": traces, "layout": layout}
+
+
+def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
+    """Interactive figures as one page that opens without a network."""
+    parts = [
+        figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
+        for i, picture in enumerate(pictures)
+    ]
+    title = html.escape(pictures[0].title)
+    head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+    write_atomically(path, "\n".join([head, *parts, "</body></html>", ""]))
+
+
+def plotly_javascript() -> str:
+    """The JavaScript that plotly brings with it, for pages that open without a network."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def escaped(text: str) -> str:
+    """Text that plotly shows as it is: no tags, no entities, no templates, no formulas.
+
+    Examples
+    --------
+    >>> escaped("<b>50 %{x}</b> & $x$")
+    '&lt;b&gt;50 &#37;{x}&lt;/b&gt; &amp; &#36;x&#36;'
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("%", "&#37;").replace("$", "&#36;")
+
+
+def _trace(mark: Any) -> dict[str, Any]:
+    if isinstance(mark, Cells):
+        return {
+            "type": "heatmap", "z": _numbers(mark.values), "text": [list(row) for row in mark.texts],
+            "texttemplate": "%{text}", "colorscale": "Cividis", "hoverinfo": "x+y+text",
+            "colorbar": {"title": {"text": escaped(mark.label), "side": "right"}, "thickness": 14},
+        }  # fmt: skip
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "name": escaped(mark.label),
+        "showlegend": bool(mark.label),
+        "meta": {"ink": mark.ink.whose, "group": mark.group},
+    }
+    if mark.group:
+        trace["legendgroup"] = escaped(mark.group)
+    ink = {"color": mark.ink.color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
+    match mark:
+        case Line():
+            trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}
+            trace |= _hover(mark.label, mark.shown)
+        case Points():
+            symbol = SYMBOLS[mark.marker]
+            hollow = not mark.filled or symbol.endswith("thin")
+            trace |= {"mode": "markers", "x": _numbers(mark.x), "y": _numbers(mark.y)}
+            trace["marker"] = {
+                "symbol": symbol, "size": MARKER_SIZE * mark.size,
+                "color": GROUND if hollow else ink["color"],
+                "line": {"width": 2 if hollow else 0, "color": ink["color"]},
+            }  # fmt: skip
+            trace["meta"]["hollow"] = hollow
+            trace |= _hover(mark.label, mark.shown)
+        case Band():
+            around = np.concatenate([mark.x, mark.x[::-1]])
+            limits = np.concatenate([mark.high, mark.low[::-1]])
+            trace |= {"mode": "lines", "x": _numbers(around), "y": _numbers(limits), "fill": "toself"}
+            trace |= {"line": {"width": 0, "color": ink["color"]}, "hoverinfo": "skip"}
+            trace |= _fill(trace, ink["color"], 0.25)
+        case Stairs():
+            heights = np.append(mark.heights, mark.heights[-1:])
+            trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
+            trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoveron": "points"}
+            trace |= _hover(mark.label, mark.shown)
+            if "customdata" in trace:  # the last edge belongs to the last height
+                trace["customdata"] = [*trace["customdata"], trace["customdata"][-1]]
+            trace |= _fill(trace, ink["color"], 0.4)
+    return trace
+
+
+def _fill(trace: dict[str, Any], color: str, opacity: float) -> dict[str, Any]:
+    """A translucent area; the page finds the opacity in ``meta`` when it changes the color."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return {"fillcolor": f"rgba({red},{green},{blue},{opacity})", "meta": {**trace["meta"], "fill": opacity}}
+
+
+def _hover(label: str, shown: tuple[Shown, ...]) -> dict[str, Any]:
+    if not shown:
+        return {"hoverinfo": "skip"}
+    columns = [
+        [escaped(text) if isinstance(part.values, tuple) else _shortest(text) for text in part.texts()]
+        for part in shown
+    ]
+    lines = [
+        f"{escaped(part.name)} %{{customdata[{i}]}}{' &#37;' if part.percent else ''}"
+        for i, part in enumerate(shown)
+    ]
+    heading = [f"<b>{escaped(label)}</b>"] if label else []
+    return {
+        "customdata": [list(row) for row in zip(*columns, strict=True)],
+        "hovertemplate": "<br>".join([*heading, *lines]) + "<extra></extra>",
+    }
+
+
+def _shortest(text: str) -> float | int | str:
+    """A rounded number as the number it is: shorter than the text, and shown the same."""
+    value = float(text) if text != "-" else math.nan
+    if not math.isfinite(value):
+        return text
+    return int(value) if value.is_integer() else value
+
+
+def _axis(picture: Picture, which: str) -> dict[str, Any]:
+    axis = picture.x if which == "x" else picture.y
+    plain: dict[str, Any] = {
+        "title": {"text": escaped(axis.label), "standoff": 8}, "showgrid": picture.grid, "zeroline": False,
+        "gridcolor": "#DDDDDD", "linecolor": "#333333", "showline": True, "ticks": "outside",
+        "automargin": True,
+    }  # fmt: skip
+    if axis.limits is not None:
+        plain["range"] = [float(limit) for limit in axis.limits]
+    if axis.ticks is not None:
+        plain["tickvals"] = [float(tick) for tick in axis.ticks]
+        if axis.tick_labels is not None:
+            plain["ticktext"] = [escaped(text) for text in axis.tick_labels]
+    if picture.equal:
+        plain["constrain"] = "domain"
+        if which == "y":
+            plain["scaleanchor"] = "x"
+    return plain
+
+
+def _annotation(mark: Words) -> dict[str, Any]:
+    return {
+        "x": mark.x, "y": mark.y, "text": escaped(mark.text), "showarrow": False, "yanchor": "bottom",
+        "font": {"color": mark.ink.color}, "name": str(mark.ink.whose),
+    }  # fmt: skip
+
+
+def _numbers(values: Any) -> Any:
+    """Lists of floats; plotly leaves a gap where there is no number."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 2:
+        return [_numbers(row) for row in array]
+    return [value if math.isfinite(value) else None for value in array.tolist()]

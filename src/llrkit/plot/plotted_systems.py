@@ -1,0 +1,92 @@
+"""What plots are given: one evaluation or curve, or several by the name of their system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from llrkit._format import number
+from llrkit.errors import InputError
+from llrkit.metrics.measurements import Measurements
+from llrkit.plot.picture import Legend
+from llrkit.trust.intervals.bands import CurveBands
+
+C = TypeVar("C")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, eq=False)
+class System(Generic[C]):
+    """A curve to draw, of whom, and the evaluation it is from if there is one."""
+
+    name: str
+    curve: C
+    evaluation: Measurements | None = None
+
+    def labeled(self, *numbers: str) -> str:
+        """The name followed by numbers, as the legend has it."""
+        return ": ".join(part for part in (self.name, ", ".join(numbers)) if part)
+
+
+def systems_of(
+    data: Any, kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C | None], plot: str
+) -> list[System[C]]:
+    """The systems to draw, whatever form they were given in."""
+    named = data if isinstance(data, Mapping) else {"": data}
+    found = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
+    if not found:
+        raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
+    return found
+
+
+def _system(name: str, value: Any, kinds: Any, of: Callable[[Measurements], Any], plot: str) -> System[Any]:
+    if isinstance(value, kinds):
+        return System(name, value)
+    if isinstance(value, Measurements):
+        return System(name, of(value), value)
+    words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
+    raise InputError(
+        f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
+        f"got {type(value).__name__}" + (f" for {name!r}" if name else "")
+    )
+
+
+def legend_of(systems: Sequence[object], place: Legend) -> Legend:
+    """Where a legend covers no curve: beside a single one, under the plot of several."""
+    return place if len(systems) == 1 else "below"
+
+
+def bands_of(
+    bands: Any, systems: list[System[Any]], kind: type[B], of: Callable[[CurveBands], B], plot: str
+) -> dict[str, B]:
+    """Confidence bands by system, whether given for one system or for several."""
+    if bands is None:
+        return {}
+    named = bands if isinstance(bands, Mapping) else {systems[0].name: bands}
+    unknown = set(map(str, named)) - {system.name for system in systems}
+    if unknown:
+        raise InputError(
+            f"{plot}: there are bands of systems that are not drawn: {', '.join(sorted(unknown))}"
+        )
+    found = {str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()}
+    for name, band in found.items():
+        if not isinstance(band, kind):
+            words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
+            raise InputError(f"{plot}: bands of {name!r} must be {words}")
+    return found
+
+
+def in_words(systems: list[System[Any]], *numbers: tuple[str, Callable[[Measurements], float], str]) -> str:
+    """The systems with their numbers, for the description of a picture."""
+    told = []
+    for system in systems:
+        values = []
+        if system.evaluation is not None:
+            for name, of, unit in numbers:
+                value = of(system.evaluation)
+                values.append(
+                    f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
+                )
+        told.append(system.labeled(*values) or "one system")
+    return "; ".join(told)

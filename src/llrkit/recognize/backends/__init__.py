@@ -1,0 +1,1 @@
+"""From embeddings to scores: transforms, scorers, and normalization by a cohort."""

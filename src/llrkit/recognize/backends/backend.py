@@ -1,0 +1,201 @@
+"""A whole back-end: the steps before scoring, the scorer, and normalization by a cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.summary import ReadOnlyArrays
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.backends.cosine import cosine_scores
+from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
+from llrkit.recognize.backends.sessions import pool_sessions
+from llrkit.recognize.backends.transform_training import Step, train_chain
+from llrkit.recognize.backends.transforms import Chain
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
+from llrkit.recognize.plda.plda_model import PLDA
+from llrkit.recognize.plda.plda_training import train_plda
+
+SCHEMA = "llrkit.backend/1"
+SCORERS = ("plda", "cosine")
+NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
+Scorer = Callable[[Embeddings, Embeddings], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Backend(ReadOnlyArrays):
+    """Steps before scoring, and a PLDA model; without one the score is the cosine.
+
+    Examples
+    --------
+    >>> from llrkit.recognize.backends.transforms import LengthNorm
+    >>> backend = Backend(Chain((LengthNorm(),)))
+    >>> backend.scorer
+    'cosine'
+    """
+
+    chain: Chain
+    plda: PLDA | None = None
+
+    @property
+    def scorer(self) -> str:
+        """'plda' or 'cosine'."""
+        return "cosine" if self.plda is None else "plda"
+
+    def prepare(self, embeddings: Embeddings) -> Embeddings:
+        """Raw embeddings made ready for scoring."""
+        made: Embeddings = self.chain(embeddings)
+        return made
+
+    def enroll(
+        self,
+        embeddings: Embeddings,
+        models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
+    ) -> Embeddings:
+        """Raw sessions made ready for scoring, one row per model (by default per speaker)."""
+        return pool_sessions(self.chain(embeddings), models, plda=self.plda)
+
+    def scores(
+        self,
+        enroll: Embeddings,
+        test: Embeddings,
+        *,
+        normalize: str = "none",
+        cohort: Embeddings | None = None,
+        top: int | None = None,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> npt.NDArray[Any]:
+        """Scores of all pairs of embeddings that are ready (see :meth:`enroll` and :meth:`prepare`).
+
+        Parameters
+        ----------
+        normalize
+            'none', 'z', 't', 'zt', 'tz', 's', 'as1' or 'as2' (adaptive: see :func:`as_norm`).
+        cohort
+            Impostors, made ready too; needed to normalize.
+        top
+            Size of the adapted cohort of 'as1' and 'as2'.
+        """
+
+        def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
+            if self.plda is None:
+                return cosine_scores(left, right, dtype=dtype)
+            return self.plda.scores(left, right, dtype=dtype)
+
+        return normalized_scores(score, enroll, test, cohort, normalize=normalize, top=top)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the back-end to one NPZ file."""
+        arrays = self.chain.arrays()
+        save_arrays(path, SCHEMA, arrays if self.plda is None else {**arrays, **self.plda.arrays("plda.")})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Backend:
+        """Read a back-end that was saved.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> file = tempfile.mkdtemp() + "/backend.npz"
+        >>> Backend(Chain(), PLDA([0.0], [[1.0]], [[1.0]])).save(file)
+        >>> Backend.load(file)
+        Backend(chain=Chain(steps=()), plda=PLDA(1 dimensions, rank 1))
+        """
+        arrays = load_arrays(path, SCHEMA, ("kinds",))
+        chain = Chain.from_arrays(arrays, str(path))
+        has_plda = any(name.startswith("plda.") for name in arrays)
+        with blaming(str(path)):
+            return cls(chain, PLDA.from_arrays(arrays, "plda.") if has_plda else None)
+
+
+def train_backend(
+    background: Embeddings,
+    steps: Sequence[Step] = ("center", "length"),
+    *,
+    scorer: str = "plda",
+    iterations: int = 10,
+    rank: int | None = None,
+    shrinkage: float = 0.0,
+) -> Backend:
+    """Train the steps one after the other on background speakers, then the scorer.
+
+    Parameters
+    ----------
+    background
+        Embeddings of speakers that will neither enroll nor be tested.
+    steps
+        As in :func:`train_chain`.
+    scorer
+        'plda' or 'cosine'.
+    iterations, rank, shrinkage
+        As in :func:`train_plda`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> speakers = np.arange(300) // 3
+    >>> vectors = rng.normal(size=(100, 5))[speakers] + rng.normal(size=(300, 5))
+    >>> background = Embeddings(vectors, [f"s{i}" for i in range(300)], speakers)
+    >>> backend = train_backend(background, ["lda:3", "length"], rank=2)
+    >>> backend.plda
+    PLDA(3 dimensions, rank 2)
+    """
+    if scorer not in SCORERS:
+        raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
+    chain = train_chain(background, steps)
+    if scorer == "cosine":
+        return Backend(chain)
+    ready = chain(background)
+    return Backend(chain, train_plda(ready, iterations=iterations, rank=rank, shrinkage=shrinkage).model)
+
+
+def normalized_scores(
+    score: Scorer,
+    enroll: Embeddings,
+    test: Embeddings,
+    cohort: Embeddings | None = None,
+    *,
+    normalize: str = "none",
+    top: int | None = None,
+) -> npt.NDArray[Any]:
+    """Scores of all pairs by any scorer, normalized by a cohort that stands for impostor models and segments.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> enroll, test, cohort = (
+    ...     Embeddings(rng.normal(size=(n, 4)), [f"{name}{i}" for i in range(n)])
+    ...     for n, name in ((2, "e"), (3, "t"), (50, "c"))
+    ... )
+    >>> normalized_scores(cosine_scores, enroll, test, cohort, normalize="as1", top=20).shape
+    (2, 3)
+    """
+    if normalize not in NORMS:
+        raise UnknownNameError(f"normalize={normalize!r}: expected one of {', '.join(NORMS)}")
+    if top is not None and normalize not in ("as1", "as2"):
+        raise InputError(f"top goes with 'as1' and 'as2', not with {normalize!r}")
+    raw = score(enroll, test)
+    if normalize == "none":
+        return raw
+    if cohort is None:
+        raise InputError(f"normalize={normalize!r} needs a cohort")
+    if normalize == "z":
+        return z_norm(raw, score(enroll, cohort))
+    if normalize == "t":
+        return t_norm(raw, score(cohort, test))
+    if normalize in ("zt", "tz"):
+        both = zt_norm if normalize == "zt" else tz_norm
+        own, use = score(cohort, cohort), cohort.ids[:, None] != cohort.ids
+        if cohort.speakers is not None:
+            use &= cohort.speakers[:, None] != cohort.speakers
+        return both(raw, score(enroll, cohort), score(cohort, test), own, use=use)
+    if normalize == "s":
+        return s_norm(raw, score(enroll, cohort), score(cohort, test))
+    selection = "own" if normalize == "as1" else "other"
+    return as_norm(raw, score(enroll, cohort), score(cohort, test), top=top, selection=selection)

@@ -1,0 +1,48 @@
+"""Cosine scores of whole matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import blocks
+from llrkit.errors import InputError
+from llrkit.recognize.backends.transforms import lengths
+from llrkit.recognize.covariances import float_type, rows_per_block
+from llrkit.recognize.embeddings import Embeddings, vectors_of
+
+
+def cosine_scores(
+    enroll: Embeddings | npt.ArrayLike,
+    test: Embeddings | npt.ArrayLike,
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    out: npt.NDArray[Any] | None = None,
+) -> npt.NDArray[Any]:
+    """Cosines of the angles between all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
+
+    Examples
+    --------
+    >>> cosine_scores([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
+    array([[0.6],
+           [0. ]])
+    """
+    kind = float_type(dtype)
+    left, right = _directions(enroll, kind, "enrollment"), _directions(test, kind, "test")
+    if left.shape[1] != right.shape[1]:
+        raise InputError(f"enrollment embeddings have {left.shape[1]} dimensions, test ones {right.shape[1]}")
+    shape = (len(left), len(right))
+    made = np.empty(shape, dtype=kind) if out is None else out
+    if made.shape != shape:
+        raise InputError(f"out has shape {made.shape}, but there are {shape} scores")
+    for rows in blocks(shape[0], rows_per_block(shape[1])):
+        made[rows] = left[rows] @ right.T
+    return made
+
+
+def _directions(rows: Any, kind: np.dtype[Any], side: str) -> npt.NDArray[Any]:
+    vectors = vectors_of(rows, what=f"{side} embeddings")
+    ids = rows.ids if isinstance(rows, Embeddings) else None
+    return np.asarray(vectors / lengths(vectors, ids)[:, None], dtype=kind)

@@ -1,0 +1,81 @@
+"""What training needs of many vectors: sessions and mean of each speaker, scatter within speakers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit.core.special import FloatArray
+from llrkit.errors import InputError
+from llrkit.recognize.covariances import require_definite
+from llrkit.recognize.embeddings import Embeddings, texts, vectors_of
+
+
+@dataclass(frozen=True, eq=False)
+class SpeakerSums:
+    """What training needs of the vectors: sessions and mean of each speaker, scatter within speakers."""
+
+    counts: FloatArray
+    means: FloatArray
+    scatter: FloatArray
+
+    @property
+    def within(self) -> FloatArray:
+        """Unbiased covariance within speakers, ``scatter / (sessions - speakers)``; never singular."""
+        k = len(self.counts)
+        found = self.scatter / (self.sessions - k)
+        require_definite(
+            found, f"the within-speaker covariance of {self.sessions:.0f} sessions of {k} speakers"
+        )
+        return found
+
+    @property
+    def sessions(self) -> float:
+        """Number of sessions of all speakers."""
+        return float(self.counts.sum())
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return int(self.means.shape[1])
+
+
+def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> SpeakerSums:
+    """Collect what training needs; one session of every speaker is not enough.
+
+    ``shrinkage`` adds that share of the mean variance within speakers to every direction.
+
+    Examples
+    --------
+    >>> sums = speaker_sums([[0.0], [2.0], [5.0]], ["a", "a", "b"])
+    >>> sums.counts, sums.means.ravel(), sums.scatter
+    (array([2., 1.]), array([1., 5.]), array([[2.]]))
+    """
+    if not 0.0 <= shrinkage < np.inf:
+        raise InputError(f"shrinkage must be a number from 0 on, got {shrinkage!r}")
+    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
+    if speakers is None:
+        if not isinstance(vectors, Embeddings):
+            raise InputError("training needs the speaker of each row")
+        speakers = vectors.known_speakers
+    names = texts(speakers, "speakers")
+    if len(names) != len(matrix):
+        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+    distinct, codes = np.unique(names, return_inverse=True)
+    if len(distinct) < 2:
+        raise InputError(f"there is only one speaker, {str(distinct[0])!r}; training needs at least two")
+    counts = np.bincount(codes).astype(np.float64)
+    if counts.max() == 1:
+        raise InputError(
+            f"each of the {len(distinct)} speakers has one session only: "
+            "the variation within speakers cannot be estimated"
+        )
+    totals = np.zeros((len(distinct), matrix.shape[1]))
+    np.add.at(totals, codes, matrix)
+    means = totals / counts[:, None]
+    rest = matrix - means[codes]
+    scatter = rest.T @ rest
+    scatter[np.diag_indices_from(scatter)] += shrinkage * np.trace(scatter) / len(scatter)
+    return SpeakerSums(counts, means, scatter)

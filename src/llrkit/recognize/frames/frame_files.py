@@ -1,0 +1,72 @@
+"""Frames that were computed elsewhere: Kaldi ark and scp, and NPZ with one array per utterance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from llrkit.errors import FileFormatError
+from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.diagonal_gaussians import checked_frames
+from llrkit.recognize.kaldi import index_scp, read_kaldi
+
+T = TypeVar("T")
+
+
+def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None = None) -> Frames:
+    """Read frames from a Kaldi ark or scp file, or from an NPZ file with one array per utterance.
+
+    Parameters
+    ----------
+    path
+        The file; ``.ark`` and ``.scp`` are Kaldi's, anything else is read as NPZ. Each array has the shape
+        (frames, dimensions), its name is the id of the utterance. Only what an scp file points to is loaded
+        when it is needed; the others are read whole.
+    speakers
+        The speaker of each id, if they are known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/frames.npz"
+    >>> np.savez(file, utt1=np.zeros((5, 2)), utt2=np.ones((7, 2)))
+    >>> frames = read_frames(file, speakers={"utt1": "a", "utt2": "b"})
+    >>> frames, frames.ids
+    (Frames(2 utterances of 2 speakers), ('utt1', 'utt2'))
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError(f"{file}: no such file")
+    kind = file.suffix.lower()
+    if kind == ".scp":
+        loaders = dict(_distinct(index_scp(file), file))
+    else:
+        arrays = read_kaldi(file) if kind == ".ark" else read_arrays(file).items()
+        loaders = {name: partial(np.asarray, array) for name, array in _distinct(arrays, file)}
+    if not loaders:
+        raise FileFormatError(f"{file}: holds no frames")
+    names, load = tuple(loaders), list(loaders.values())
+    unknown = next((name for name in names if speakers is not None and name not in speakers), None)
+    if unknown is not None:
+        raise FileFormatError(f"{file}: the speaker of {unknown!r} is not known")
+    return Frames(
+        names,
+        lambda i: checked_frames(load[i](), name=f"{file}, {names[i]}"),
+        None if speakers is None else tuple(speakers[name] for name in names),
+        ahead=kind == ".scp",
+    )
+
+
+def _distinct(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
+    seen = set()
+    for name, what in pairs:
+        if name in seen:
+            raise FileFormatError(f"{file}: {name!r} occurs more than once")
+        seen.add(name)
+        yield name, what

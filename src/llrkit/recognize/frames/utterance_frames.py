@@ -1,0 +1,153 @@
+"""Frames of several utterances, with ids and speakers, loaded when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+from llrkit.recognize.ivectors.diagonal_gaussians import Array, checked_frames
+from llrkit.scores.source import in_order, thread_count
+
+KEPT_BYTES = 1 << 30
+"""Frames are kept in memory up to this size; what is beyond is loaded every time it is needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames(Sequence[Array]):
+    """Frames of several utterances, each an array of shape (frames, dimensions).
+
+    Parameters
+    ----------
+    ids
+        What each utterance is called, in messages and in trials.
+    load
+        ``load(i)`` gives the frames of utterance i.
+    speakers
+        Who speaks in each utterance, if that is known.
+    ahead
+        Whether loading takes time, so that threads load the next utterances while one is worked on.
+
+    Examples
+    --------
+    >>> frames = Frames.of([np.zeros((3, 2)), np.ones((5, 2))], ids=["a", "b"], speakers=["s", "t"])
+    >>> frames
+    Frames(2 utterances of 2 speakers)
+    >>> [len(utterance) for utterance in frames.first(4)]
+    [3, 4]
+    """
+
+    ids: tuple[str, ...]
+    load: Callable[[int], npt.ArrayLike]
+    speakers: tuple[str, ...] | None = None
+    ahead: bool = False
+
+    def __post_init__(self) -> None:
+        if self.speakers is not None and len(self.speakers) != len(self.ids):
+            raise InputError(f"{len(self.ids)} utterances but {len(self.speakers)} speakers")
+
+    @classmethod
+    def of(
+        cls,
+        arrays: Sequence[npt.ArrayLike],
+        *,
+        ids: Sequence[str] | None = None,
+        speakers: Sequence[Any] | None = None,
+    ) -> Frames:
+        """Frames that are in memory; Frames are given back as they are."""
+        if isinstance(arrays, Frames):
+            return arrays
+        if hasattr(arrays, "ndim") or len(arrays) == 0:
+            raise InputError("expected a list of utterances, each an array of shape (frames, dimensions)")
+        places = (f"utterance {i}" for i in range(len(arrays)))
+        names = tuple(places if ids is None else map(str, ids))
+        if len(names) != len(arrays):
+            raise InputError(f"{len(arrays)} utterances but {len(names)} ids")
+        return cls(names, arrays.__getitem__, None if speakers is None else tuple(map(str, speakers)))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Array: ...
+    @overload
+    def __getitem__(self, index: slice) -> Frames: ...
+    def __getitem__(self, index: int | slice) -> Array | Frames:
+        """The frames of one utterance, checked; of a slice, fewer utterances."""
+        if isinstance(index, slice):
+            return self.subset(range(len(self))[index])
+        place = range(len(self))[index]
+        return checked_frames(self.load(place), name=self.ids[place])
+
+    def __iter__(self) -> Iterator[Array]:
+        workers = thread_count()
+        if not self.ahead or workers == 1:
+            yield from (self[i] for i in range(len(self)))
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            yield from in_order(pool, self.__getitem__, range(len(self)), 2 * workers)
+
+    def subset(self, places: Sequence[int]) -> Frames:
+        """The utterances at these places."""
+        speakers = None if self.speakers is None else tuple(self.speakers[i] for i in places)
+        ids = tuple(self.ids[i] for i in places)
+        return replace(self, ids=ids, load=lambda i: self.load(places[i]), speakers=speakers)
+
+    def first(self, n_frames: int) -> Frames:
+        """Every utterance cut to its first frames."""
+        if n_frames < 1:
+            raise InputError(f"an utterance must keep at least 1 frame, got {n_frames}")
+        return replace(self, load=lambda i: self[i][:n_frames])
+
+    def kept(self, limit: int = KEPT_BYTES) -> Frames:
+        """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them."""
+        there: dict[int, Array] = {}
+        used, lock = 0, Lock()
+
+        def load(i: int) -> Array:
+            nonlocal used
+            if i in there:
+                return there[i]
+            array = self[i]
+            with lock:
+                if i not in there and used + array.nbytes <= limit:
+                    there[i] = array
+                    used += array.nbytes
+            return array
+
+        return replace(self, load=load)
+
+    def __repr__(self) -> str:
+        who = "" if self.speakers is None else f" of {len(set(self.speakers))} speakers"
+        return f"Frames({len(self)} utterances{who})"
+
+
+def same_dimensions(frames: Frames, dimensions: int | None = None) -> Iterator[tuple[str, Array]]:
+    """Id and frames of every utterance; one whose number of dimensions differs is refused by name."""
+    first = "expected"
+    for name, array in zip(frames.ids, frames, strict=True):
+        if dimensions is None:
+            dimensions, first = array.shape[1], f"but {name} has"
+        if array.shape[1] != dimensions:
+            raise InputError(f"{name}: frames of {array.shape[1]} dimensions, {first} {dimensions}")
+        yield name, array
+
+
+def joined(frames: Frames, size: int, dimensions: int | None = None) -> Iterator[Array]:
+    """All frames in arrays of about ``size`` frames, whatever the length of the utterances."""
+    waiting: list[Array] = []
+    n = 0
+    for _, array in same_dimensions(frames, dimensions):
+        waiting.append(array)
+        n += len(array)
+        if n >= size:
+            yield np.concatenate(waiting)
+            waiting, n = [], 0
+    if waiting:
+        yield np.concatenate(waiting)

@@ -1,0 +1,178 @@
+"""Baum-Welch statistics: how many frames each Gaussian got, and how they deviate from its mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.special import FloatArray
+from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.errors import InputError
+from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
+from llrkit.recognize.ivectors.diagonal_gaussians import Array, DiagonalGMM, exponentiate, pieces
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSums(SummaryBase):
+    """What a mixture needs to know of some frames; sums of parts add up to those of the whole.
+
+    With the posterior probabilities ``g_c(t)`` of the Gaussians, ``zeroth`` is ``sum_t g_c(t)``, ``first``
+    and ``second`` are ``sum_t g_c(t) (x_t - m_c)`` and its square, deviations being counted from the means
+    of the mixture. ``second`` has no rows where it was not asked for.
+    """
+
+    n_frames: float
+    log_likelihood: float
+    zeroth: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+    @classmethod
+    def of(cls, frames: Array, gmm: DiagonalGMM, *, second: bool = False) -> FrameSums:
+        """The sums over frames, whose type is that of the arithmetic; parts are added in 64 bits."""
+        found = [cls._of_piece(part, gmm, second) for part in pieces(frames)]
+        total = found[0]
+        for part in found[1:]:
+            total = total + part
+        return total
+
+    @classmethod
+    def _of_piece(cls, frames: Array, gmm: DiagonalGMM, second: bool) -> FrameSums:
+        d = gmm.n_dimensions
+        wide = gmm.expanded(frames)
+        weights = gmm.joint(wide)
+        largest, total = exponentiate(weights)
+        log_likelihood = float(np.sum(largest + np.log(total), dtype=np.float64))
+        # Dividing the frames by the row sums instead of the posteriors spares a pass over the larger array;
+        # the column of ones gives the zeroth order in the same product.
+        wide /= total
+        sums = (weights.T @ (wide if second else wide[:, [*range(d), 2 * d]])).astype(np.float64)
+        zeroth, about_center = sums[:, -1], sums[:, :d]
+        shift = gmm.means - gmm.center
+        first = about_center - zeroth[:, None] * shift
+        squares = np.empty((0, d))
+        if second:
+            squares = sums[:, d : 2 * d] - 2.0 * shift * about_center + zeroth[:, None] * shift**2
+        return cls(len(frames), log_likelihood, zeroth, first, squares)
+
+    def __add__(self, other: FrameSums) -> FrameSums:
+        return FrameSums(
+            self.n_frames + other.n_frames,
+            self.log_likelihood + other.log_likelihood,
+            self.zeroth + other.zeroth,
+            self.first + other.first,
+            self.second + other.second,
+        )
+
+    def __mul__(self, weight: float) -> FrameSums:
+        return FrameSums(
+            self.n_frames * weight, self.log_likelihood * weight, self.zeroth * weight,
+            self.first * weight, self.second * weight,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics(ReadOnlyArrays):
+    """Zeroth- and first-order statistics of several utterances for one mixture.
+
+    ``zeroth[u, c]`` is the number of frames of utterance u that Gaussian c got, ``first[u, c]`` the sum of
+    their deviations from the mean of c, ``log_likelihood[u]`` the mean log-density of the frames.
+
+    Examples
+    --------
+    >>> gmm = DiagonalGMM([0.5, 0.5], [[0.0], [10.0]], [[1.0], [1.0]])
+    >>> statistics = baum_welch([[[0.5], [9.0], [12.0]]], gmm)
+    >>> statistics.zeroth.round(6), statistics.first.round(6).tolist()
+    (array([[1., 2.]]), [[[0.5], [1.0]]])
+    """
+
+    ids: tuple[str, ...]
+    zeroth: FloatArray
+    first: FloatArray
+    log_likelihood: FloatArray
+    speakers: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_frames(self) -> FloatArray:
+        """Frames of each utterance."""
+        return np.asarray(self.zeroth.sum(axis=1))
+
+    def subset(self, places: Sequence[int] | npt.NDArray[np.intp]) -> Statistics:
+        """The utterances at these places."""
+        at = [int(i) for i in places]
+        return Statistics(
+            tuple(self.ids[i] for i in at), self.zeroth[at], self.first[at], self.log_likelihood[at],
+            None if self.speakers is None else tuple(self.speakers[i] for i in at),
+        )  # fmt: skip
+
+    def by_speaker(self) -> Statistics:
+        """All utterances of a speaker as one, in the order in which the speakers first occur.
+
+        Examples
+        --------
+        >>> gmm = DiagonalGMM([1.0], [[0.0]], [[1.0]])
+        >>> frames = Frames.of([[[1.0]], [[2.0]], [[4.0]]], speakers=["b", "a", "b"])
+        >>> pooled = baum_welch(frames, gmm).by_speaker()
+        >>> pooled.ids, pooled.first[:, 0, 0], pooled.n_frames
+        (('b', 'a'), array([5., 2.]), array([2., 1.]))
+        """
+        if self.speakers is None:
+            raise InputError("statistics can be added by speaker only if the speakers are known")
+        names = tuple(dict.fromkeys(self.speakers))
+        member = np.array([[who == name for who in self.speakers] for name in names], dtype=np.float64)
+        n = member @ self.n_frames
+        return replace(
+            self,
+            ids=names,
+            speakers=names,
+            zeroth=member @ self.zeroth,
+            first=np.tensordot(member, self.first, 1),
+            log_likelihood=member @ (self.n_frames * self.log_likelihood) / n,
+        )
+
+
+def baum_welch(
+    frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM, *, report: Callable[[int, int], None] | None = None
+) -> Statistics:
+    """Baum-Welch statistics of utterances for a mixture.
+
+    All Gaussians take part: the posteriors of a frame are a dense row, since picking the few largest costs
+    more than the two matrix products it would save.
+
+    Parameters
+    ----------
+    frames
+        Frames, or a list of arrays of shape (frames, dimensions). 32-bit frames are worked on in 32 bits and
+        summed in 64.
+    gmm
+        The background model.
+    report
+        Called after each utterance with how many are done and how many there are.
+    """
+    given = Frames.of(frames)
+    sums: list[FrameSums] = []
+    for part in _sums(given, gmm):
+        sums.append(part)
+        if report is not None:
+            report(len(sums), len(given))
+    return Statistics(
+        given.ids,
+        np.stack([part.zeroth for part in sums]),
+        np.stack([part.first for part in sums]),
+        np.array([part.log_likelihood / part.n_frames for part in sums]),
+        given.speakers,
+    )
+
+
+def _sums(frames: Frames, gmm: DiagonalGMM) -> Iterator[FrameSums]:
+    for name, array in same_dimensions(frames, gmm.n_dimensions):
+        sums = FrameSums.of(array, gmm)
+        if not np.isfinite(sums.log_likelihood):
+            raise InputError(f"{name}: frames too far from the mixture for {array.dtype}")
+        yield sums

@@ -1,0 +1,129 @@
+"""From frames to i-vectors: front end, background model and total variability as one thing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.frames.front_end import FrontEnd
+from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
+from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
+from llrkit.recognize.ivectors.ivector import TotalVariability
+from llrkit.recognize.ivectors.ivector_training import train_ivectors
+from llrkit.recognize.ivectors.ubm import train_ubm, training_steps
+from llrkit.recognize.model_files import Arrays
+
+Watch = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extractor:
+    """A background model, the total-variability model if there is one, and how audio becomes frames."""
+
+    ubm: DiagonalGMM
+    model: TotalVariability | None = None
+    front_end: FrontEnd | None = None
+
+    def statistics(self, frames: Frames, watch: Watch | None = None) -> Statistics:
+        """Baum-Welch statistics of utterances."""
+        return baum_welch(frames, self.ubm, report=None if watch is None else partial(watch, "statistics"))
+
+    def embed(self, frames: Frames, *, covariances: bool = False, watch: Watch | None = None) -> Embeddings:
+        """I-vectors of utterances."""
+        if self.model is None:
+            raise InputError("the model has no i-vectors: it was trained for UBM-GMM scoring")
+        return self.model.extract(self.statistics(frames, watch), covariances=covariances)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is saved."""
+        made = self.ubm.arrays("ubm.")
+        if self.model is not None:
+            made.update(self.model.arrays("ivectors."))
+        if self.front_end is not None:
+            made["front_end"] = np.array(json.dumps(asdict(self.front_end)))
+        return made
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Extractor | None:
+        """The extractor that :meth:`arrays` described; None where there is none."""
+        if "ubm.means" not in arrays:
+            return None
+        ubm = DiagonalGMM.from_arrays(arrays, "ubm.")
+        model = front_end = None
+        if "ivectors.matrix" in arrays:
+            model = TotalVariability.from_arrays(arrays, "ivectors.")
+        if "front_end" in arrays:
+            front_end = FrontEnd(**json.loads(str(arrays["front_end"])))
+        return cls(ubm, model, front_end)
+
+
+def train_extractor(
+    frames: Frames,
+    *,
+    n_gaussians: int = 512,
+    n_factors: int | None = 200,
+    iterations: int = 10,
+    front_end: FrontEnd | None = None,
+    rng: np.random.Generator | int = 0,
+    watch: Watch | None = None,
+) -> tuple[Extractor, Statistics]:
+    """Train a background model and the total-variability model; gives the statistics of the training too.
+
+    Parameters
+    ----------
+    frames
+        The training utterances; they are kept in memory up to a gigabyte.
+    n_gaussians, n_factors
+        Sizes; without factors there is a background model only.
+    iterations
+        Steps of EM of both models.
+    front_end
+        How the frames were made, kept with the model so that others are made likewise.
+    rng
+        A generator or a seed.
+    watch
+        Called with what is being done, how much of it is done and how much there is.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> frames = Frames.of([rng.normal(m, 1.0, size=(40, 2)) for m in rng.normal(size=(20, 2))])
+    >>> extractor, _ = train_extractor(frames, n_gaussians=2, n_factors=2)
+    >>> extractor.embed(frames)
+    Embeddings(20 rows of 2 dimensions; columns frames)
+    """
+    generator = np.random.default_rng(rng)
+    kept = frames.kept()
+    for i, _ in enumerate(kept, 1):  # load them once, with threads
+        if watch is not None:
+            watch("frames", i, len(kept))
+    total, done = training_steps(n_gaussians, iterations), 0
+
+    def count(size: int, step: int, value: float) -> None:
+        nonlocal done
+        done += 1
+        if watch is not None:
+            watch("background model", done, total)
+
+    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=count)
+    extractor = Extractor(ubm, None, front_end)
+    statistics = extractor.statistics(kept, watch)
+    if n_factors is None:
+        return extractor, statistics
+
+    def factors(step: int, value: float) -> None:
+        if watch is not None:
+            watch("factors", step + 1, iterations)
+
+    model = train_ivectors(statistics, ubm, n_factors, iterations=iterations, rng=generator, report=factors)
+    return Extractor(ubm, model, front_end), statistics

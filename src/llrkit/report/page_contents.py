@@ -1,0 +1,149 @@
+"""What stands in a report: verdicts, tables and pictures of evaluations, put together from the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from llrkit import plot
+from llrkit._format import number, percent
+from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.diagnose import diagnosis_of
+from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.words import verdict
+from llrkit.plot.picture import Picture
+from llrkit.report.paper_tables import summary_table
+from llrkit.report.sections import Section
+from llrkit.trust.intervals.bands import CurveBands
+
+MOST_PANELS = 24
+"""Small multiples beyond this many are left out; the table has them all."""
+ALL_TRIALS = "all trials"
+GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "poor", "not usable": "poor"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A system in plain language: is it calibrated, how much is lost, what to do."""
+
+    name: str
+    word: str
+    grade: str
+    said: str
+    todo: tuple[str, ...]
+
+
+def verdicts(systems: Mapping[str, Evaluation]) -> list[Verdict]:
+    """What to say about each system."""
+    made = []
+    for name, result in systems.items():
+        word, _ = verdict(result)
+        made.append(Verdict(name, word, GRADES[word], result.sentence, _todo(result, word)))
+    return made
+
+
+def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
+    if word == "calibrated":
+        return ("Use the scores as LLRs as they are; recalibrate when the conditions change.",)
+    if result.eer >= 0.5:
+        return ("Check the direction of the scores and the labels before anything else.",)
+    found = diagnosis_of(result)
+    advised = [f"{name} ({why})" for name, good, why in found.advice if good]
+    todo = [f"In the scores, {problem}." for problem in found.problems]
+    todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
+    todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
+    return tuple(todo)
+
+
+def headline(systems: Mapping[str, Evaluation]) -> str:
+    """The report in one or two sentences."""
+    if len(systems) == 1:
+        (result,) = systems.values()
+        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits: {verdict(result)[1]}."
+    eers = {name: percent(result.eer) for name, result in systems.items()}
+    separates = min(systems, key=lambda name: systems[name].eer)
+    informs = min(systems, key=lambda name: systems[name].cllr)
+    if len(set(eers.values())) == 1:
+        said = (
+            f"All separate the classes equally well (EER {eers[separates]}); read as LLRs, {informs} is best"
+        )
+    else:
+        also = "it is best as well" if informs == separates else f"{informs} is best"
+        said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
+    ready = sum(verdict(result)[0] == "calibrated" for result in systems.values())
+    return (
+        f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
+        f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
+    )
+
+
+def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -> Section:
+    """All plots in which systems share axes."""
+    drawn = [
+        plot.det(systems, bands=bands, renderer="none"),
+        plot.bayes_error(systems, renderer="none"),
+        plot.tippett(systems, bands=bands, renderer="none"),
+        plot.pav(systems, renderer="none"),
+        plot.ape(systems, renderer="none"),
+        plot.roc(systems, renderer="none"),
+    ]
+    if all(result.ece is not None for result in systems.values()):
+        drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
+    return Section(
+        "Curves",
+        pictures=drawn,
+        hint="Point at a line to read thresholds, error rates and priors, or move to a plot with the Tab key "
+        "and along its lines with the arrow keys; drag to zoom in, double-click to zoom out.",
+    )
+
+
+def distributions(systems: Mapping[str, Evaluation]) -> Section:
+    """One histogram for each system."""
+    return Section(
+        "Distributions",
+        (
+            "Histograms of the LLRs; the lines are calibrated Gaussian LLRs with the EER of the system. "
+            "Histograms that are wider or narrower than the lines, or shifted, need calibration.",
+        ),
+        pictures=[plot.histogram({name: result}, renderer="none") for name, result in systems.items()],
+        small=len(systems) > 1,
+    )
+
+
+def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
+    """For each system with groups a table, and each group beside all trials."""
+    made = []
+    for name, result in systems.items():
+        if not (result.groups or result.skipped_groups):
+            continue
+        title = f"Conditions: {by}" if len(systems) == 1 else f"Conditions: {by}, {name}"
+        left_out = [f"{by} = {key} left out: {why}." for key, why in result.skipped_groups.items()]
+        tables = [summary_table(result, row_title=by)] if result.groups else []
+        shown = dict(list(result.groups.items())[:MOST_PANELS])
+        pictures = [_beside(plot.det, group, part, result) for group, part in shown.items()]
+        pictures += [_beside(plot.bayes_error, group, part, result) for group, part in shown.items()]
+        if len(result.groups) > MOST_PANELS:
+            left_out.append(
+                f"Pictures of the first {MOST_PANELS} of {len(result.groups)} values; the table has all."
+            )
+        made.append(Section(title, tuple(left_out), tables, pictures, small=True))
+    return made
+
+
+def _beside(draw: object, group: str, part: Evaluation, pooled: Evaluation) -> Picture:
+    systems = {ALL_TRIALS: pooled, group: part}
+    options = {"points": False} if draw is plot.det else {}
+    picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]
+    return replace(picture, title=f"{picture.title}: {group}")
+
+
+def calibrators(comparison: Comparison, *, alone: bool) -> Section:
+    """What the calibrators make of scores, and which is best; ``alone`` if the page is about nothing else."""
+    words = [f"{name} could not be trained: {why}" for name, why in comparison.failed.items()]
+    pictures = []
+    if comparison.maps:
+        words.insert(0, comparison.sentence)
+        maps = {"PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves()}
+        pictures.append(plot.pav(maps, renderer="none"))
+    tables = [] if alone else [summary_table(comparison)]
+    return Section("Calibrators compared", tuple(words), tables, pictures)

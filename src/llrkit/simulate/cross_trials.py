@@ -1,0 +1,156 @@
+"""Every model against every test segment of its gender, scored block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+from llrkit.scores import Scores
+from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource
+from llrkit.simulate.corpus import Recordings
+from llrkit.simulate.simulated_people import COLUMNS, GENDERS
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Scorer = Callable[[FloatArray, FloatArray], npt.NDArray[Any]]
+"""Scores of all pairs of rows of two matrices of embeddings."""
+
+
+class _Part(NamedTuple):
+    """Models (rows) and test segments (columns) of one block."""
+
+    models: IntArray
+    tests: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTrials(BlockSource):
+    """All same-gender trials between two sets of recordings cut to given durations, as a source.
+
+    A trial is a target if both recordings are of one speaker. Blocks are scored in the calling thread, whose
+    matrix products have threads of their own, while the pool summarizes earlier ones.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.simulate.corpus import Corpus
+    >>> from llrkit.simulate.speaker_population import Population
+    >>> corpus = Corpus(Population.between_eers(dim=40), number=0, seed=1)
+    >>> sides = [corpus.recordings(side, n_speakers=20, n=100) for side in ("enroll", "test")]
+    >>> trials = CrossTrials(*sides, 100.0, 100.0, lambda enroll, test: enroll @ test.T)
+    >>> trials.n_target, trials.n_nontarget, round(lk.eer(trials), 2)
+    (500, 4500, 0.06)
+    """
+
+    enroll: Recordings
+    test: Recordings
+    enroll_duration: float
+    test_duration: float
+    scorer: Scorer
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        for recordings, duration in ((self.enroll, self.enroll_duration), (self.test, self.test_duration)):
+            if duration not in recordings.vectors:
+                there = ", ".join(f"{d:g}" for d in recordings.vectors)
+                raise InputError(f"there are no segments of {duration:g} s; there are: {there}")
+
+    @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        parts = []
+        for gender in range(len(GENDERS)):
+            models = np.flatnonzero(self.enroll.speaker % 2 == gender)
+            tests = np.flatnonzero(self.test.speaker % 2 == gender)
+            if len(models) and len(tests):
+                pieces = -(-len(models) * len(tests) // BLOCK_TRIALS)
+                parts += [_Part(piece, tests) for piece in np.array_split(models, pieces)]
+        return tuple(parts)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks hold about a million trials of one gender."""
+        return len(self._parts)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Ids, speakers, genders and durations."""
+        return COLUMNS
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        speakers = int(max(self.enroll.speaker.max(), self.test.speaker.max())) + 1
+        own = [np.bincount(side.speaker, minlength=speakers) for side in (self.enroll, self.test)]
+        total = sum(len(part.models) * len(part.tests) for part in self._parts)
+        return int(own[0] @ own[1]), total - int(own[0] @ own[1])
+
+    @property
+    def n_target(self) -> int:
+        """Number of target trials."""
+        return self._counts[0]
+
+    @property
+    def n_nontarget(self) -> int:
+        """Number of non-target trials."""
+        return self._counts[1]
+
+    def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
+        """Score every block here, summarize it in a pool of threads, merge the summaries in order."""
+        return reduce_chunks(self.blocks(), summarize, threads=threads)
+
+    def block(self, number: int) -> Scores:
+        """One piece, with the carried columns."""
+        part = self._parts[number]
+        scores = np.asarray(
+            self.scorer(
+                self.enroll.vectors[self.enroll_duration][part.models],
+                self.test.vectors[self.test_duration][part.tests],
+            )
+        )
+        same = self.enroll.speaker[part.models][:, None] == self.test.speaker[part.tests]
+        columns: dict[str, Any] = {}
+        categories: dict[str, Any] = {}
+        for name in self.carried:
+            values, names = self._column(name, number, part, same)
+            columns[name] = (values[same], values[~same])
+            if names is not None:
+                categories[name] = names
+        return Scores.part(scores[same], scores[~same], columns, categories)
+
+    def _column(
+        self, name: str, number: int, part: _Part, same: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
+        """The values of a column for every cell of a block, and what codes stand for."""
+        models, tests = (np.broadcast_to(a, same.shape) for a in (part.models[:, None], part.tests))
+        if name == POSITION:
+            return self._positions(number, same), None
+        if name in ("enroll_duration", "test_duration"):
+            return np.full(same.shape, getattr(self, name)), None
+        plain = {
+            "enroll": (models, _cut_names(self.enroll, self.enroll_duration)),
+            "test": (tests, _cut_names(self.test, self.test_duration)),
+            "enroll_speaker": (models, self.enroll.speaker_names),
+            "test_speaker": (tests, self.test.speaker_names),
+            "gender": (self.test.speaker[tests] % 2, GENDERS),
+        }
+        return plain[name]
+
+    def _positions(self, number: int, same: npt.NDArray[np.bool_]) -> IntArray:
+        target = nontarget = 0
+        for part in self._parts[:number]:
+            n = int(np.sum(self.enroll.speaker[part.models][:, None] == self.test.speaker[part.tests]))
+            target, nontarget = target + n, nontarget + len(part.models) * len(part.tests) - n
+        flat = same.ravel()
+        places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(~flat)) - 1
+        return places.reshape(same.shape)
+
+
+def _cut_names(recordings: Recordings, duration: float) -> tuple[str, ...]:
+    """Names of the recordings cut to a duration: another cut is another segment."""
+    return tuple(f"{name}-{duration:g}s" for name in recordings.names)

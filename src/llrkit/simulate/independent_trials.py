@@ -1,0 +1,169 @@
+"""Independent trials whose scores follow a given pair of distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.errors import InputError
+from llrkit.scores import Scores
+from llrkit.scores.source import POSITION
+from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, checked_seed
+from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, IntArray, People, Sides
+from llrkit.theory.distribution import Distribution
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class ScorePair(Protocol):
+    """Distributions of the scores of both classes: any pair of ``llrkit.theory``."""
+
+    @property
+    def target(self) -> Distribution:
+        """Scores of target trials."""
+        ...
+
+    @property
+    def nontarget(self) -> Distribution:
+        """Scores of non-target trials."""
+        ...
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """How the scores of a block are drawn."""
+
+    def draw(self, people: People, sides: Sides, is_target: bool, rng: np.random.Generator) -> FloatArray:
+        """One score for each trial."""
+        ...
+
+
+@dataclass(frozen=True)
+class FromPair:
+    """The same two distributions for every trial."""
+
+    pair: ScorePair
+
+    def draw(self, people: People, sides: Sides, is_target: bool, rng: np.random.Generator) -> FloatArray:
+        """Independent draws."""
+        side = self.pair.target if is_target else self.pair.nontarget
+        return side.rvs(len(sides.enroll), rng)
+
+
+@dataclass(frozen=True)
+class SimulatedTrials(BlockSource):
+    """Independent simulated trials; made by :func:`simulate_trials`."""
+
+    n_target: int
+    n_nontarget: int
+    seed: int
+    people: People
+    drawing: Drawing = field(repr=False)
+    scale: float = 1.0
+    offset: float = 0.0
+    dtype: str = "float64"
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks hold about a million trials."""
+        return -(-(self.n_target + self.n_nontarget) // BLOCK_TRIALS)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Ids, speakers, genders and durations."""
+        return COLUMNS
+
+    def block(self, number: int) -> Scores:
+        """One piece, with the carried columns."""
+        if not 0 <= number < self.n_blocks:
+            raise InputError(f"block {number} of {self.n_blocks} does not exist")
+        rng = block_rng(self.seed, number)
+        counted = [self._numbers(n, number) for n in (self.n_target, self.n_nontarget)]
+        target, nontarget = self.people.targets(counted[0]), self.people.nontargets(counted[1])
+        scores = [
+            self._scaled(self.drawing.draw(self.people, sides, is_target, rng))
+            for sides, is_target in ((target, True), (nontarget, False))
+        ]
+        columns: dict[str, Any] = {}
+        categories = {}
+        for name in self.carried:
+            if name == POSITION:
+                columns[name] = (counted[0], counted[1])
+                continue
+            columns[name], names = self.people.column(name, target, nontarget)
+            if names is not None:
+                categories[name] = names
+        return Scores.part(scores[0], scores[1], columns, categories)
+
+    def _numbers(self, n: int, block: int) -> IntArray:
+        return np.arange(block * n // self.n_blocks, (block + 1) * n // self.n_blocks)
+
+    def _scaled(self, drawn: FloatArray) -> npt.NDArray[Any]:
+        if self.scale != 1.0 or self.offset != 0.0:
+            drawn = self.scale * drawn + self.offset
+        return drawn.astype(self.dtype, copy=False)
+
+
+def simulate_trials(
+    pair: ScorePair | Drawing,
+    *,
+    n_target: int,
+    n_nontarget: int,
+    seed: int = 0,
+    scale: float = 1.0,
+    offset: float = 0.0,
+    speakers: int | None = None,
+    durations: Sequence[float] = DURATIONS,
+    dtype: str = "float64",
+) -> SimulatedTrials:
+    """Independent trials whose scores follow a pair of distributions, as a source.
+
+    Every fit and metric takes the result; ``.trials()`` and ``.scores()`` hold it in memory. Ids, speakers,
+    genders and durations are there as columns. The scores are independent of them, except where ``pair``
+    says otherwise (:class:`~llrkit.simulate.duration_model.DurationPairs`).
+
+    Parameters
+    ----------
+    pair
+        Any pair of ``llrkit.theory``, calibrated or not.
+    seed
+        The trials are the same for the same seed, whatever the number of threads.
+    scale, offset
+        Scores are ``scale * x + offset``: LLRs with a known mistake.
+    speakers
+        How many, half of them of each gender; by default one for some ten target trials.
+    dtype
+        "float64" or "float32".
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
+    >>> made = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, seed=1)
+    >>> round(lk.cllr(made), 3), round(pair.cllr, 3)
+    (0.182, 0.184)
+    >>> made.trials()
+    Trials(220,000 rows: score, label, enroll, test; columns enroll_speaker, test_speaker, gender, ...)
+    """
+    for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+    if not (0.0 < scale < np.inf and np.isfinite(offset)):
+        raise InputError(f"scale must be above 0 and offset finite, got {scale!r} and {offset!r}")
+    if dtype not in ("float32", "float64"):
+        raise InputError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    drawing = pair if isinstance(pair, Drawing) else FromPair(pair)
+    return SimulatedTrials(
+        n_target=int(n_target),
+        n_nontarget=int(n_nontarget),
+        seed=checked_seed(seed),
+        people=People.enough(n_target, n_nontarget, speakers=speakers, durations=durations),
+        drawing=drawing,
+        scale=float(scale),
+        offset=float(offset),
+        dtype=dtype,
+    )

@@ -1,0 +1,122 @@
+"""Dependent trials: all pairs of recordings of simulated speakers, scored by PLDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from llrkit.recognize.plda.plda_model import PLDA
+from llrkit.scores import Scores
+from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.simulate.block_source import BlockSource
+from llrkit.simulate.corpus import Corpus
+from llrkit.simulate.cross_trials import CrossTrials
+from llrkit.simulate.simulated_people import COLUMNS, DURATIONS
+from llrkit.simulate.speaker_population import Population
+
+
+@dataclass(frozen=True, eq=False)
+class ManyTrials(BlockSource):
+    """Several sets of trials one after the other, as one source."""
+
+    parts: tuple[CrossTrials, ...]
+
+    @property
+    def n_blocks(self) -> int:
+        """Those of all parts."""
+        return sum(part.n_blocks for part in self.parts)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Ids, speakers, genders and durations."""
+        return COLUMNS
+
+    @property
+    def n_target(self) -> int:
+        """Number of target trials."""
+        return sum(part.n_target for part in self.parts)
+
+    @property
+    def n_nontarget(self) -> int:
+        """Number of non-target trials."""
+        return sum(part.n_nontarget for part in self.parts)
+
+    def block(self, number: int) -> Scores:
+        """One piece, with the carried columns."""
+        ends = list(accumulate(part.n_blocks for part in self.parts))
+        which = int(np.searchsorted(ends, number, side="right"))
+        part = self.parts[which].with_columns(*self.carried)
+        chunk = part.block(number - (ends[which] - part.n_blocks))
+        if POSITION not in self.carried:
+            return chunk
+        before = [sum(getattr(p, n) for p in self.parts[:which]) for n in ("n_target", "n_nontarget")]
+        moved: Any = tuple(v + n for v, n in zip(chunk.columns[POSITION], before, strict=True))
+        return Scores.part(
+            chunk.target, chunk.nontarget, {**chunk.columns, POSITION: moved}, chunk.categories
+        )
+
+    def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
+        """Score every block here, summarize it in a pool of threads, merge the summaries in order."""
+        return reduce_chunks(self.blocks(), summarize, threads=threads)
+
+
+def simulate_plda(
+    population: Population,
+    *,
+    n_speakers: int = 100,
+    n_models: int = 200,
+    n_tests: int = 400,
+    durations: Sequence[float] = DURATIONS[-1:],
+    shift: float = 0.0,
+    rougher: float = 1.0,
+    seed: int = 0,
+) -> ManyTrials:
+    """All same-gender pairs of models and test segments, scored by the PLDA model of whole segments.
+
+    The recognizer knows the true means and covariances of segments of the longest duration. With that
+    duration alone and without a shift its scores are exact LLRs, distributed as ``population.pair``;
+    shorter segments and another domain make them miscalibrated. Both genders have the same mean here.
+
+    Parameters
+    ----------
+    durations
+        Segments of both sides are cut to each of these; all combinations are scored.
+    shift, rougher
+        Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
+        speakers.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> voices = lk.simulate.Population.between_eers(0.05, 0.25, dim=60)
+    >>> trials = lk.simulate.simulate_plda(voices, n_speakers=60, n_models=300, n_tests=600, seed=3)
+    >>> trials.n_target, trials.n_nontarget, round(lk.eer(trials), 2), round(lk.cllr_cal(trials), 2)
+    (3000, 87000, 0.05, 0.01)
+    """
+    alike = replace(population, gender_gap=0.0)
+    corpus = Corpus(alike.rougher(rougher), 1, seed, shift)
+    enroll, test = (
+        corpus.recordings(side, n_speakers=n_speakers, n=n, durations=durations)
+        for side, n in (("enroll", n_models), ("test", n_tests))
+    )
+    recognizer = whole_model(alike, max(enroll.vectors))
+    pairs = [(i, j) for i in enroll.vectors for j in enroll.vectors]
+    return ManyTrials(tuple(CrossTrials(enroll, test, *pair, recognizer.scores) for pair in pairs))
+
+
+def whole_model(population: Population, duration: float) -> PLDA:
+    """The true model of segments of one duration, for a population whose genders have the same mean.
+
+    Examples
+    --------
+    >>> model = whole_model(Population(dim=3, between=0.4, channel=0.5, noise=10.0, gender_gap=0.0), 100.0)
+    >>> round(float(model.between[0, 0]), 6), round(float(model.within[0, 0]), 6)
+    (0.4, 0.6)
+    """
+    one = np.eye(population.dim)
+    within = population.channel + population.noise / duration
+    return PLDA(np.zeros(population.dim), population.between * one, within * one)

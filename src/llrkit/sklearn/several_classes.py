@@ -1,0 +1,164 @@
+"""scikit-learn estimators for several classes; :mod:`llrkit.sklearn` hands them out.
+
+``X`` holds one column of log-likelihoods (or logits) per class, in the order of ``classes_``, or vectors;
+``transform(X)`` gives log-likelihoods of shape (n, K), ``predict_proba`` posteriors at the constructor's
+``prior``. Calibrations of scores that are given another number of columns first make log-likelihoods of them
+by the affine fit. Classes that do not overlap are fitted with a little regularization.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, TooFewTrialsError
+from llrkit.multiclass.class_maps import ClassMap, posteriors
+from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.gaussian_backend import fit_gaussian
+from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
+from llrkit.scores.classes import ClassScores, ClassVectors
+
+_SAFEGUARD = 0.01
+
+Array = npt.NDArray[Any]
+Fit = Callable[..., ClassMap]
+
+
+class _ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """What the estimators share; a subclass says which fit it is."""
+
+    prior: Any
+
+    @abstractmethod
+    def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
+        """Fit trials that are scores or vectors."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the calibration of ``X`` with labels ``y``."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError("Only one class is present in y; at least two classes are needed.")
+        counts = ClassCounts(tuple(map(str, range(len(self.classes_)))), np.bincount(codes))
+        prior = class_prior(self.prior, counts)
+        self.log_prior_ = np.log(prior)
+        self.map_ = self._fit_map(ClassVectors(X, codes, counts.classes), prior.tolist())
+        return self
+
+    def _as_scores(self, trials: ClassVectors, prior: Prior) -> tuple[ClassScores, ClassMap | None]:
+        if trials.values.shape[1] == len(trials.classes):
+            return ClassScores.part(trials.values, trials.codes, trials.classes), None
+        first = with_safeguard(fit_affine, trials, prior=prior)
+        return first(trials), first
+
+    def transform(self, X: Any) -> Array:
+        """Log-likelihoods, shape (n, K)."""
+        check_is_fitted(self)
+        return np.asarray(self.map_(validate_data(self, X, dtype=np.float64, reset=False)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities at ``prior``."""
+        return posteriors(self.transform(X), self.log_prior_)
+
+    def predict(self, X: Any) -> Array:
+        """The class with the highest posterior at ``prior``."""
+        loglik = self.transform(X)
+        return np.asarray(self.classes_[(loglik + self.log_prior_).argmax(axis=1)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns that ``transform`` gives."""
+        check_is_fitted(self)
+        return np.array([f"loglik_{name}" for name in self.classes_], dtype=object)
+
+
+def with_safeguard(fit: Fit, trials: ClassVectors, **options: Any) -> ClassMap:
+    """Fit, with a little regularization if the classes do not overlap."""
+    try:
+        return fit(trials, **options)
+    except SeparationError as error:
+        warnings.warn(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning, stacklevel=2)
+        return fit(trials, **{**options, "regularization": _SAFEGUARD})
+
+
+class _ScoreCalibrator(_ClassCalibrator):
+    """A calibration of scores: one fit, with the options that all have."""
+
+    _fit_scores: Fit
+
+    def __init__(self, prior: Any = "flat", regularization: float = 0.0) -> None:
+        self.prior = prior
+        self.regularization = regularization
+
+    def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
+        scores, first = self._as_scores(trials, prior)
+        fit = type(self)._fit_scores
+        made = with_safeguard(fit, scores, prior=prior, regularization=self.regularization)
+        return made if first is None else first.then(made)
+
+
+class TemperatureScaling(_ScoreCalibrator):
+    """One scale for all classes; see :func:`llrkit.multiclass.fit_temperature`."""
+
+    _fit_scores = staticmethod(fit_temperature)
+
+
+class ScaleOffsetScaling(_ScoreCalibrator):
+    """One scale, and an offset for each class; see :func:`llrkit.multiclass.fit_scale_offset`.
+
+    Examples
+    --------
+    >>> X = [[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0], [0.0, 1.0, 1.2], [1.0, 1.5, 0.0]]
+    >>> ScaleOffsetScaling(regularization=0.1).fit(X, [0, 1, 2, 1, 0]).predict(X).tolist()
+    [0, 1, 2, 1, 0]
+    """
+
+    _fit_scores = staticmethod(fit_scale_offset)
+
+
+class VectorScaling(_ScoreCalibrator):
+    """A scale and an offset for each class; see :func:`llrkit.multiclass.fit_vector`."""
+
+    _fit_scores = staticmethod(fit_vector)
+
+
+class AffineScaling(_ClassCalibrator):
+    """Multinomial logistic regression of scores or vectors; see :func:`llrkit.multiclass.fit_affine`."""
+
+    def __init__(self, prior: Any = "flat", regularization: float = 0.0) -> None:
+        self.prior = prior
+        self.regularization = regularization
+
+    def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
+        return with_safeguard(fit_affine, trials, prior=prior, regularization=self.regularization)
+
+
+class GaussianBackEnd(_ClassCalibrator):
+    """A Gaussian for each class; see :func:`llrkit.multiclass.fit_gaussian`.
+
+    ``shrinkage`` is raised to 0.01 where a covariance matrix has no inverse.
+    """
+
+    def __init__(
+        self, prior: Any = "flat", weights: Any = "flat", shared: bool = True, shrinkage: float = 0.0
+    ) -> None:
+        self.prior = prior
+        self.weights = weights
+        self.shared = shared
+        self.shrinkage = shrinkage
+
+    def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
+        options = {"weights": self.weights, "shared": self.shared}
+        try:
+            return fit_gaussian(trials, shrinkage=self.shrinkage, **options)
+        except (TooFewTrialsError, ConstantScoreError) as error:
+            warnings.warn(f"{error}; fitted with shrinkage={_SAFEGUARD}", LlrkitWarning, stacklevel=2)
+            return fit_gaussian(trials, shrinkage=max(self.shrinkage, _SAFEGUARD), **options)

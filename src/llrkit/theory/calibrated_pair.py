@@ -1,0 +1,229 @@
+"""What every pair of calibrated LLR distributions can do, computed once from the two distributions.
+
+A pair is calibrated when the LLR of the LLR is the LLR: ``log target.pdf(x) - log nontarget.pdf(x) = x``.
+That one equation gives more than a definition: the Bayes threshold is optimal, so minimum and actual cost
+agree; ``Pmiss(t) <= e^t`` and ``Pfa(t) <= e^-t``, so every integral below lives on a short interval; and
+
+    1 - AUC = 1/2 ∫ e^t Pfa(t)^2 dt
+
+because ``dPmiss = -e^t dPfa``. So Cllr and AUC need the two error rates only, never a density.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from llrkit.core.special import LN2, FloatArray, probit, sigmoid
+from llrkit.errors import InputError
+from llrkit.theory._quadrature import integrate
+from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size
+from llrkit.theory.operating_points import OperatingPoint, Preset, operating_point, preset
+
+# beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
+_REACH = 45.0
+_EDGES = np.concatenate((-np.geomspace(_REACH, 0.5, 10), [0.0], np.geomspace(0.5, _REACH, 10)))
+
+
+class DetLine(NamedTuple):
+    """A straight DET curve, ``probit Pmiss = slope * probit Pfa + intercept``.
+
+    Examples
+    --------
+    >>> DetLine(slope=-1.0, intercept=-3.0).intercept
+    -3.0
+    """
+
+    slope: float
+    intercept: float
+
+
+class CalibratedPair(ABC):
+    """Distributions of a calibrated LLR (in nats) under the two hypotheses.
+
+    ``x >= threshold`` accepts, so ``p_miss(t) = P(x < t | target)`` and ``p_fa(t) = P(x >= t | nontarget)``.
+    Cllr is in bits, DCFs are normalized. Subclasses give ``target`` and ``nontarget``; the rest follows.
+
+    References
+    ----------
+    van Leeuwen & Brümmer, "The distribution of calibrated likelihood-ratios in speaker recognition",
+    Interspeech 2013.
+
+    Examples
+    --------
+    >>> from llrkit.theory import GammaLLR
+    >>> pair = GammaLLR(shape=1.0)
+    >>> round(pair.eer, 6), round(pair.eer_threshold, 4), round(pair.cllr, 6)
+    (0.317844, 0.1364, 0.846547)
+    """
+
+    @property
+    @abstractmethod
+    def target(self) -> Distribution:
+        """Distribution of the LLR when the sources are the same."""
+
+    @property
+    @abstractmethod
+    def nontarget(self) -> Distribution:
+        """Distribution of the LLR when the sources differ."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether ``target.pdf(x) == nontarget.pdf(-x)``, which puts the EER threshold at 0."""
+        return False
+
+    def p_miss(self, threshold: npt.ArrayLike) -> Any:
+        """``P(x < threshold | target)``."""
+        return self.target.below(threshold)
+
+    def p_fa(self, threshold: npt.ArrayLike) -> Any:
+        """``P(x >= threshold | nontarget)``."""
+        return self.nontarget.at_least(threshold)
+
+    def error_rates(self, threshold: npt.ArrayLike) -> tuple[Any, Any]:
+        """``(p_miss, p_fa)`` at a threshold."""
+        return self.p_miss(threshold), self.p_fa(threshold)
+
+    def log_ratio(self, x: npt.ArrayLike) -> Any:
+        """``log target.pdf(x) - log nontarget.pdf(x)``: ``x`` again, and NaN where both densities are 0."""
+        above, under = np.asarray(self.target.logpdf(x)), np.asarray(self.nontarget.logpdf(x))
+        empty = (above == -np.inf) & (under == -np.inf)
+        out = np.where(empty, np.nan, above - np.where(empty, 0.0, under))
+        return float(out) if out.ndim == 0 else out
+
+    @cached_property
+    def eer_threshold(self) -> float:
+        """Threshold at which both error rates are equal."""
+        if self.symmetric:
+            return 0.0
+        return float(brentq(lambda t: self.p_miss(t) - self.p_fa(t), -_REACH, _REACH, xtol=1e-14))
+
+    @cached_property
+    def eer(self) -> float:
+        """Equal error rate, ``Pmiss = Pfa``, as a fraction."""
+        return 0.5 * float(sum(self.error_rates(self.eer_threshold)))
+
+    @cached_property
+    def cllr(self) -> float:
+        """Cost of the log-likelihood-ratio in bits.
+
+        ``1/(2 ln 2) ∫ [sigmoid(-t) Pmiss(t) + sigmoid(t) Pfa(t)] dt``, the usual definition by parts.
+        """
+
+        def loss(t: FloatArray) -> FloatArray:
+            return np.asarray(expit(-t) * self.p_miss(t) + expit(t) * self.p_fa(t))
+
+        return integrate(loss, self._edges()) / (2.0 * LN2)
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the ROC, ties counted half: ``1 - 1/2 ∫ e^t Pfa(t)^2 dt``."""
+
+        def area(t: FloatArray) -> FloatArray:
+            return np.asarray(np.exp(t) * self.p_fa(t) ** 2)
+
+        return 1.0 - 0.5 * integrate(area, self._edges())
+
+    def bayes_error(self, log_odds: npt.ArrayLike) -> Any:
+        """Error rate of Bayes decisions at prior log-odds ``log_odds``: ``P Pmiss(-l) + (1 - P) Pfa(-l)``."""
+        odds = np.asarray(log_odds, dtype=np.float64)
+        out = sigmoid(odds) * self.p_miss(-odds) + sigmoid(-odds) * self.p_fa(-odds)
+        return float(out) if odds.ndim == 0 else out
+
+    def act_dcf(self, point: OperatingPoint | str, *, allow_unconfirmed: bool = False) -> float:
+        """Normalized detection cost at the Bayes threshold of an operating point or of a preset's name."""
+        where = operating_point(point, allow_unconfirmed=allow_unconfirmed)
+        return where.cost(*self.error_rates(where.threshold))
+
+    def min_dcf(self, point: OperatingPoint | str, *, allow_unconfirmed: bool = False) -> float:
+        """Smallest normalized detection cost; equals :meth:`act_dcf`, since the pair is calibrated."""
+        return self.act_dcf(point, allow_unconfirmed=allow_unconfirmed)
+
+    def c_primary(self, name: str | Preset, *, allow_unconfirmed: bool = False) -> float:
+        """Mean of the normalized costs over the operating points of a preset such as ``"sre12"``.
+
+        There is one kind of non-target here, so a preset that mixes two kinds sees them as equal.
+        """
+        found = name if isinstance(name, Preset) else preset(name, allow_unconfirmed=allow_unconfirmed)
+        return sum(self.act_dcf(point) for point in found.points) / len(found.points)
+
+    def det_slope(self, low: float = 0.001, high: float = 0.5) -> float:
+        """Slope of the DET by total least squares where both error rates lie in ``[low, high]``.
+
+        The points are the crossings of the DET with the lines ``probit Pmiss - probit Pfa = c`` for ``c``
+        on an even grid, so swapping the classes inverts the slope exactly.
+        """
+        if not 0.0 < low < high < 1.0:
+            raise InputError(f"0 < low < high < 1 is needed, got low={low!r}, high={high!r}")
+        t = np.linspace(*self._threshold_range(low, high), 501)
+        miss, fa = probit(self.p_miss(t)), probit(self.p_fa(t))
+        even = np.linspace((miss - fa)[0], (miss - fa)[-1], 1001)
+        y, x = np.interp(even, miss - fa, miss), np.interp(even, miss - fa, fa)
+        values, vectors = np.linalg.eigh(np.cov(x, y))
+        main = vectors[:, int(np.argmax(values))]
+        return float(main[1] / main[0])
+
+    def rvs(self, n_target: Size, n_nontarget: Size, rng: RNG = None) -> tuple[FloatArray, FloatArray]:
+        """Draw target LLRs and non-target LLRs."""
+        generator = np.random.default_rng(rng)
+        return self.target.rvs(n_target, generator), self.nontarget.rvs(n_nontarget, generator)
+
+    def mirror(self) -> CalibratedPair:
+        """The calibrated pair with the classes swapped and ``x`` replaced by ``-x``."""
+        return self if self.symmetric else MirrorLLR(self)
+
+    def _edges(self) -> FloatArray:
+        """Where to start the integrals over thresholds: error rates have kinks at the ends of the support."""
+        ends = np.array([*self.target.support(), *self.nontarget.support()])
+        return np.unique(np.concatenate((_EDGES, ends[np.abs(ends) < _REACH])))
+
+    def _threshold_range(self, low: float, high: float) -> tuple[float, float]:
+        """Thresholds between which both error rates lie in ``[low, high]``."""
+
+        def solve(level: float, *, miss: bool) -> float:
+            rate = self.p_miss if miss else self.p_fa
+            return float(brentq(lambda t: rate(t) - level, -_REACH, _REACH, xtol=1e-12))
+
+        bottom = max(solve(low, miss=True), solve(high, miss=False))
+        top = min(solve(high, miss=True), solve(low, miss=False))
+        if not bottom < top:
+            raise InputError(f"no threshold has both error rates in [{low:g}, {high:g}] (EER {self.eer:g})")
+        return bottom, top
+
+
+@dataclass(frozen=True)
+class MirrorLLR(CalibratedPair):
+    """A calibrated pair with classes swapped and the sign of the LLR changed; calibrated as well.
+
+    ``target(x) = of.nontarget(-x)``, ``nontarget(x) = of.target(-x)``.
+
+    Examples
+    --------
+    >>> from llrkit.theory import GammaLLR
+    >>> pair = GammaLLR(0.3)
+    >>> round(pair.mirror().eer_threshold + pair.eer_threshold, 12)
+    0.0
+    """
+
+    of: CalibratedPair
+
+    @property
+    def target(self) -> Distribution:
+        """Minus the non-target LLRs of the original."""
+        return Mirrored(self.of.nontarget)
+
+    @property
+    def nontarget(self) -> Distribution:
+        """Minus the target LLRs of the original."""
+        return Mirrored(self.of.target)
+
+    def mirror(self) -> CalibratedPair:
+        """The original pair."""
+        return self.of

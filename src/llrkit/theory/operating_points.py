@@ -1,0 +1,200 @@
+"""Operating points: what an error costs and how often a target comes.
+
+An operating point is mathematics without data, so it lives here, where both the closed forms and the
+metrics can reach it. Presets are data: each carries its source, and one whose definition could not be
+confirmed is refused unless asked for with ``allow_unconfirmed=True``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from llrkit.core.special import probability
+from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The prior of a target and the costs of the two errors.
+
+    ``Cdet = c_miss * p_target * Pmiss + c_fa * (1 - p_target) * Pfa``; only the effective prior matters
+    for decisions: accept when ``llr >= threshold`` with ``threshold = -logit(effective_prior)``.
+
+    Examples
+    --------
+    >>> point = OperatingPoint(p_target=0.01, c_miss=10, c_fa=1)
+    >>> round(point.effective_prior, 4), round(point.threshold, 4), round(point.beta, 4)
+    (0.0917, 2.2925, 9.9)
+    >>> point.default_cost
+    0.1
+    """
+
+    p_target: float
+    c_miss: float = 1.0
+    c_fa: float = 1.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p_target", probability(self.p_target, "p_target"))
+        for field in ("c_miss", "c_fa"):
+            try:
+                cost = float(getattr(self, field))
+            except (TypeError, ValueError):
+                cost = math.nan
+            if not (0.0 < cost < math.inf):
+                raise InputError(f"{field} must be a positive number, got {getattr(self, field)!r}")
+            object.__setattr__(self, field, cost)
+        if not self.name:
+            label = f"P={self.p_target:g}"
+            if (self.c_miss, self.c_fa) != (1.0, 1.0):
+                label += f",Cmiss={self.c_miss:g},Cfa={self.c_fa:g}"
+            object.__setattr__(self, "name", label)
+
+    @property
+    def miss_weight(self) -> float:
+        """What Pmiss is multiplied by in the cost: ``c_miss * p_target``."""
+        return self.c_miss * self.p_target
+
+    @property
+    def fa_weight(self) -> float:
+        """What Pfa is multiplied by in the cost: ``c_fa * (1 - p_target)``."""
+        return self.c_fa * (1.0 - self.p_target)
+
+    @property
+    def default_cost(self) -> float:
+        """Cost of the better of "always reject" and "always accept"; the normalizer of DCFs."""
+        return min(self.miss_weight, self.fa_weight)
+
+    @property
+    def beta(self) -> float:
+        """``(c_fa / c_miss) (1 - p_target) / p_target``, the odds against a target, costs included."""
+        return self.c_fa / self.c_miss * ((1.0 - self.p_target) / self.p_target)
+
+    @property
+    def effective_prior(self) -> float:
+        """The prior that, with unit costs, leads to the same decisions."""
+        return self.miss_weight / (self.miss_weight + self.fa_weight)
+
+    @property
+    def log_odds(self) -> float:
+        """Logit of the effective prior (``plo`` in BOSARIS)."""
+        return -math.log(self.beta)
+
+    @property
+    def threshold(self) -> float:
+        """The Bayes threshold: accept when the LLR is at least this."""
+        return math.log(self.beta)
+
+    def cost(self, p_miss: float, p_fa: float, *, normalized: bool = True) -> float:
+        """Detection cost of a pair of error rates, by default divided by ``default_cost``.
+
+        Examples
+        --------
+        >>> OperatingPoint(0.001).cost(0.5, 0.0001)
+        0.5999
+        """
+        if not normalized:
+            return self.miss_weight * p_miss + self.fa_weight * p_fa
+        # dividing first keeps "reject all" at exactly 1
+        return p_miss + self.beta * p_fa if self.beta >= 1.0 else p_miss / self.beta + p_fa
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named cost of an evaluation: one operating point, or several whose costs are averaged."""
+
+    name: str
+    points: tuple[OperatingPoint, ...]
+    source: str
+    confirmed: bool = True
+    p_known: float | None = None
+    """Share of known impostors among non-target trials, where the evaluation mixes two kinds."""
+
+    @property
+    def averages(self) -> bool:
+        """Whether the cost is a mean over several operating points."""
+        return len(self.points) > 1
+
+
+_RECIPES = "as used in public recipes; the evaluation plan itself was not at hand"
+
+# name, (prior, Cmiss, Cfa) of each point, confirmed, source
+_TABLE: tuple[tuple[str, tuple[tuple[float, float, float], ...], bool, str], ...] = (
+    ("sre08", ((0.01, 10, 1),), True, "NIST SRE 1996 to 2008: Cmiss=10, Cfa=1, Ptarget=0.01"),
+    ("sre10", ((0.001, 1, 1),), True, "NIST SRE 2010 core: Cmiss=1, Cfa=1, Ptarget=0.001"),
+    ("sre12", ((0.01, 1, 1), (0.001, 1, 1)), True,
+     "NIST SRE 2012: mean of Ptarget=0.01 and 0.001, known and unknown impostors mixed"),
+    ("sre16", ((0.01, 1, 1), (0.005, 1, 1)), True, "NIST SRE 2016: mean of Ptarget=0.01 and 0.005"),
+    ("sre18-cmn2", ((0.01, 1, 1), (0.005, 1, 1)), False, f"NIST SRE 2018, CMN2: {_RECIPES}"),
+    ("sre18-vast", ((0.05, 1, 1),), False, f"NIST SRE 2018, VAST: {_RECIPES}"),
+    ("sre19-cts", ((0.01, 1, 1), (0.005, 1, 1)), False, f"NIST SRE 2019, CTS: {_RECIPES}"),
+    ("sre19-av", ((0.05, 1, 1),), False, f"NIST SRE 2019, audio-visual: {_RECIPES}"),
+    ("sre20", ((0.05, 1, 1),), False, f"NIST SRE 2020 CTS challenge: {_RECIPES}"),
+    ("sre21", ((0.01, 1, 1), (0.05, 1, 1)), True, "NIST SRE 2021: mean of Ptarget=0.01 and 0.05"),
+    ("sre24", ((0.01, 1, 1), (0.05, 1, 1)), False, "NIST SRE 2024: believed to be as 2021"),
+    ("evalita09", ((0.5, 10, 1),), True, "EVALITA 2009: Cmiss=10, Cfa=1, Ptarget=0.5"),
+)  # fmt: skip
+_P_KNOWN = {"sre12": 0.5}
+
+
+def _points(name: str, costs: tuple[tuple[float, float, float], ...]) -> tuple[OperatingPoint, ...]:
+    names = [name] if len(costs) == 1 else [f"{name}:P={prior:g}" for prior, _, _ in costs]
+    return tuple(OperatingPoint(*cost, name=label) for cost, label in zip(costs, names, strict=True))
+
+
+PRESETS: dict[str, Preset] = {
+    name: Preset(name, _points(name, costs), source, confirmed, _P_KNOWN.get(name))
+    for name, costs, confirmed, source in _TABLE
+}
+
+
+def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
+    """The cost of an evaluation by name.
+
+    Examples
+    --------
+    >>> preset("sre12").averages
+    True
+    >>> preset("sre24")
+    Traceback (most recent call last):
+    llrkit.errors.UnconfirmedPresetError: preset 'sre24' is not confirmed (NIST SRE 2024: believed to be as
+    2021); pass allow_unconfirmed=True (--allow-unconfirmed) to use it, or give the operating point yourself
+    """
+    try:
+        found = PRESETS[name.lower()]
+    except (KeyError, AttributeError):
+        known = ", ".join(PRESETS)
+        raise UnknownNameError(f"unknown operating point {name!r}; known are {known}") from None
+    if not (found.confirmed or allow_unconfirmed):
+        raise UnconfirmedPresetError(
+            f"preset {found.name!r} is not confirmed ({found.source}); pass allow_unconfirmed=True "
+            "(--allow-unconfirmed) to use it, or give the operating point yourself"
+        )
+    return found
+
+
+def operating_point(
+    point: OperatingPoint | str | float, *, allow_unconfirmed: bool = False
+) -> OperatingPoint:
+    """One operating point, given as itself, as a prior with unit costs, or by the name of a preset.
+
+    Examples
+    --------
+    >>> operating_point("sre10").p_target
+    0.001
+    >>> operating_point("sre12")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: 'sre12' averages 2 operating points; use c_primary for it, or one point
+    """
+    if isinstance(point, OperatingPoint):
+        return point
+    if isinstance(point, float):
+        return OperatingPoint(point)
+    found = preset(point, allow_unconfirmed=allow_unconfirmed)
+    if found.averages:
+        raise InputError(
+            f"{found.name!r} averages {len(found.points)} operating points; use c_primary for it, "
+            "or one point"
+        )
+    return found.points[0]

@@ -1,0 +1,1 @@
+"""Are the LLRs what they claim to be? Tests, curves and words about calibration."""

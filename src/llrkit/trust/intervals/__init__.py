@@ -1,0 +1,1 @@
+"""How sure the numbers of an evaluation are: variances, intervals and bands."""

@@ -1,0 +1,155 @@
+"""Bootstrap intervals: all numbers of an evaluation again, with speakers drawn with replacement."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from llrkit.core.grid import Grid, collect_again
+from llrkit.core.hull import pav_blocks
+from llrkit.core.special import LN2, FloatArray, logit, sigmoid
+from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.metrics import discrimination
+from llrkit.metrics.det_slope import det_slope_from_bins
+from llrkit.metrics.measurements import Measurements
+from llrkit.scores import ScoreSource
+from llrkit.trust.intervals.closed_form import effect_note, why_not
+from llrkit.trust.intervals.dyadic import covariance, quadratic
+from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
+from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.replicates import Replicate, replicates
+from llrkit.trust.intervals.resample import SpeakerResampling
+from llrkit.trust.intervals.uncertainty import Range, Uncertainty
+
+FEWEST_REPLICATES = 100
+
+
+def bootstrap_numbers(
+    source: ScoreSource,
+    result: Measurements,
+    resampling: SpeakerResampling,
+    n: int,
+    *,
+    slope: bool = True,
+) -> dict[str, FloatArray]:
+    """The numbers of an evaluation in each of ``n`` replicates, by name."""
+    thresholds = [point.point.threshold for point in result.points]
+    if result.fixed is not None:
+        thresholds.append(result.fixed.threshold)
+    place = np.argsort(np.argsort(thresholds))
+    grid = collect_again(source, source.reduce(Grid.of))
+    rows = [
+        _numbers(replicate, result, place, slope)
+        for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
+    ]
+    if not rows:
+        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers have targets")
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def bootstrap(
+    source: ScoreSource,
+    result: Measurements,
+    resampling: SpeakerResampling,
+    level: float,
+    n: int,
+) -> Uncertainty:
+    """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
+    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
+    wanted = functionals(result, trial_numbers(source))
+    single = covariance(source, wanted.influences).independent
+    n_speakers = resampling.speakers.n
+    intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
+    for number in wanted.numbers:
+        variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
+        reason = number.reason or why_not(number, variance)
+        if reason:
+            reasons[number.name] = reason
+            continue
+        intervals[number.name] = percentile_interval(number, drawn[number.name], n_speakers, level)
+        errors[number.name] = math.sqrt(variance)
+        own = quadratic(single, number.coefficients)
+        if own > 0.0:
+            effects[number.name] = variance / own
+    if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
+        low, high = np.quantile(drawn["det_slope"], tails(n_speakers, level))
+        intervals["det_slope"] = (float(low), float(high))
+        del reasons["det_slope"]
+    else:
+        reasons["det_slope"] = "too few errors: some replicates have no slope"
+    used = len(drawn["cllr"])
+    notes = [f"{n:,} replicates, seed {resampling.seed}; bias-corrected percentile intervals"]
+    if used < n:
+        notes.append(f"{n - used:,} replicates without trials of both classes were left out")
+    return Uncertainty(
+        kind="bootstrap",
+        level=level,
+        intervals=MappingProxyType(intervals),
+        standard_error=MappingProxyType(errors),
+        design_effect=MappingProxyType(effects),
+        no_interval=MappingProxyType(reasons),
+        n_speakers=resampling.speakers.n,
+        notes=(*notes, *effect_note(effects, n_speakers)),
+    )
+
+
+def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Range:
+    """Percentiles of the replicates, corrected for bias and for the small number of speakers.
+
+    What is fitted to the trials (a threshold, a PAV map) looks better than it is, and in a replicate once
+    more by as much; so the percentiles are moved, on the scale of the number, by twice the difference
+    between the estimate and the mean of the replicates. They are taken further out than the level says,
+    at ``Phi(-sqrt(S / (S - 1)) t)`` with t the Student quantile (Hesterberg 2015).
+    """
+    to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
+    with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
+        ends = to(np.quantile(drawn, tails(n_speakers, level)))
+    low, high = back(ends + 2.0 * (to(number.value) - to(float(drawn.mean()))))
+    return float(low), float(high)
+
+
+def checked_replicates(n: int) -> int:
+    """A number of replicates that percentiles can be taken of."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < FEWEST_REPLICATES:
+        raise InputError(f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {n!r}")
+    return n
+
+
+def tails(n_speakers: int, level: float) -> list[float]:
+    """Where percentiles are taken: a little further out than the level says when speakers are few."""
+    reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
+    return [float(ndtr(-reach)), float(ndtr(reach))]
+
+
+def _numbers(replicate: Replicate, result: Measurements, place: Any, slope: bool) -> dict[str, float]:
+    """All numbers of one replicate that have an interval."""
+    bins = replicate.counts.bins()
+    blocks = pav_blocks(bins)
+    numbers = {
+        "cllr": (replicate.loss[0] + replicate.loss[1]) / (2.0 * LN2),
+        "min_cllr": discrimination.min_cllr_from_blocks(blocks),
+        "auc": discrimination.auc_from_bins(bins),
+        "eer": discrimination.eer_from_blocks(blocks),
+        "eer_roc": discrimination.eer_roc_from_bins(bins),
+    }
+    if slope:
+        numbers["det_slope"] = det_slope_from_bins(bins).slope
+    p_miss, p_fa = replicate.p_miss[place], replicate.p_fa[place]
+    for i, point in enumerate(result.points):
+        miss, fa = float(p_miss[i]), float(p_fa[i])
+        numbers[f"points.{i}.p_miss"], numbers[f"points.{i}.p_fa"] = miss, fa
+        numbers[f"points.{i}.act_dcf"] = point.point.cost(miss, fa)
+        numbers[f"points.{i}.min_dcf"] = discrimination.min_dcf_from_blocks(blocks, point.point)
+    for i, primary in enumerate(result.primaries):
+        for kind in ("min", "act"):
+            costs = [numbers[f"points.{member}.{kind}_dcf"] for member in primary.members]
+            numbers[f"primaries.{i}.{kind}"] = float(np.mean(costs))
+    if result.fixed is not None:
+        miss, fa = float(p_miss[-1]), float(p_fa[-1])
+        numbers["fixed_threshold.p_miss"], numbers["fixed_threshold.p_fa"] = miss, fa
+        numbers["fixed_threshold.hter"] = (miss + fa) / 2.0
+    return numbers

@@ -1,0 +1,200 @@
+"""The numbers of an evaluation as linear combinations of sums over trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from llrkit.core.special import LN2, FloatArray
+from llrkit.core.summary import SummaryBase
+from llrkit.metrics.measurements import Measurements
+from llrkit.scores import Scores, ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.trust.intervals.influence import StepInfluences, StepTable
+
+Scale = Literal["rate", "cost"]
+FEWEST_ERRORS = 5
+"""With fewer errors of a kind, or trials of a class, the normal approximation says nothing about them."""
+
+COUNTED = "counted, not estimated"
+GIVEN = "given, not estimated"
+REASONS = {
+    "n_target": COUNTED,
+    "n_nontarget": COUNTED,
+    "cllr_cal": "its distribution is not normal where calibration is good, and its mean is not zero there: "
+    "compare it with its null distribution (check_calibration)",
+    "prbep": "a number of errors, which depends on the numbers of trials",
+    "det_slope": "no closed form; resampling speakers (bootstrap) gives one",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Functional:
+    """One number: to first order, ``coefficients`` times the sums of the influences.
+
+    A rate gets its interval on the logit scale, a cost on the logarithmic one.
+    """
+
+    name: str
+    value: float
+    scale: Scale
+    coefficients: FloatArray
+    reason: str = ""
+    """Why an interval would be misleading, if it would."""
+
+
+@dataclass(frozen=True, eq=False)
+class Functionals:
+    """All numbers of an evaluation, and the influences they are made of."""
+
+    influences: StepInfluences
+    numbers: tuple[Functional, ...]
+    reasons: dict[str, str]
+    """Why other numbers have no interval."""
+
+    def __getitem__(self, name: str) -> Functional:
+        return {number.name: number for number in self.numbers}[name]
+
+
+def functionals(result: Measurements, trials: tuple[float, float] | None = None) -> Functionals:
+    """The numbers of an evaluation with their influence functions.
+
+    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights.
+    """
+    fixed = [result.fixed.threshold] if result.fixed is not None else []
+    thresholds = [*(point.point.threshold for point in result.points), *fixed]
+    return _Builder(result, StepTable(result, thresholds), trials).build()
+
+
+@dataclass(frozen=True)
+class _Tally(SummaryBase):
+    """How many trials there are, whatever they weigh."""
+
+    n: tuple[int, int]
+
+    @classmethod
+    def of(cls, chunk: Scores) -> _Tally:
+        return cls((chunk.n_target, chunk.n_nontarget))
+
+    def __add__(self, other: _Tally) -> _Tally:
+        return _Tally((self.n[0] + other.n[0], self.n[1] + other.n[1]))
+
+    def __mul__(self, weight: float) -> _Tally:
+        return self
+
+
+def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
+    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
+    if getattr(source, "weight", None) is None:
+        return None
+    found = source.reduce(_Tally.of).n
+    return float(found[0]), float(found[1])
+
+
+class _Builder:
+    def __init__(
+        self, result: Measurements, table: StepTable, trials: tuple[float, float] | None = None
+    ) -> None:
+        self.result, self.table = result, table
+        bins = result.summaries.bins  # weighted trials need not add up to a whole number
+        self.n = (float(bins.n_target), float(bins.n_nontarget))
+        self.trials = self.n if trials is None else trials
+        self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
+        self.reasons = dict(REASONS)
+
+    def note(
+        self, name: str, value: float, scale: Scale, parts: dict[int, tuple[float, float]], reason: str = ""
+    ) -> None:
+        """A number by the weights of the two class means of some influences."""
+        self.found.append((name, value, scale, parts, reason))
+
+    def build(self) -> Functionals:
+        result, table = self.result, self.table
+        half = 1.0 / (2.0 * LN2)
+        no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
+        infinite = "" if np.isfinite(result.cllr) else "Cllr is infinite"
+        self.note("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
+        self.note("min_cllr", result.min_cllr, "cost", {table.add_pav_loss(): (half, half)}, no_overlap)
+        self.note("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
+        crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
+        for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
+            share = table.false_alarm_share(rate) if 0.0 < rate < 1.0 else 0.5
+            reason = no_overlap or self.few(rate, rate)
+            self.note(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
+        for i in range(len(result.points)):
+            self.add_point(i)
+        if result.fixed is not None:
+            self.add_fixed()
+        self.add_primaries()
+        return self.finished()
+
+    def few(self, p_miss: float, p_fa: float) -> str:
+        """Why rates that rest on few errors get no interval."""
+        for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
+            if round(rate * n) < FEWEST_ERRORS:
+                return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
+        return ""
+
+    def few_trials(self) -> str:
+        """Why numbers of a class of few trials get no interval."""
+        for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
+            if n < FEWEST_ERRORS:
+                return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
+        return ""
+
+    def add_point(self, i: int) -> None:
+        for name in ("p_target", "c_miss", "c_fa", "threshold"):
+            self.reasons[f"points.{i}.{name}"] = GIVEN
+        found = self.result.points[i]
+        at_bayes = self.table.add_threshold(found.point.threshold, found.p_miss, found.p_fa)
+        few = self.few(found.p_miss, found.p_fa)
+        self.note(f"points.{i}.act_dcf", found.act_dcf, "cost", {at_bayes: weights(found.point)}, few)
+        self.add_rates(f"points.{i}", at_bayes, found.p_miss, found.p_fa)
+        vertex = int(np.searchsorted(self.table.blocks.llr, found.point.threshold))
+        p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
+        parts = {self.table.add_vertex(vertex): weights(found.point)}
+        self.note(f"points.{i}.min_dcf", found.min_dcf, "cost", parts, self.few(p_miss, p_fa))
+
+    def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
+        self.note(f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.few(p_miss, 1.0))
+        self.note(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.few(1.0, p_fa))
+
+    def add_fixed(self) -> None:
+        fixed = self.result.fixed
+        assert fixed is not None
+        number = self.table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
+        few = self.few(fixed.p_miss, fixed.p_fa)
+        self.note("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
+        self.add_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
+        self.reasons["fixed_threshold.threshold"] = "fixed on other trials"
+
+    def add_primaries(self) -> None:
+        made = {name: (parts, reason) for name, _, _, parts, reason in self.found}
+        for i, primary in enumerate(self.result.primaries):
+            for kind, value in (("min", primary.min), ("act", primary.act)):
+                members = [made[f"points.{member}.{kind}_dcf"] for member in primary.members]
+                parts = {
+                    number: (t / len(members), n / len(members))
+                    for member, _ in members for number, (t, n) in member.items()
+                }  # fmt: skip
+                reason = next((reason for _, reason in members if reason), "")
+                self.note(f"primaries.{i}.{kind}", value, "cost", parts, reason)
+
+    def finished(self) -> Functionals:
+        influences = self.table.influences()
+        few = self.few_trials()
+        numbers = []
+        for name, value, scale, parts, reason in self.found:
+            coefficients = np.zeros(influences.size)
+            for number, by_class in parts.items():
+                for side in (0, 1):
+                    coefficients[2 * number + side] = by_class[side] / self.n[side]
+            numbers.append(Functional(name, value, scale, coefficients, few or reason))
+        return Functionals(influences, tuple(numbers), self.reasons)
+
+
+def weights(point: OperatingPoint) -> tuple[float, float]:
+    """What a miss rate and a false-alarm rate of 1 cost at an operating point."""
+    return point.cost(1.0, 0.0), point.cost(0.0, 1.0)

@@ -1,0 +1,205 @@
+"""Resampling speakers: how often each speaker, recording and trial is drawn in a replicate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+from llrkit.trust.intervals.speakers import IntArray, Speakers, find_speakers
+
+FEWEST_SPEAKERS = 5
+"""With fewer, most replicates hold the same speakers again, or nobody to compare them with."""
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrialPlaces:
+    """Where the weights of some trials come from: numbers of their speakers and, if known, recordings."""
+
+    first: IntArray
+    second: IntArray
+    left: IntArray | None = None
+    right: IntArray | None = None
+
+    def ordered(self, order: npt.NDArray[np.intp]) -> TrialPlaces:
+        """The same for the trials in another order."""
+        sides = (self.first, self.second, self.left, self.right)
+        return TrialPlaces(*(None if side is None else side[order] for side in sides))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class SpeakerResampling:
+    """Draws speakers with replacement (Poh, Martin & Bengio 2007), and their recordings if they are known.
+
+    A trial between two speakers counts ``m_p m_q`` times, one within a speaker ``m_p`` times, where m is
+    how often a speaker was drawn. With recordings, each drawn speaker's recordings are drawn with
+    replacement too, and speakers' numbers are replaced by those of the recordings.
+    """
+
+    speakers: Speakers
+    recordings: Speakers | None = None
+    speaker_of: IntArray | None = None
+    """Speaker of each recording."""
+    seed: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each chunk must carry."""
+        more = self.recordings.columns if self.recordings is not None else ()
+        return tuple(dict.fromkeys((*self.speakers.columns, *more)))
+
+    def places(self, chunk: Scores, side: int) -> TrialPlaces:
+        """The speakers and recordings of the trials of one class of a chunk."""
+        first, second = self.speakers.of(chunk, side)
+        if self.recordings is None:
+            return TrialPlaces(first, second)
+        left, right = self.recordings.of(chunk, side)
+        return TrialPlaces(first, second, left, right)
+
+    def draw(self, replicate: int) -> Draw:
+        """The multiplicities of one replicate; the same whatever else was drawn before."""
+        rng = np.random.default_rng([self.seed, replicate])
+        n = self.speakers.n
+        times = np.bincount(rng.integers(n, size=n), minlength=n + 1)
+        times[n] = 1  # nobody: the second speaker of a trial within one speaker
+        if self.speaker_of is None:
+            return Draw(n, times.astype(np.float64))
+        return Draw(n, times.astype(np.float64), *_draw_recordings(times[:n], self.speaker_of, rng))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How often each speaker was drawn, and each recording in each copy of its speaker."""
+
+    n: int
+    speakers: Weights
+    recordings: Weights | None = None
+    copies: tuple[Weights, ...] = ()
+
+    def weights(self, places: TrialPlaces) -> Weights:
+        """How often each trial counts.
+
+        Examples
+        --------
+        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights(TrialPlaces(np.array([0, 1]), np.array([1, 2])))
+        array([6., 3.])
+        """
+        if self.recordings is None or places.left is None or places.right is None:
+            found = self.speakers[places.first]
+            found *= self.speakers[places.second]
+            return found
+        found = self.recordings[places.left] * self.recordings[places.right]
+        within = np.flatnonzero(places.second == self.n)
+        left, right = places.left[within], places.right[within]
+        # both sides of such a trial belong to the same copy of the speaker
+        found[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
+        return found
+
+
+def _draw_recordings(
+    times: IntArray, speaker_of: IntArray, rng: np.random.Generator
+) -> tuple[Weights, tuple[Weights, ...]]:
+    """Multiplicities of the recordings, for each copy of the speakers and together; 1 for nobody."""
+    count = np.bincount(speaker_of, minlength=len(times))
+    by_speaker = np.argsort(speaker_of, kind="stable")
+    start = np.cumsum(count) - count
+    copies = []
+    for copy in range(int(times.max())):
+        drawn = np.flatnonzero(times > copy)
+        owner = np.repeat(drawn, count[drawn])
+        picked = by_speaker[start[owner] + rng.integers(count[owner])]
+        made = np.bincount(picked, minlength=len(speaker_of) + 1).astype(np.float64)
+        made[-1] = 1.0  # a trial between a recording and itself, or with one column only
+        copies.append(made)
+    total = np.sum(copies, axis=0)
+    total[-1] = 1.0
+    # nobody's copy counts once for each speaker drawn, which is what a trial within a speaker needs
+    return total, tuple(copies)
+
+
+def speaker_resampling(
+    source: ScoreSource,
+    speakers: str | Sequence[str],
+    recordings: str | Sequence[str] | None = None,
+    seed: int = 0,
+) -> SpeakerResampling:
+    """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
+    found = find_speakers(source, speakers)
+    if found.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {found.n} speakers in {' and '.join(found.columns)}; resampling them needs "
+            f"at least {FEWEST_SPEAKERS}"
+        )
+    if recordings is None:
+        return SpeakerResampling(found, seed=int(seed))
+    sessions = find_speakers(source, recordings)
+    if len(sessions.columns) != len(found.columns):
+        raise InputError(
+            f"as many columns of recordings as of speakers are needed: {sessions.columns}, {found.columns}"
+        )
+    owners = source.with_columns(*found.columns, *sessions.columns).reduce(_Owners.of(found, sessions))
+    return SpeakerResampling(found, sessions, owners.checked(sessions), int(seed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Owners(SummaryBase):
+    """The smallest and the largest number of a speaker that each recording occurs with."""
+
+    low: IntArray
+    high: IntArray
+
+    @classmethod
+    def of(cls, speakers: Speakers, recordings: Speakers) -> Callable[[Scores], _Owners]:
+        def make(chunk: Scores) -> _Owners:
+            low = np.full(recordings.n, speakers.n)
+            high = np.full(recordings.n, -1)
+            for side in (0, 1):
+                first, second = speakers.of(chunk, side)
+                left, right = recordings.of(chunk, side)
+                second, right = (
+                    np.where(second == speakers.n, first, second),
+                    np.where(right == recordings.n, left, right),
+                )
+                for who, what in ((first, left), (second, right)):
+                    np.minimum.at(low, what, who)
+                    np.maximum.at(high, what, who)
+            return cls(low, high)
+
+        return make
+
+    def __add__(self, other: _Owners) -> _Owners:
+        return _Owners(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def __mul__(self, weight: float) -> _Owners:
+        return self
+
+    def checked(self, recordings: Speakers) -> IntArray:
+        """The speaker of each recording, refusing a recording of two."""
+        wrong = np.flatnonzero(self.low != self.high)
+        if len(wrong):
+            name = list(recordings.number_of)[wrong[0]]
+            raise InputError(f"recording {name!r} belongs to more than one speaker")
+        return self.low
+
+
+def resampled(source: ScoreSource, resampling: SpeakerResampling, replicate: int) -> DerivedSource:
+    """One replicate as a source: every trial occurs as often as it counts."""
+    drawn = resampling.draw(replicate)
+
+    def repeated(chunk: Scores) -> Scores:
+        t, n = (
+            np.repeat(np.arange(size), drawn.weights(resampling.places(chunk, side)).astype(np.intp))
+            for side, size in enumerate((chunk.n_target, chunk.n_nontarget))
+        )
+        return chunk.select(t, n)
+
+    return DerivedSource(source, repeated, resampling.columns)

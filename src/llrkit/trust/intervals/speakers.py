@@ -1,0 +1,107 @@
+"""Speakers: which trials share a source, whatever the columns that say so look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.core.column_values import ValueCounts, numbered
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+
+IntArray = npt.NDArray[np.int64]
+Columns = str | Sequence[str]
+
+
+def require_columns(
+    ci: str, kinds: Sequence[str], speakers: Columns | None, recordings: Columns | None
+) -> None:
+    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at."""
+    if ci not in kinds:
+        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(kinds)}")
+    by_speaker = ci in ("speaker", "bootstrap")
+    if by_speaker and not speakers:
+        raise InputError(
+            f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
+        )
+    if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
+        given = "speakers" if speakers and not by_speaker else "recordings"
+        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
+
+
+@dataclass(frozen=True)
+class Speakers:
+    """A number for each speaker in one or two columns of the trials.
+
+    The values of both columns are one set of names: the speaker of an enrollment and the speaker of a test
+    are the same person if the values are equal.
+    """
+
+    columns: tuple[str, ...]
+    number_of: Mapping[Any, int]
+    targets_cross: bool
+    """Whether some target trial has two different values (models and segments, say, in place of speakers)."""
+
+    @property
+    def n(self) -> int:
+        """How many speakers there are."""
+        return len(self.number_of)
+
+    def of(self, chunk: Scores, side: int) -> tuple[IntArray, IntArray]:
+        """The two speakers of each trial of a class; the second is ``n``, nobody, when it is the first again.
+
+        Examples
+        --------
+        >>> scores = Scores([1.0], [0.0], {"left": (["a"], ["a"]), "right": (["a"], ["b"])})
+        >>> speakers = find_speakers(scores, ("left", "right"))
+        >>> speakers.of(scores, 0), speakers.of(scores, 1)
+        ((array([0]), array([2])), (array([0]), array([1])))
+        """
+        first = numbered(chunk, self.columns[0], side, self.number_of)
+        if len(self.columns) == 1:
+            return first, np.full(len(first), self.n)
+        second = numbered(chunk, self.columns[1], side, self.number_of)
+        second[first == second] = self.n
+        return first, second
+
+
+def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
+    """Number the speakers of a source; one pass over one or two columns."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"speakers are one or two columns (the two sides of a trial), got {columns!r}")
+    seen = source.with_columns(*names).reduce(_Seen.of(names))
+    if None in seen.values:
+        raise InputError(f"a trial has no value in {' or '.join(names)}: every trial needs its speakers")
+    if len(seen.values) < 2:
+        raise TooFewTrialsError(f"there is only one speaker in {' and '.join(names)}; at least 2 are needed")
+    # as text, so that numbers read from text give the same draws
+    order = sorted(seen.values, key=lambda value: (str(value), str(type(value))))
+    return Speakers(names, {value: i for i, value in enumerate(order)}, seen.targets_cross)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen(SummaryBase):
+    values: frozenset[Any]
+    targets_cross: bool
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...]) -> Any:
+        def make(chunk: Scores) -> _Seen:
+            values = frozenset(ValueCounts.of(chunk, *columns).counts)
+            here = {value: i for i, value in enumerate(values)}
+            sides = [numbered(chunk, name, 0, here) for name in columns]
+            return cls(values, bool((sides[0] != sides[-1]).any()))
+
+        return make
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(self.values | other.values, self.targets_cross or other.targets_cross)
+
+    def __mul__(self, weight: float) -> _Seen:
+        return self

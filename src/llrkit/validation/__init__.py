@@ -1,0 +1,1 @@
+"""Validation of a system against criteria, as forensic practice asks for it."""

@@ -1,0 +1,172 @@
+"""Validation criteria: a small TOML file, read with every fault named."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from llrkit.errors import FileFormatError, InputError
+
+CHARACTERISTICS = {
+    "accuracy": ("cllr", "ECE"),
+    "discriminating power": ("min_cllr", "ECE after PAV, DET"),
+    "calibration": ("cllr_cal", "ECE, Tippett"),
+    "robustness": ("cllr", "Tippett, DET"),
+    "coherence": ("cllr", "ECE, DET"),
+    "generalization": ("cllr", "ECE, Tippett"),
+}
+"""Performance characteristics (Meuwly, Ramos & Haraksim 2017), the usual metric and graph of each."""
+
+REPORT_FIELDS = ("system", "version", "hypotheses", "population", "conditions", "calibration", "bounds")
+"""What a validation report states in words; whatever is missing is reported as not stated."""
+
+_OPTIONS: dict[str, tuple[type, ...]] = {
+    "ci": (str,), "speakers": (str, list), "recordings": (str, list), "points": (str, float, int, list),
+    "level": (float, int), "seed": (int,), "replicates": (int,),
+}  # fmt: skip
+_CRITERION = ("characteristic", "metric", "at_most", "at_least", "use", "by", "change_from", "graph", "data")
+_USES = ("estimate", "interval")
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One row of the validation matrix before it is judged."""
+
+    characteristic: str
+    metric: str
+    at_most: float = math.inf
+    at_least: float = -math.inf
+    use: str = "estimate"
+    """``"estimate"`` judges the number itself, ``"interval"`` both ends of its interval."""
+    by: str | None = None
+    """A column: every condition must meet the criterion, and the worst one is reported."""
+    change_from: str | None = None
+    """A file of trials: the change from its value is judged."""
+    graph: str = ""
+    data: str = ""
+
+    @property
+    def words(self) -> str:
+        """The criterion as a sentence."""
+        parts = []
+        if math.isfinite(self.at_least):
+            parts.append(f">= {self.at_least:g}")
+        if math.isfinite(self.at_most):
+            parts.append(f"<= {self.at_most:g}")
+        said = " and ".join(parts) if parts else "no evidence of miscalibration"
+        said += f" for every {self.by}" if self.by else ""
+        said += f" more than in {self.change_from}" if self.change_from else ""
+        return said + (" with its whole interval" if self.use == "interval" else "")
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What a system is validated against."""
+
+    rows: tuple[Criterion, ...]
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Keywords of :func:`llrkit.evaluate`."""
+    report: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    folder: Path | None = None
+    """Where files named in the criteria are looked for."""
+
+
+def read_criteria(path: str | Path) -> Criteria:
+    """Read a TOML file of criteria.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "criteria.toml"
+    >>> _ = file.write_text('[[criterion]]\\ncharacteristic = "accuracy"\\nat_most = 0.2\\n')
+    >>> read_criteria(file).rows[0].words
+    '<= 0.2'
+    """
+    place = Path(path)
+    try:
+        plain = tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileFormatError(f"{place}: no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileFormatError(f"{place}: not a TOML file of criteria ({error})") from None
+    try:
+        return criteria_from_dict(plain, folder=place.parent)
+    except InputError as error:
+        raise FileFormatError(f"{place}: {error}") from None
+
+
+def criteria_from_dict(plain: Mapping[str, Any], *, folder: Path | None = None) -> Criteria:
+    """Criteria from what a TOML file holds: tables ``report``, ``options`` and ``criterion``."""
+    _refuse_unknown("the file", plain, ("report", "options", "criterion"))
+    rows = plain.get("criterion", [])
+    if not isinstance(rows, list) or not rows:
+        raise InputError("no [[criterion]] is given; at least one is needed")
+    given = plain.get("options", {})
+    _refuse_unknown("[options]", given, tuple(_OPTIONS))
+    options = {name: _option(name, value) for name, value in given.items()}
+    report = plain.get("report", {})
+    _refuse_unknown("[report]", report, REPORT_FIELDS)
+    made = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
+    texts = {name: str(value) for name, value in report.items()}
+    return Criteria(made, MappingProxyType(options), MappingProxyType(texts), folder)
+
+
+def _criterion(row: Any, number: int) -> Criterion:
+    where = f"criterion {number}"
+    if not isinstance(row, Mapping):
+        raise InputError(f"{where}: expected a table")
+    _refuse_unknown(where, row, _CRITERION)
+    characteristic = row.get("characteristic")
+    if characteristic not in CHARACTERISTICS:
+        raise InputError(
+            f"{where}: characteristic {characteristic!r} is not one of {', '.join(CHARACTERISTICS)}"
+        )
+    usual, graph = CHARACTERISTICS[characteristic]
+    values = dict(row)
+    for name in ("at_most", "at_least"):
+        if name in values:
+            values[name] = _number(values[name], f"{where}: {name}")
+    if values.get("use", "estimate") not in _USES:
+        raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
+    made = Criterion(**{"metric": usual, "graph": graph, **values})
+    if not isinstance(made.metric, str):
+        raise InputError(f"{where}: metric must be a name, got {made.metric!r}")
+    bounded = math.isfinite(made.at_most) or math.isfinite(made.at_least)
+    if bounded == (made.metric == "verdict"):
+        said = "takes no bound" if bounded else "needs at_most or at_least"
+        raise InputError(f"{where}: {made.metric} {said}")
+    if made.at_least > made.at_most:
+        raise InputError(f"{where}: at_least {made.at_least:g} is above at_most {made.at_most:g}")
+    return made
+
+
+def _option(name: str, value: Any) -> Any:
+    """An option of :func:`llrkit.evaluate`; whole numbers in a list of operating points are priors too."""
+    items = value if isinstance(value, list) else [value]
+    allowed = (str, float, int) if name == "points" else (str,) if list in _OPTIONS[name] else _OPTIONS[name]
+    if not isinstance(value, _OPTIONS[name]) or any(
+        isinstance(item, bool) or not isinstance(item, allowed) for item in items
+    ):
+        raise InputError(f"[options]: {name} cannot be {value!r}")
+    if name == "points":
+        return [item if isinstance(item, str) else float(item) for item in items]
+    return value
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        raise InputError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def _refuse_unknown(where: str, found: Any, known: tuple[str, ...]) -> None:
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where} must be a table")
+    unknown = [str(name) for name in found if name not in known]
+    if unknown:
+        raise InputError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(known)}")

@@ -1,0 +1,103 @@
+"""The strongest misleading evidence: targets with the lowest LLRs, non-targets with the highest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit.core.column_values import decoded, plain_value
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import POSITION, as_source
+from llrkit.validation.verbal_scale import verbal_scale
+
+ROW = "row"
+
+
+@dataclass(frozen=True)
+class MisleadingTrial:
+    """A trial whose LLR points the wrong way."""
+
+    is_target: bool
+    llr: float
+    trial: dict[str, Any]
+    """Its row (or its place in its class), and its ids where it has any."""
+
+    @property
+    def words(self) -> str:
+        """What the LLR says in words, which is wrong."""
+        return verbal_scale(self.llr)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "words": self.words}
+
+
+def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial, ...]:
+    """The ``n`` trials of each class whose LLRs mislead most, strongest first; one pass.
+
+    Rows and ids are given where the source is a table.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> table = {"llr": [2.0, -1.5, 0.5, -3.0], "label": [1, 1, 0, 0], "test": ["a", "b", "c", "d"]}
+    >>> trials = lk.Trials(table, score="llr", test="test")
+    >>> [(trial.llr, trial.trial["test"]) for trial in lk.misleading_trials(trials)]
+    [(-1.5, 'b'), (0.5, 'c')]
+    """
+    source = as_source(source)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InputError(f"n must be a whole number of at least 1, got {n!r}")
+    ids = [
+        name for name in (getattr(source, role, None) for role in ("enroll", "test")) if isinstance(name, str)
+    ]
+    try:
+        wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
+    except UnknownNameError:  # arrays have no rows
+        wide, names = source.with_columns(POSITION), (POSITION,)
+    found = wide.reduce(_Worst.of(n, names))
+    return tuple(
+        MisleadingTrial(side == 0, llr, dict(zip(names, values, strict=True)))
+        for side, rows in enumerate((found.targets, found.nontargets))
+        for llr, *values in rows
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Worst(SummaryBase):
+    """The most misleading trials of each class: LLR, then the values of some columns."""
+
+    most: int
+    targets: tuple[tuple[Any, ...], ...]
+    nontargets: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _Worst]:
+        def make(chunk: Scores) -> _Worst:
+            sides = []
+            for side, values in enumerate((chunk.target_index.values, chunk.nontarget_index.values)):
+                wrong = -values if side == 0 else values
+                where = np.flatnonzero(wrong > 0)
+                where = where[np.argsort(-wrong[where], kind="stable")[:most]]
+                columns = {name: decoded(chunk, name, side) for name in names}
+                sides.append(
+                    tuple(
+                        (float(values[i]), *(plain_value(columns[name][i]) for name in names)) for i in where
+                    )
+                )
+            return cls(most, sides[0], sides[1])
+
+        return make
+
+    def __add__(self, other: _Worst) -> _Worst:
+        targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]
+        nontargets = sorted(self.nontargets + other.nontargets, key=lambda row: -row[0])[: self.most]
+        return _Worst(self.most, tuple(targets), tuple(nontargets))
+
+    def __mul__(self, weight: float) -> _Worst:
+        return self

@@ -1,0 +1,186 @@
+"""On what a system is validated: sources, recordings, range and bounds of its LLRs, as numbers and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.composite.bounds import bound_elub
+from llrkit.calibrate.maps import AffineMap, ComposedMap, Map
+from llrkit.core.column_values import ValueCounts
+from llrkit.core.loss_sums import LossSums
+from llrkit.evaluation.result import Evaluation
+from llrkit.scores import ScoreSource
+
+WHY = {
+    "fixed": "given with the map",
+    "sources": "the logarithm of the number of training sources",
+    "elub": "empirical lower and upper bounds (Vergeer et al. 2016)",
+    "invariance": "invariance-verification method (Alberink et al. 2025)",
+}
+"""Why LLRs are bounded, by the last part of the name of the method."""
+
+
+@dataclass(frozen=True)
+class Occurring:
+    """How many different values occur in some columns: at all, in target trials, in non-target trials."""
+
+    columns: tuple[str, ...]
+    n: int
+    n_target: int
+    n_nontarget: int
+
+    def __str__(self) -> str:
+        classes = f"{self.n_target:,} in same-source, {self.n_nontarget:,} in different-source trials"
+        return f"{self.n:,} ({classes})"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds a map puts on LLRs in nats, why, and how many of the LLRs lie on them or beyond."""
+
+    low: float
+    high: float
+    method: str
+    n_at_low: int
+    n_at_high: int
+    n_beyond: int
+
+    def __str__(self) -> str:
+        why = WHY.get(self.method, self.method)
+        said = f"{self.low:.2f} to {self.high:.2f} nats, {why}; "
+        said += f"{self.n_at_low:,} LLRs lie at the lower one and {self.n_at_high:,} at the upper one"
+        if self.n_beyond:
+            said += f"; {self.n_beyond:,} lie beyond them, so this map did not make these LLRs"
+        return said
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a validation report must state about trials and LLRs besides what only people know."""
+
+    n_target: int
+    n_nontarget: int
+    sources: Occurring | None
+    recordings: Occurring | None
+    lowest: float
+    highest: float
+    supported: tuple[float, float]
+    """Empirical lower and upper bounds of these trials in nats: stronger LLRs they cannot vouch for."""
+    n_beyond: int
+    """LLRs of these trials that are stronger than that."""
+    calibration: str | None
+    """How the calibration map was made, where it is known."""
+    bounds: Bounds | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        plain = asdict(self)
+        for name in ("sources", "recordings"):
+            if plain[name] is not None:
+                plain[name]["columns"] = list(plain[name]["columns"])
+        return plain | {"supported": list(self.supported)}
+
+    def words(self) -> dict[str, str]:
+        """Everything that is known, by what it is."""
+        low, high = self.supported
+        said = {
+            "trials": f"{self.n_target:,} same-source, {self.n_nontarget:,} different-source",
+            "sources": str(self.sources) if self.sources else "",
+            "recordings": str(self.recordings) if self.recordings else "",
+            "calibration map": self.calibration or "",
+            "bounds of the map": str(self.bounds) if self.bounds else "none" if self.calibration else "",
+            "range of the LLRs": f"{self.lowest:.2f} to {self.highest:.2f} nats",
+            "range these trials support": f"{low:.2f} to {high:.2f} nats, {WHY['elub']}; "
+            f"{self.n_beyond:,} of the LLRs are stronger",
+        }
+        return {name: text for name, text in said.items() if text}
+
+
+def find_setting(
+    source: ScoreSource,
+    result: Evaluation,
+    *,
+    speakers: str | Sequence[str] | None = None,
+    recordings: str | Sequence[str] | None = None,
+    calibration: Map | None = None,
+) -> Setting:
+    """Count what a report states about trials that hold LLRs and their evaluation; a few passes.
+
+    Without ``recordings`` the enrollment and test ids of the trials are counted, if they have both.
+
+    Examples
+    --------
+    >>> from llrkit.evaluation.evaluate import evaluate
+    >>> from llrkit.scores import Scores
+    >>> who = {"left": (["a", "b"], ["a", "c", "d"]), "right": (["a", "b"], ["b", "d", "a"])}
+    >>> scores = Scores([2.0, 1.0], [-1.0, 0.5, -3.0], who)
+    >>> found = find_setting(scores, evaluate(scores), speakers=("left", "right"))
+    >>> found.words()["sources"]
+    '4 (2 in same-source, 4 in different-source trials)'
+    """
+    bounded = _bounded(calibration)
+    supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
+    below, above = _stronger(source, supported.low, supported.high)
+    return Setting(
+        int(result.n_target), int(result.n_nontarget), _occurring(source, _names(speakers)),
+        _occurring(source, _names(recordings) or _ids(source)), *result.moments.extremes,
+        (supported.low, supported.high), below + above,
+        _how_made(calibration) if calibration is not None else None,
+        _found_bounds(source, bounded) if bounded is not None else None,
+    )  # fmt: skip
+
+
+def _names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if not columns else (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _ids(source: ScoreSource) -> tuple[str, ...]:
+    roles = [getattr(source, role, None) for role in ("enroll", "test")]
+    names = tuple(name for name in roles if isinstance(name, str))
+    return names if len(names) == len(roles) else ()
+
+
+def _occurring(source: ScoreSource, columns: tuple[str, ...]) -> Occurring | None:
+    if not columns:
+        return None
+    counts = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
+    of_class = [sum(1 for size in counts.values() if size[side] > 0) for side in (0, 1)]
+    return Occurring(columns, len(counts), *of_class)
+
+
+def _stronger(source: ScoreSource, low: float, high: float) -> tuple[int, int]:
+    """How many LLRs are below the one and above the other."""
+    cuts = [low, np.nextafter(high, np.inf)]
+    found = source.reduce(LossSums.at(thresholds=cuts))
+    below = found.n_miss[0] + found.n_nontarget - found.n_fa[0]
+    return round(float(below)), round(float(found.n_target - found.n_miss[1] + found.n_fa[1]))
+
+
+def _bounded(calibration: Map | None) -> BoundedMap | None:
+    """The map that bounds the LLRs last."""
+    if isinstance(calibration, ComposedMap):
+        return _bounded(calibration.second)
+    return calibration if isinstance(calibration, BoundedMap) else None
+
+
+def _found_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
+    reach = 1e-9 * max(1.0, abs(bounded.low), abs(bounded.high))  # LLRs may have been written as text
+    to_low, to_high = _stronger(source, bounded.low + reach, bounded.high - reach)
+    beyond = _stronger(source, bounded.low - reach, bounded.high + reach)
+    how = bounded.method.rpartition("+")[2]
+    at = to_low - beyond[0], to_high - beyond[1]
+    return Bounds(bounded.low, bounded.high, how, *at, sum(beyond))
+
+
+def _how_made(calibration: Map) -> str:
+    known = calibration.provenance
+    said = calibration.method or calibration.kind
+    if "n_target" in known and "n_nontarget" in known:
+        sizes = f"{known['n_target']:,} same-source and {known['n_nontarget']:,} different-source trials"
+        said += f", trained on {sizes}"
+    return said

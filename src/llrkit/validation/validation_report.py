@@ -1,0 +1,123 @@
+"""A validation in words: lines for a terminal, and a report that states what a reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from llrkit._format import number, percent
+from llrkit.evaluation import words
+from llrkit.validation.criteria import REPORT_FIELDS
+from llrkit.validation.verbal_scale import LN10
+
+if TYPE_CHECKING:
+    from llrkit.evaluation.result import Evaluation
+    from llrkit.validation.validate import Validation, ValidationRow
+
+HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+ROWS = "Rows are counted from 0."
+FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
+
+
+def full_cells(row: ValidationRow) -> list[str]:
+    """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
+    characteristic, metric, criterion, *rest = matrix_cells(row)
+    return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
+
+
+def matrix_cells(row: ValidationRow) -> list[str]:
+    """One row of the matrix for a terminal."""
+    result = row.result if isinstance(row.result, str) else number(row.result)
+    if row.interval is not None:
+        result += f" [{number(row.interval[0])}, {number(row.interval[1])}]"
+    decision = "pass" if row.passed else "FAIL"
+    return [row.characteristic, row.metric, row.criterion, result, decision, row.note]
+
+
+def summary_lines(found: Validation) -> list[str]:
+    """The matrix as aligned text, and the outcome."""
+    rows = [list(HEADER), *(matrix_cells(row) for row in found.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [*lines, "", outcome(found)]
+
+
+def outcome(found: Validation) -> str:
+    """One sentence."""
+    failed = [row for row in found.rows if not row.passed]
+    if not failed:
+        return f"All {len(found.rows)} criteria are met." if len(found.rows) > 1 else "The criterion is met."
+    names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
+    return f"{len(failed)} of {len(found.rows)} criteria are not met: {names}."
+
+
+def markdown(found: Validation, *, verbal: bool) -> str:
+    """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
+    result = found.evaluation
+    parts = ["# Validation report", "", outcome(found), "", "## What was validated", ""]
+    parts += [f"- **{name}**: {_clean(text)}" for name, text in stated(found)]
+    parts += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, found.rows))]
+    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
+    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
+    parts += [f"- {_clean(line)}" for line in repr(found.check).splitlines()]
+    parts += ["", "## Most misleading trials", "", misleading_shares(found), "", *_misleading(found, verbal)]
+    return "\n".join(parts) + "\n"
+
+
+def stated(found: Validation) -> list[tuple[str, str]]:
+    """What was validated and on what: in the words of its owner, then as counted."""
+    said = [(name, found.report.get(name, "not stated")) for name in REPORT_FIELDS]
+    return [*said, *found.setting.words().items()]
+
+
+def how_intervals(result: Evaluation) -> str:
+    """How the intervals of an evaluation were made, as a sentence."""
+    used = result.uncertainty
+    if used is None:
+        return "none were asked for."
+    kinds = {
+        "trial": "delta method and Clopper-Pearson, trials taken as independent",
+        "speaker": "dyadic-robust variance, Student t quantiles with speakers - 1 degrees of freedom",
+        "bootstrap": "speakers resampled with replacement",
+    }
+    return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
+
+
+def misleading_shares(found: Validation) -> str:
+    """How many LLRs point the wrong way, as a sentence."""
+    misses, alarms = found.evaluation.tippett.misleading
+    return (
+        f"Misleading LLRs (Tippett at 0): {percent(misses)} of same-source trials below 0, "
+        f"{percent(alarms)} of different-source trials at or above 0."
+    )
+
+
+def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows of the most misleading trials."""
+    header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
+    cells = []
+    for trial in found.misleading:
+        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
+        truth = "same source" if trial.is_target else "different sources"
+        row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
+        cells.append((*row, trial.words) if verbal else row)
+    return header, tuple(cells)
+
+
+def _misleading(found: Validation, verbal: bool) -> list[str]:
+    header, cells = misleading_rows(found, verbal)
+    return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
+
+
+def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *_lines(rows)]
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(map(_clean, row)) + " |" for row in rows]
+
+
+def _clean(text: object) -> str:
+    """Text that cannot break out of a Markdown table or become HTML."""
+    plain = " ".join(str(text).split())
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
