@@ -19,9 +19,10 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io import read_found
-from llrkit.io.join import join_found
-from llrkit.io.trial_table import Found
+from llrkit.io.join import join_key
+from llrkit.io.tables import read_table
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 N, N_TARGET = 10_000_000, 10_000
 EVALUATE = [sys.executable, "-c", "from llrkit.cli import main; main()", "evaluate"]
@@ -90,13 +91,13 @@ def bench_files(repeat: int = 3, n: int = N, n_target: int = N_TARGET) -> dict[s
             },
             repeat,
         )
-        right = read_found(key, score=[])
+        right = read_table(key, score=[])
     unlabeled = table.drop("label")
-    left = Found("scores", "parquet", unlabeled, ("score",), None, "enroll", "test")
+    left = TrialTable("scores", "parquet", unlabeled, Roles(("score",), None, "enroll", "test"))
     rows["join"] = in_turns(
         {
             "polars": lambda: unlabeled.join(right.table, on=["enroll", "test"], how="left"),
-            "llrkit": lambda: join_found(left, right, missing="error", duplicates="error"),
+            "llrkit": lambda: join_key(left, right, missing="error", duplicates="error"),
         },
         max(1, repeat - 1),
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from llrkit.choose.best import CrossCalibration, cross_calibrate, fit_best
     from llrkit.engine.cluster import cluster
     from llrkit.engine.dask_source import DaskSource
-    from llrkit.engine.scanned_files import scan_trials
+    from llrkit.engine.open_trials import read_trials, scan_trials
     from llrkit.errors import (
         ClusterError,
         ConstantScoreError,
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from llrkit.evaluation.diagnose import Diagnosis, diagnose
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.evaluation.result import Evaluation
-    from llrkit.io import read_trials
     from llrkit.io.write import write_trials
     from llrkit.metrics.det_slope import det_slope
     from llrkit.metrics.discrimination import auc, eer, eer_roc, min_cllr, min_dcf, prbep
@@ -136,7 +135,7 @@ _HOME = {
     "llrkit.evaluation.diagnose": ("Diagnosis", "diagnose"),
     "llrkit.engine.cluster": ("cluster",),
     "llrkit.engine.dask_source": ("DaskSource",),
-    "llrkit.engine.scanned_files": ("scan_trials",),
+    "llrkit.engine.open_trials": ("read_trials", "scan_trials"),
     "llrkit.errors": (
         "ClusterError",
         "ConstantScoreError",
@@ -161,7 +160,6 @@ _HOME = {
         "UnknownNameError",
         "UnreadableWarning",
     ),
-    "llrkit.io": ("read_trials",),
     "llrkit.io.write": ("write_trials",),
     "llrkit.trust.calibration.loss_result": ("CalibrationLoss",),
     "llrkit.metrics.discrimination": ("auc", "eer", "eer_roc", "min_cllr", "min_dcf", "prbep"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from own_source import OwnSource
 from pieces import Pieces, collected, reloaded
 
 import llrkit as lk
@@ -91,7 +92,7 @@ def test_sees_its_data_through_summaries_only_in_few_passes(name):
     assert_allclose(llrs_of(fitted, whole), llrs_of(call(name, whole), whole), rtol=1e-6, atol=1e-6)
 
 
-class Made:
+class Made(OwnSource):
     """Trials that are made chunk by chunk, always the same, and exist one chunk at a time."""
 
     n_target, n_nontarget = 200, 60_000

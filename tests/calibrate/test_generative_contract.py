@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from own_source import OwnSource
 
 from llrkit.calibrate.affine.bayesian import NormalGamma, fit_bayes
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised
@@ -83,7 +84,7 @@ def inside(scores):
     return np.append(np.quantile(pooled, np.linspace(0.0005, 0.9995, 201)), [-15.0, 25.0])
 
 
-class Cut:
+class Cut(OwnSource):
     """The same trials in small pieces, the order kept; counts the passes and hands out nothing else."""
 
     def __init__(self, scores, size):

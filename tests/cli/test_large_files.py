@@ -13,10 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.engine import scanned_files
-from llrkit.engine.scanned_files import Files, open_trials
-from llrkit.io import read_found
+from llrkit.engine import open_trials as module
+from llrkit.engine.open_trials import open_trials
+from llrkit.engine.scanned_files import Files
 from llrkit.io.binary import column_files
+from llrkit.io.reading import Reading
+from llrkit.io.tables import read_table
 from llrkit.io.text import lines
 
 N = 3000
@@ -46,7 +48,7 @@ def table():
 
 
 def small_batches(monkeypatch):
-    monkeypatch.setattr(scanned_files, "LARGE_BYTES", 0)
+    monkeypatch.setattr(module, "LARGE_BYTES", 0)
     monkeypatch.setattr(column_files, "BATCH_ROWS", 500)
     monkeypatch.setattr(lines, "BLOCK_BYTES", 30_000)
 
@@ -198,7 +200,7 @@ def test_apply_takes_scores_without_header_and_labels_from_a_key(table, tmp_path
     fitted = lk.fit_cmlg(lk.Trials(table))
     fitted.save(tmp_path / "cal.json")
     run("apply", tmp_path / "cal.json", tmp_path / "s", "-o", tmp_path / "plain.csv")
-    assert read_found(tmp_path / "plain.csv").table.columns == ["enroll", "test", "score", "raw_score"]
+    assert read_table(tmp_path / "plain.csv").table.columns == ["enroll", "test", "score", "raw_score"]
     run("apply", tmp_path / "cal.json", tmp_path / "s", "--key", tmp_path / "k", "-o", tmp_path / "out.csv")
     found = lk.read_trials(tmp_path / "out.csv")
     assert_array_equal(found.score_array, fitted(table["score"].to_numpy()))
@@ -223,11 +225,11 @@ def test_convert_streams_and_changes_what_it_is_told(table, tmp_path, monkeypatc
 def test_what_must_be_seen_as_a_whole_is_read_into_memory(table, tmp_path, monkeypatch):
     path = store(table, tmp_path, "blanks")
     small_batches(monkeypatch)
-    assert isinstance(open_trials(path, duplicates="drop"), lk.Trials)
-    assert isinstance(open_trials(path, duplicates="keep"), Files)
+    assert isinstance(open_trials(path, Reading(duplicates="drop")), lk.Trials)
+    assert isinstance(open_trials(path, Reading(duplicates="keep")), Files)
     np.savez(tmp_path / "t.npz", target=[1.0, 2.0], nontarget=[0.0])
     assert isinstance(open_trials(tmp_path / "t.npz"), lk.Trials)
-    monkeypatch.setattr(scanned_files, "LARGE_BYTES", 1 << 30)
+    monkeypatch.setattr(module, "LARGE_BYTES", 1 << 30)
     assert isinstance(open_trials(path), lk.Trials)
 
 

@@ -18,7 +18,8 @@ import llrkit as lk
 from llrkit._progress import stage, tracked, watched_by
 from llrkit.cli import progress
 from llrkit.cli.progress import Bar
-from llrkit.io.streams import open_scan
+from llrkit.io.open import open_batches
+from llrkit.io.reading import PLAIN
 from llrkit.io.text import lines
 from llrkit.io.write import write_batches
 
@@ -150,7 +151,7 @@ def test_reading_tells_how_much_is_done_of_all(table, tmp_path, monkeypatch, kin
 
 def test_writing_parquet_is_watched_though_polars_asks_from_its_own_thread(table, tmp_path):
     table.write_csv(tmp_path / "a.csv")
-    scan, heard = open_scan(tmp_path / "a.csv"), Heard()
+    scan, heard = open_batches(tmp_path / "a.csv", PLAIN), Heard()
     with watched_by(heard):
         write_batches(scan.read(scan.columns), scan.like, tmp_path / "a.parquet")
     assert [what for what, _, _ in heard.stages] == ["reading a.csv"]

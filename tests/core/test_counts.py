@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from own_source import OwnSource
 
 from llrkit.core import grid as grid_module
 from llrkit.core.density_grid import DensityGrid
@@ -83,7 +84,7 @@ def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
     if first == "nontarget":
         chunks = [Scores.part(c.nontarget, c.target) for c in chunks]
 
-    class Source:
+    class Source(OwnSource):
         passes = 0
 
         def reduce(self, summarize):
@@ -117,7 +118,7 @@ def test_large_class_is_dropped_and_counts_stay_exact():
 
 
 def test_an_empty_class_is_named():
-    class Source:
+    class Source(OwnSource):
         def reduce(self, summarize):
             return summarize(Scores.part(np.array([]), np.array([1.0])))
 

@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io import read_found
 from llrkit.io.formats import FORMATS, NAMES
-from llrkit.io.write import WRITE_FORMATS, write_found
+from llrkit.io.tables import read_table
+from llrkit.io.write import WRITE_FORMATS, write_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,7 +98,7 @@ def test_raw_scores_paired_with_their_trial_list_equal_the_table(shared, scores,
 )  # fmt: skip
 def test_raw_asvspoof_files(shared, name, kind, targets):
     path = shared / "data/asvspoof2019_la/raw_samples" / name
-    assert read_found(path).format == kind
+    assert read_table(path).format == kind
     assert lk.read_trials(path).is_target.sum() == targets  # counted with sort | uniq -c
 
 
@@ -157,7 +157,7 @@ LAYOUT_FILES = {
 def test_layouts_are_recognized(tmp_path, name):
     content, kind = LAYOUT_FILES[name]
     (tmp_path / name).write_text(content)
-    found = read_found(tmp_path / name)
+    found = read_table(tmp_path / name)
     assert found.format == kind
     assert_array_equal(found.table[found.score[0]], [3.5, -1.25])
 
@@ -216,7 +216,7 @@ def test_layouts_are_recognized(tmp_path, name):
 def test_scores_are_joined_with_keys_of_every_layout(tmp_path, key, kind):
     (tmp_path / "s").write_text("m1 s1 2.5\nm1 s2 -1\n")
     (tmp_path / "k").write_text(key)
-    assert read_found(tmp_path / "k").format == kind
+    assert read_table(tmp_path / "k").format == kind
     trials = lk.read_trials(tmp_path / "s", key=tmp_path / "k")
     assert_array_equal(trials.score_array, [2.5, -1.0])
     assert_array_equal(trials.is_target, [True, False])
@@ -258,7 +258,7 @@ COUNTERMEASURES = {
 def test_the_keys_of_countermeasures(tmp_path, year):
     (tmp_path / "s").write_text("T_2 -1\nT_1 2\n")
     (tmp_path / "k").write_text(COUNTERMEASURES[year])
-    assert read_found(tmp_path / "k").format == "asvspoof"
+    assert read_table(tmp_path / "k").format == "asvspoof"
     assert_array_equal(lk.read_trials(tmp_path / "s", key=tmp_path / "k").is_target, [False, True])
 
 
@@ -283,7 +283,7 @@ def test_the_known_non_targets_of_sre12_are_labels_and_channels_may_be_capitals(
 def test_a_damaged_first_trial_of_an_sre12_key_is_no_header(tmp_path, first):
     (tmp_path / "k.csv").write_text(f"{first}\nm1,s2,a,nontarget,M,Y,N,N,N,N\nm2,s2,a,target,M,Y,N,N,N,N\n")
     with pytest.raises(lk.FileFormatError, match=r"k.csv, line 1: neither a trial nor names for 10 columns"):
-        read_found(tmp_path / "k.csv")
+        read_table(tmp_path / "k.csv")
 
 
 def example(n=40):
@@ -445,5 +445,5 @@ def test_what_a_format_cannot_hold_is_refused_and_nothing_is_left(tmp_path, need
 
 def test_scores_without_labels_can_be_written(tmp_path):
     (tmp_path / "s").write_text("a x 1.5\nb x -2\n")
-    write_found(read_found(tmp_path / "s"), tmp_path / "s.parquet")
-    assert read_found(tmp_path / "s.parquet").table.rows() == [("a", "x", 1.5), ("b", "x", -2.0)]
+    write_table(read_table(tmp_path / "s"), tmp_path / "s.parquet")
+    assert read_table(tmp_path / "s.parquet").table.rows() == [("a", "x", 1.5), ("b", "x", -2.0)]

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io import read_found
+from llrkit.io.tables import read_table
 
 MODELS, SEGMENTS = np.array([b"m1", b"m2"]), np.array([b"s1", b"s2", b"s3"])
 MASK = np.array([[1, -1, 0], [0, -1, 1]], np.int8)
@@ -63,7 +63,7 @@ def test_an_array_that_the_file_cannot_hold_is_not_made(tmp_path, need, name):
         shape = (10**12,) if name.startswith("ID") else (10**6, 10**6)
         archive.create_dataset(name, shape, "S4" if name.startswith("ID") else np.int8, chunks=True)
     with pytest.raises(lk.FileFormatError, match=rf"k\.h5: /{name} has shape .*more than the file can hold"):
-        read_found(tmp_path / "k.h5")
+        read_table(tmp_path / "k.h5")
 
 
 def test_an_index_of_trials_is_no_key(tmp_path, need):
@@ -85,7 +85,7 @@ def test_broken_keys_in_hdf5_are_named(tmp_path, need, change, said):
     content = {**HDF5["bosaris, old key"][1], **change}
     write_hdf5(need("h5py"), tmp_path / "k.h5", {k: v for k, v in content.items() if v is not None})
     with pytest.raises(lk.FileFormatError, match=said):
-        read_found(tmp_path / "k.h5")
+        read_table(tmp_path / "k.h5")
 
 
 def test_hdf5_arrays_of_bob_hold_what_its_text_files_hold(shared, need):

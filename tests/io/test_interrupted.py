@@ -42,7 +42,7 @@ def numbers(path):
     if ending == "json":
         text = path.read_text()
         return {float(text[:9])}, text == text[:9] * WORDS
-    read = lk.io.read_found(path).table["score"]
+    read = lk.io.read_table(path).table["score"]
     return set(read.unique()), read.len() == ROWS
 
 there = halves = 0

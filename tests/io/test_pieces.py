@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io import read_found, scan_found
 from llrkit.io.decompress import blocks_of
+from llrkit.io.tables import read_table, scan_tables
 from llrkit.io.text import lines
 from llrkit.io.text.lines import end_of_last_line, open_text
 from llrkit.io.text.parse_columns import parse
@@ -52,7 +52,7 @@ def test_every_cut_gives_the_same_table(tmp_path, monkeypatch, form, end, size):
     assert_array_equal(trials.score_array, NUMBERS)
     assert_array_equal(trials.is_target, np.arange(ROWS) % 2 == 1)
     assert trials.table["enroll"].to_list() == [f"m{i}" for i in range(ROWS)]
-    (scan,) = scan_found(tmp_path / "t")
+    (scan,) = scan_tables(tmp_path / "t")
     some = pl.concat([batch.table for batch in scan.read(["label", "score"])])
     assert some.columns == ["label", "score"]
     assert_array_equal(some["score"], NUMBERS)
@@ -125,6 +125,6 @@ def test_nothing_of_a_large_file_is_held(tmp_path):
 
 def test_a_text_without_rows_is_a_table_without_rows(tmp_path):
     (tmp_path / "t.csv").write_text("score,label\n")
-    assert read_found(tmp_path / "t.csv").table.height == 0
+    assert read_table(tmp_path / "t.csv").table.height == 0
     with pytest.raises(lk.EmptyClassError):
         lk.eer(lk.scan_trials(tmp_path / "t.csv"))

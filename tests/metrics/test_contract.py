@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from own_source import OwnSource
 
 import llrkit as lk
 from llrkit.core.density_grid import DensityGrid
@@ -116,7 +117,7 @@ def test_repetition_of_all_trials(name, times):
         assert_same(METRICS[name](repeated), factor * METRICS[name](SCORES))
 
 
-class Cut:
+class Cut(OwnSource):
     """A source that hands out its chunks cut in a given way, in a given order, some of them empty."""
 
     def __init__(self, scores, cuts_target, cuts_nontarget, order, threads):
@@ -147,7 +148,7 @@ def test_partition_into_chunks(name):
         assert_same(METRICS[name](source), wanted)
 
 
-class Chunked:
+class Chunked(OwnSource):
     """A source that hands out the chunks of Scores, at most ``size`` scores of a class each."""
 
     def __init__(self, scores, size, threads=1):

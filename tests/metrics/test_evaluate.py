@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from own_source import OwnSource
 
 import llrkit as lk
 from llrkit.scores.source import reduce_chunks
@@ -113,7 +114,7 @@ def test_groups_equal_the_parts_of_a_table():
         assert_same_evaluation(group, lk.evaluate(parts[name]))
 
 
-class Pieces:
+class Pieces(OwnSource):
     """Scores in tiny chunks, in which groups come and go."""
 
     def __init__(self, scores, size):

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.io.classes.read_classes import class_file, read_classes, scores_of
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 mc = lk.multiclass
 CLASSES = ["english", "dutch", "thai"]
@@ -253,6 +254,6 @@ def test_faults_in_scanned_files_are_named(tmp_path):
     with pytest.raises(lk.InputError, match=r"scores.csv: trial 1: all log-likelihoods are -inf"):
         mc.cllr(mc.scan_classes(path, ["en", "de"]))
     hopeless = pl.DataFrame({"en": [-np.inf], "de": [-np.inf], "label": ["en"]})
-    found = Found("some.parquet", "parquet", hopeless, ("en", "de"), "label", first_row=2)
+    found = TrialTable("some.parquet", "parquet", hopeless, Roles(("en", "de"), "label"), first_row=2)
     with pytest.raises(lk.InputError, match=r"some.parquet, after row 2: trial 0: all log-likelihoods"):
         scores_of(found)

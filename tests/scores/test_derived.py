@@ -8,7 +8,7 @@ from pieces import Kept, speaker_trials
 import llrkit as lk
 from llrkit.core.column_values import ValueCounts, only_value
 from llrkit.core.moments import Moments
-from llrkit.scores.derived import DerivedSource, place_of
+from llrkit.scores.derived import DerivedSource
 
 
 def table(origin=""):
@@ -62,20 +62,20 @@ def test_values_of_two_columns_are_counted_together():
 
 
 def test_rows_are_named_as_in_the_source_below():
-    assert place_of(only_value(table(), "room", "b"), 3) == "row 3 (counted from 0)"
-    assert place_of(only_value(table("dev.csv"), "room", "b"), 3) == "dev.csv, row 3 (counted from 0)"
+    assert only_value(table(), "room", "b").place(3) == "row 3 (counted from 0)"
+    assert only_value(table("dev.csv"), "room", "b").place(3) == "dev.csv, row 3 (counted from 0)"
     lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
-    assert place_of(only_value(lines, "room", "b"), 3) == "dev.csv, line 5"
+    assert only_value(lines, "room", "b").place(3) == "dev.csv, line 5"
 
 
 def test_roles_of_the_columns_are_kept():
     whole = {**table().table.to_dict(as_series=False), "plda": [1.0, 2.0, 3.0, 4.0, 5.0]}
     trials = lk.Trials(whole, score=["score", "plda"], enroll="room", test="sex")
     part = only_value(trials, "sex", "m")
-    assert (part.score, part.enroll, part.test) == (("score", "plda"), "room", "sex")
+    assert (part.roles.score, *part.roles.ids) == (("score", "plda"), "room", "sex")
     fused = lk.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
-    assert (fused.score, fused.enroll, fused.test) == ((), "room", "sex")
-    assert only_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).enroll is None
+    assert (fused.roles.score, *fused.roles.ids) == (("llr",), "room", "sex")
+    assert only_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).roles.ids == ()
 
 
 def test_a_choice_within_groups_keeps_speakers_apart():

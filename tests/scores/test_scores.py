@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from own_source import OwnSource
 
 import llrkit as lk
 from llrkit.core.loss_sums import LossSums
@@ -54,7 +55,7 @@ def test_empty_class_from_labels_is_named():
         lk.Scores.from_labels([], [])
 
 
-class OnlyNontargets:
+class OnlyNontargets(OwnSource):
     """A source that turns out to have no targets."""
 
     def reduce(self, summarize):

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io import read_found, scan_found
 from llrkit.io.checks import as_trials_checked
+from llrkit.io.tables import read_table, scan_tables
 from llrkit.io.text import lines
 
 try:  # without them the files of their formats are not made
@@ -176,7 +176,7 @@ def _read(path):
     """A table and its scores, checked as ``read_trials`` does; a key has none, and labels may be missing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lk.PooledClassesWarning)
-        found = read_found(path)
+        found = read_table(path)
         if not found.score:
             return found, np.empty(0)
         return found, as_trials_checked(found, labeled=found.label is not None).score_array
@@ -198,7 +198,7 @@ def _assert_same_in_batches(path, content, found) -> None:
     lines.BLOCK_BYTES = 16
     try:
         assert _read(path)[0].table.equals(found.table), f"{content[:300]!r}: other rows in batches"
-        parts = [part.table for scan in scan_found(path) for part in scan.read(some)]
+        parts = [part.table for scan in scan_tables(path) for part in scan.read(some)]
         assert pl.concat(parts).equals(found.table.select(some)), f"{content[:300]!r}: other columns"
     except lk.LlrkitError as error:
         if b'"' not in content:  # a quote inside a field may hide where lines end

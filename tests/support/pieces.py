@@ -3,12 +3,13 @@
 import json
 
 import numpy as np
+from own_source import OwnSource
 
 from llrkit.calibrate.map_files import map_from_dict, map_to_dict
 from llrkit.scores import Scores, Trials
 
 
-class Pieces:
+class Pieces(OwnSource):
     """Uneven chunks, some without one of the classes; a chunk is gone once it was summarized."""
 
     def __init__(self, scores, pieces=7, seed=0, names=(), passes=None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,10 @@ from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.source import rows_in_memory
+
+if TYPE_CHECKING:
+    from llrkit.scores import Trials
 
 FloatArray = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -70,14 +74,8 @@ class Map(Saved):
         """
         if isinstance(scores, Scores):
             return self._of_chunk(scores)
-        if hasattr(type(scores), "score_array_or_nan"):  # Trials
-            if len(scores.score) != self.n_systems:
-                raise SystemCountError(
-                    f"this map takes the scores of {self.n_systems} systems, "
-                    f"the trials have {len(scores.score)}"
-                )
-            values = scores.score_array_or_nan if self.accepts_missing else scores.score_array
-            return self(values, {name: scores.column(name) for name in self.needs})
+        if isinstance(scores, ScoreSource):
+            return self._of_rows(rows_in_memory(scores))
         values = np.asarray(scores, dtype=np.float64)
         if self.n_systems == 1:
             flat = values.reshape(-1)
@@ -94,9 +92,18 @@ class Map(Saved):
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
 
+    def _of_rows(self, trials: Trials) -> Any:
+        if trials.roles.n_systems != self.n_systems:
+            raise SystemCountError(
+                f"this map takes the scores of {self.n_systems} systems, "
+                f"the trials have {trials.roles.n_systems}"
+            )
+        values = trials.score_array_or_nan if self.accepts_missing else trials.score_array
+        return self(values, {name: trials.column(name) for name in self.needs})
+
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""
-        return DerivedSource(source, self, self.needs)
+        return DerivedSource(source, self, self.needs, score=("llr",))
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.

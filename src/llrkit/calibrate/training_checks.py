@@ -24,7 +24,6 @@ from llrkit.errors import (
     UnknownNameError,
 )
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import place_of
 from llrkit.scores.source import as_source
 
 ROW = "row"
@@ -117,7 +116,7 @@ class FirstInfinite(SummaryBase):
 def _first_infinite(source: ScoreSource) -> str:
     try:
         found = source.with_columns(ROW).reduce(FirstInfinite.of)
-        return f"{place_of(source, int(found.row))}: the score is infinite"
+        return f"{source.place(int(found.row))}: the score is infinite"
     except UnknownNameError:  # not a table: the position within the class must do
         found = source.reduce(FirstInfinite.of)
         name, side = ("target", 0) if math.isfinite(found.place[0]) else ("nontarget", 1)

@@ -22,7 +22,8 @@ from llrkit.core.moments import Moments
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.source import POSITION, as_source
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import as_source
 
 IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -89,8 +90,7 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
         raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
     seed = whole_number(seed, 0, "seed")
     if groups is None:
-        sides = [getattr(source, role, None) for role in ("enroll", "test")]
-        groups = [side for side in sides if isinstance(side, str)] or None
+        groups = source.roles.ids or None
     if groups is None:
         moments = source.reduce(Moments.of)
         fewest = min(moments.target.count, moments.nontarget.count)

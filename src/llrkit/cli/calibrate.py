@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,13 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.class_map_commands import apply_classes, calibrate_classes, is_class_map
-from llrkit.cli.engines import cluster_options, open_scores, part_runner, worker_options
 from llrkit.cli.output import (
     json_option,
     parse_options,
     print_table,
-    read_options,
-    reading_options,
     write_json,
 )
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options, worker_options
 from llrkit.errors import InputError
 
 
@@ -100,11 +99,12 @@ def calibrate_command(
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
       llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
-    if has_classes(train, classes, prior, reading):
+    given = TrialInput.of(reading)
+    if has_classes(train, classes, prior, given):
         refuse_for_classes(by=by, groups=groups)
         calibrate_classes(
             train, method=method, settings=settings, output=output, classes=classes, prior=prior,
-            json_path=json_path, reading=reading,
+            json_path=json_path, given=given,
         )  # fmt: skip
         return
     from llrkit.calibrate.composite.conditional import fit_by
@@ -112,7 +112,7 @@ def calibrate_command(
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
 
-    trials = open_scores(train, **read_options(**reading))
+    trials = given.open(train)
     options = parse_options(settings)
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
@@ -192,7 +192,7 @@ def sha256_of(path: str) -> str:
     >>> sha256_of(str(file))[:16], sha256_of(str(file.parent))[:16]
     ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
     """
-    from llrkit.io import files_of
+    from llrkit.io.tables import files_of
 
     hashes = []
     for part in files_of(path):
@@ -218,9 +218,6 @@ def apply_command(
     output: str,
     to: str | None,
     key_output: str | None,
-    ids: str | None,
-    scheduler: str | None,
-    workers: int | None,
     **reading: Any,
 ) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
@@ -241,25 +238,25 @@ def apply_command(
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import apply_map
 
+    given = TrialInput.of(reading)
     if is_class_map(calibration):
-        refuse_for_classes(key_output=key_output, ids=ids)
-        apply_classes(calibration, scores, output, to=to, reading=reading)
+        refuse_for_classes(key_output=key_output)
+        apply_classes(calibration, scores, output, to=to, given=given)
         return
     fitted = load_map(calibration)
-    options = read_options(**reading)
-    if fitted.n_systems > 1 and len(scores) == 1 and options["score"]:
-        options["score"] = options["score"].split(",")
-    names = ids.split(",") if ids else ()
+    how = given.reading
+    if fitted.n_systems > 1 and len(scores) == 1 and how.score:
+        how = replace(how, score=tuple(how.score[0].split(",")))
     if output.endswith("/") or Path(output).is_dir():
         from llrkit.engine.apply_folder import apply_parts
 
         if len(scores) > 1 or key_output or to not in (None, "parquet"):
             raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
-        done = apply_parts(fitted, scores[0], output, run=part_runner(scheduler, workers), **options)
-    elif scheduler or workers:
+        done = apply_parts(fitted, scores[0], output, how, run=given.part_runner())
+    elif given.on_cluster:
         raise InputError("a cluster writes a folder: let the output end in '/'")
     else:
-        done = apply_map(fitted, scores, output, ids=names, to=to, key_output=key_output, **options)
+        done = apply_map(fitted, scores, output, how, to=to, key_output=key_output)
     for note in done.notes:
         click.echo(note, err=True)
     click.echo(f"{done.rows:,} LLRs written to {output} (column 'score')")

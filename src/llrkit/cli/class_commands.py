@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.output import made_by_command, named_file, parse_points, print_table, write_json
+from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.io.reading import PathArg, Reading
     from llrkit.scores.classes import ClassScores
 
 classes_option: Callable[[Any], Any] = click.option(
@@ -29,23 +32,28 @@ SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
 """What a method for two classes is called for several."""
 
 
-def has_classes(path: str, classes: str | None, prior: str | None, reading: dict[str, Any]) -> bool:
+def has_classes(
+    path: str, classes: str | None, prior: str | None, given: TrialInput, score_columns: str | None = None
+) -> bool:
     """Whether a file is to be read as one of several classes."""
     from llrkit.io.classes.read_classes import class_file
 
-    two_classes = ("score_column", "columns", "nontargets", "positive", "scheduler", "workers")
-    insisted = [name for name in two_classes if reading.get(name)]
+    reading = given.reading
+    for_two = {
+        "--score-column": reading.score or score_columns, "--columns": reading.columns,
+        "--nontargets": reading.nontargets, "--positive": reading.positive,
+        "--scheduler": given.scheduler, "--workers": given.workers,
+    }  # fmt: skip
+    insisted = [flag for flag, value in for_two.items() if value]
     if classes and insisted:
-        raise InputError(f"--classes and --{insisted[0].replace('_', '-')} do not go together")
-    found = bool(classes) or (
-        not insisted and class_file(path, reading["key"], label=reading["label_column"])
-    )
-    if prior is not None and not found:
+        raise InputError(f"--classes and {insisted[0]} do not go together")
+    several = bool(classes) or (not insisted and class_file(path, reading.key, label=reading.label))
+    if prior is not None and not several:
         raise InputError(
             f"--prior is for several classes, but {path} holds scores of two; give --classes, or an "
             "operating point (--point) or an option of the method (--option prior=...)"
         )
-    return found
+    return several
 
 
 def refuse_for_classes(**options: Any) -> None:
@@ -86,7 +94,7 @@ def evaluate_classes(
     allow_unconfirmed: bool,
     html_path: str | None,
     json_path: str | None,
-    reading: dict[str, Any],
+    given: TrialInput,
     table_style: str | None = None,
     command: str = "evaluate",
 ) -> None:
@@ -96,7 +104,7 @@ def evaluate_classes(
 
     costs = tuple(point for point in points if point.lower().startswith("lre"))
     others = parse_points([point for point in points if point not in costs])
-    scores = read_class_file(path, classes, reading)
+    scores = read_class_file(path, classes, given)
     if posteriors:
         scores = scores.without_prior("counts")
     found = evaluate(
@@ -116,12 +124,12 @@ def evaluate_classes(
         print_table(*class_rows(found), to_stderr=to_stderr)
         click.echo(f"\n{sentence(found)}", err=to_stderr)
     if html_path is not None:
-        _write_page(found, scores, html_path, [path, reading["key"]])
+        _write_page(found, scores, html_path, [path, given.reading.key])
         click.echo(f"The report is in {html_path}", err=to_stderr or table_style is not None)
     write_json({"scores": path, **found.to_dict()}, command, json_path)
 
 
-def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[str | None]) -> None:
+def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[PathArg | None]) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
     from llrkit.multiclass import idempotence, pair_histograms
     from llrkit.report.class_page import write_class_report
@@ -149,16 +157,17 @@ def compare_classes(
     classes: str | None,
     prior: str | None,
     json_path: str | None,
-    reading: dict[str, Any],
+    given: TrialInput,
     table_style: str | None = None,
 ) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.multiclass.compare_methods import CANDIDATES, compare
 
-    other = reading | {"key": evaluation_key or reading["key"]}
+    key = evaluation_key or given.reading.key
+    other = replace(given, reading=replace(given.reading, key=key))
     names = [SAME_IDEA.get(name, name) for name in methods.split(",")] if methods else CANDIDATES
     found = compare(
-        read_class_file(train, classes, reading),
+        read_class_file(train, classes, given),
         read_class_file(evaluation, classes, other),
         names,
         prior=parse_prior(prior),
@@ -183,11 +192,11 @@ def compare_classes(
     write_json(found.to_dict(), "compare", json_path)
 
 
-def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
+def class_curves(kind: str, path: str, options: dict[str, Any], given: TrialInput) -> list[Any]:
     """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
     from llrkit.multiclass import evaluate, idempotence, pair_histograms
 
-    scores = read_class_file(path, options["classes"], options)
+    scores = read_class_file(path, options["classes"], given)
     if kind == "pair-histogram":
         return list(pair_histograms(scores))
     if kind == "class-idempotence":
@@ -197,24 +206,18 @@ def class_curves(kind: str, path: str, options: dict[str, Any]) -> list[Any]:
     return [evaluate(scores, prior=prior, refine_by=refine_by, detection=kind == "class-det")]
 
 
-def class_options(classes: str | None, reading: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of ``read_classes`` from the options of a command."""
-    for_two = ("log10", "distance", "duplicates", "format", "scheduler", "workers", "unreadable")
-    refuse_for_classes(**{name: reading.get(name) for name in for_two})
-    return {
-        "key": reading["key"],
-        "classes": classes.split(",") if classes else None,
-        "label": reading["label_column"],
-        "missing": reading["missing"],
-    }
+def class_reading(classes: str | None, given: TrialInput) -> Reading:
+    """How a file of several classes is read; what is for two classes only is refused when it is read."""
+    refuse_for_classes(scheduler=given.scheduler, workers=given.workers)
+    return replace(given.reading, classes=tuple(classes.split(",")) if classes else None)
 
 
-def read_class_file(path: str, classes: str | None, reading: dict[str, Any]) -> ClassScores:
+def read_class_file(path: str, classes: str | None, given: TrialInput) -> ClassScores:
     """The trials of a file of several classes, some of each."""
-    from llrkit.io.classes.read_classes import read_classes
+    from llrkit.io.classes.read_classes import read_class_table, scores_of
     from llrkit.multiclass.priors import require_all_classes
 
-    scores = read_classes(path, **class_options(classes, reading))
+    scores = scores_of(read_class_table(path, class_reading(classes, given)))
     with named_file(path):
         require_all_classes(scores.classes, scores.counts)
     return scores

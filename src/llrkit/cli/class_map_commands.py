@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.class_commands import SAME_IDEA, class_options, parse_prior, read_class_file
+from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
 from llrkit.cli.output import named_file, parse_options, write_json
+from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def calibrate_classes(
     classes: str | None,
     prior: str | None,
     json_path: str | None,
-    reading: dict[str, Any],
+    given: TrialInput,
 ) -> None:
     """Train a map of several classes and save it."""
     from llrkit.cli.calibrate import refuse_unknown
@@ -36,7 +38,7 @@ def calibrate_classes(
     refuse_unknown(METHODS[name], options, name)
     if "prior" in options:
         raise InputError("give the prior with --prior, not with --option")
-    scores = read_class_file(train, classes, reading)
+    scores = read_class_file(train, classes, given)
     with named_file(train):
         fitted = fit_named(name, scores, prior=parse_prior(prior), **options)
     _save(fitted, scores, [train], output, parse_prior(prior), "calibrate", json_path)
@@ -50,14 +52,14 @@ def fuse_classes(
     classes: str | None,
     regularization: float,
     json_path: str | None,
-    reading: dict[str, Any],
+    given: TrialInput,
 ) -> None:
     """Train the fusion of several systems and save it."""
     from llrkit.io.classes.read_classes import read_class_systems, scores_of
     from llrkit.multiclass import fit_fusion
     from llrkit.scores.classes import ClassScores
 
-    tables = read_class_systems(paths, **class_options(classes, reading))
+    tables = read_class_systems(paths, class_reading(classes, given))
     parts = [scores_of(tables[0])]
     for table in tables[1:]:
         labeled = scores_of(table) if table.label else None
@@ -81,23 +83,23 @@ def is_class_map(path: str) -> bool:
 
 
 def apply_classes(
-    calibration: str, paths: Sequence[str], output: str, *, to: str | None, reading: dict[str, Any]
+    calibration: str, paths: Sequence[str], output: str, *, to: str | None, given: TrialInput
 ) -> None:
     """Write a table with calibrated log-likelihoods in the columns of the classes."""
     import numpy as np
 
     from llrkit.io.classes.read_classes import read_class_systems, with_loglik
-    from llrkit.io.write import write_found
+    from llrkit.io.write import write_table
     from llrkit.multiclass import load_map
 
     fitted = load_map(calibration)
-    options = class_options(None, reading) | {"classes": fitted.classes}
-    tables = read_class_systems(paths, **options)
+    reading = replace(class_reading(None, given), classes=tuple(fitted.classes))
+    tables = read_class_systems(paths, reading)
     values = [table.table.select(table.score).to_numpy() for table in tables]
     trials = values[0] if len(values) == 1 else np.stack(values, axis=2)
     with named_file(", ".join(paths)):
         found = with_loglik(tables[0], fitted(trials))
-    write_found(found, output, format=to)
+    write_table(found, output, format=to)
     rows, names = found.table.height, ", ".join(fitted.classes[:5])
     more = ", ..." if len(fitted.classes) > 5 else ""
     click.echo(f"{rows:,} trials written to {output} (log-likelihoods in the columns {names}{more})")

@@ -13,16 +13,14 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
-from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     json_option,
     parse_points,
     point_option,
     print_table,
-    read_options,
-    reading_options,
     write_json,
 )
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
@@ -63,24 +61,20 @@ def compare_command(
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
       llrkit compare dev.csv eval.csv --methods logistic,best
     """
-    if has_classes(train, classes, prior, reading):
+    given = TrialInput.of(reading)
+    if has_classes(train, classes, prior, given):
         refuse_for_classes(html=html_path)
         compare_classes(
             train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
-            json_path=json_path, reading=reading, table_style=table_style,
+            json_path=json_path, given=given, table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.choose.methods import CANDIDATES
     from llrkit.evaluation.compare import compare
 
-    options = read_options(**reading)
-    sets = [
-        open_scores(train, **options),
-        open_scores(evaluation, **options | {"key": evaluation_key or options["key"]}),
-    ]
-    found = compare(
-        sets[0], sets[1], methods or CANDIDATES, points=parse_points(points) or ("sre08", "sre10")
-    )
+    trained, tested = given.open(train), given.open(evaluation, key=evaluation_key or given.reading.key)
+    points_asked = parse_points(points) or ("sre08", "sre10")
+    found = compare(trained, tested, methods or CANDIDATES, points=points_asked)
     to_stderr = json_path == "-"
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
@@ -98,7 +92,7 @@ def compare_command(
         title = "Calibrators compared"
         beside = to_stderr or table_style is not None
         warned = (SAME_TRIALS,) if train == evaluation else ()
-        files = [train, evaluation, options["key"], evaluation_key]
+        files = [train, evaluation, reading["key"], evaluation_key]
         write_page(found, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(found.to_dict(), "compare", json_path)
 
@@ -117,6 +111,6 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
     """
     from llrkit.evaluation.diagnose import diagnose
 
-    found = diagnose(open_scores(scores, **read_options(**reading)))
+    found = diagnose(TrialInput.of(reading).open(scores))
     click.echo(repr(found), err=json_path == "-")
     write_json(found.to_dict(), "diagnose", json_path)

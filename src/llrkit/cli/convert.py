@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from llrkit.cli.output import read_options, reading_options
+from llrkit.cli.reading import TrialInput, reading_options
 
 
 @click.command("convert")
@@ -29,5 +29,5 @@ def convert_command(source: str, target: str, to: str | None, key_output: str | 
     """
     from llrkit.io.convert import convert
 
-    rows = convert(source, target, to=to, key_output=key_output, **read_options(**reading))
+    rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
     click.echo(f"{rows:,} trials written to {target}")

@@ -14,7 +14,6 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
-from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -22,17 +21,16 @@ from llrkit.cli.output import (
     parse_share,
     point_option,
     print_table,
-    read_options,
-    reading_options,
     split_names,
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
-from llrkit.cli.systems import system_names
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
+    from llrkit.scores.source import ScoreSource
 
 
 @click.command("evaluate")
@@ -98,23 +96,23 @@ def evaluate_command(
       llrkit evaluate languages.tsv --key utt2lang --point lre22
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
-    if has_classes(scores, classes, prior, reading):
+    given = TrialInput.of(reading)
+    if has_classes(scores, classes, prior, given):
         refuse_for_classes(
             by=by, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
             ci=None if ci == "none" else ci,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
-            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, reading=reading,
+            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, given=given,
             table_style=table_style,
         )  # fmt: skip
         return
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.io.systems import titles_of
 
-    options = read_options(**reading)
-    trials = open_scores(scores, **options)
-    of_dev = options | {"key": threshold_key, "nontargets": None}
-    dev = open_scores(threshold_from, **of_dev) if threshold_from else None
+    trials = given.open(scores)
+    dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     result = evaluate(
         trials,
         parse_points(points) or ("sre08", "sre10"),
@@ -131,7 +129,7 @@ def evaluate_command(
         seed=seed,
     )
     to_stderr = json_path == "-"
-    (name,) = system_names((scores,), [None], None)
+    (name,) = titles_of([scores])
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
@@ -141,18 +139,21 @@ def evaluate_command(
         print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
     if html_path is not None:
         beside = to_stderr or table_style is not None
-        files = [scores, options["key"], options["nontargets"], threshold_from, threshold_key]
+        files = [scores, reading["key"], reading["nontargets"], threshold_from, threshold_key]
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    policy = options["duplicates"] or ("error" if options["key"] else "keep")
+    policy = reading["duplicates"] or ("error" if reading["key"] else "keep")
     again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
     write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
 
 
-def _repeated(trials: Any) -> dict[str, int | None]:
+def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
-    if getattr(trials, "test", None) is None:
+    from llrkit.scores.trials import Trials
+
+    if trials.roles.test is None:
         return {}
-    n = getattr(trials, "n_repeated", None)  # ids are not held in memory for what is read in batches
+    # ids are not held in memory for what is read in batches
+    n = trials.n_repeated if isinstance(trials, Trials) else None
     if n:
         click.echo(f"{n:,} trials are repeated and count each time (--duplicates drop or error)", err=True)
     return {} if n == 0 else {"repeated_trials": n}

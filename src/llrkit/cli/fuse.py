@@ -9,7 +9,8 @@ import click
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_commands import classes_option, has_classes, refuse_for_classes
 from llrkit.cli.class_map_commands import fuse_classes
-from llrkit.cli.output import json_option, parse_share, read_options, reading_options, write_json
+from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.errors import InputError
 
 
@@ -53,33 +54,27 @@ def fuse_command(
       llrkit fuse a.csv b.csv c.csv -o fusion.json
       llrkit fuse dev.tsv --score-columns plda,ecapa --quality duration -o fusion.json
     """
-    if has_classes(scores[0], classes, None, {**reading, "score_column": score_columns}):
+    # trials that some system has not scored are kept until the fit decides what becomes of them
+    given = TrialInput.of(reading | {"ids": ids, "missing": "error" if missing == "error" else "subset"})
+    if has_classes(scores[0], classes, None, given, score_columns):
         refuse_for_classes(quality=quality, ids=ids)
         fuse_classes(
             scores, output=output, prior=prior, classes=classes, regularization=regularization,
-            json_path=json_path, reading={**reading, "missing": missing},
+            json_path=json_path, given=TrialInput.of(reading | {"missing": missing}),
         )  # fmt: skip
         return
     from llrkit.calibrate.composite.fusion import fit_fusion
-    from llrkit.engine.scanned_files import open_trials
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.several import read_systems
     from llrkit.scores.trials import Trials
 
-    options = read_options(**reading)
-    if len(scores) == 1:
-        if not score_columns:
-            raise InputError("one file: name the columns of the systems with --score-columns a,b,c")
-        options["score"] = score_columns.split(",")
-    elif score_columns:
+    if len(scores) == 1 and not score_columns:
+        raise InputError("one file: name the columns of the systems with --score-columns a,b,c")
+    if len(scores) > 1 and score_columns:
         raise InputError("--score-columns is for one file; several files have one score each")
-    if options.pop("nontargets"):
+    if given.reading.nontargets is not None:
         raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
-    trials = (
-        open_trials(scores[0], **options)
-        if len(scores) == 1 and missing == "error"
-        else read_systems(scores, ids=ids.split(",") if ids else (), missing=missing, **options)
-    )
+    columns = {"score": tuple(score_columns.split(","))} if score_columns else {}
+    trials = given.open(*scores, **columns)
     fitted = fit_fusion(
         trials,
         method=method,

@@ -15,6 +15,7 @@ from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
 
 if TYPE_CHECKING:
+    from llrkit.io.reading import PathArg
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
 
@@ -28,42 +29,6 @@ point_option: Callable[[Any], Any] = click.option(
 unconfirmed_option: Callable[[Any], Any] = click.option(
     "--allow-unconfirmed", is_flag=True, help="Accept presets whose definition could not be confirmed."
 )
-
-
-_READING: tuple[Callable[[Any], Any], ...] = (
-    click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
-    click.option("--score-column", metavar="NAME", help="Column of the scores; by default by its name."),
-    click.option("--label-column", metavar="NAME",
-                 help="Column of the labels (of the key, if there is one); by default by its name."),
-    click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
-    click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
-    click.option("--nontargets", metavar="FILE",
-                 help="Scores of non-targets, one per line; the first file then holds targets only."),
-    click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
-    click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
-    click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
-    click.option("--weight-column", metavar="NAME", help="Column that says how often each trial counts."),
-    click.option("--quality-file", metavar="FILE",
-                 help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
-    click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
-                 help="With a key: trials that only one of the files has."),
-    click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
-                 help="Trials that occur more than once. Default: keep; when joining: error."),
-)  # fmt: skip
-
-
-def reading_options(command: Any) -> Any:
-    """The options that say how scores are read, for every command that reads some.
-
-    ``read_options`` makes keywords of them. An option that the command has already, with a meaning of its
-    own, is left alone.
-    """
-    own = {param.name for param in getattr(command, "__click_params__", ())}
-    for option in reversed(_READING):
-        changed = option(command)
-        if changed.__click_params__[-1].name in own:
-            changed.__click_params__.pop()
-    return command
 
 
 def interval_options(command: Any) -> Any:
@@ -95,28 +60,6 @@ def split_names(text: str | None) -> list[str] | None:
     ['enroll_speaker', 'test_speaker']
     """
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def read_options(
-    *,
-    columns: str | None,
-    score_column: str | None,
-    label_column: str | None,
-    quality_file: str | None = None,
-    weight_column: str | None = None,
-    **others: Any,
-) -> dict[str, Any]:
-    """The keywords of ``read_trials`` from the options of a command.
-
-    Examples
-    --------
-    >>> read_options(columns="test,score", score_column="score", label_column=None, log10=True)
-    {'columns': ['test', 'score'], 'score': 'score', 'label': None, 'log10': True}
-    """
-    names = columns.split(",") if columns else None
-    rare = {"quality": quality_file, "weight": weight_column}
-    given = {name: value for name, value in rare.items() if value is not None}
-    return {"columns": names, "score": score_column, "label": label_column, **others, **given}
 
 
 def parse_options(settings: Sequence[str]) -> dict[str, Any]:
@@ -254,9 +197,9 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
         write_atomically(path, text)
 
 
-def made_by_command(files: Sequence[str | None] = ()) -> Provenance:
+def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:
     """What a page says about its origin: files with their hashes, the command line, the date."""
     from llrkit.report.provenance import provenance
 
     command = shlex.join(["llrkit", *sys.argv[1:]])
-    return provenance([file for file in files if file], command=command)
+    return provenance([str(file) for file in files if file], command=command)

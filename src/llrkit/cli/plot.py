@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.cli.class_commands import class_curves, classes_option, prior_option
-from llrkit.cli.engines import cluster_options
-from llrkit.cli.output import parse_points, parse_share, point_option, reading_options, split_names
-from llrkit.cli.systems import names_option, read_systems, score_columns_option
+from llrkit.cli.output import parse_points, parse_share, point_option, split_names
+from llrkit.cli.reading import (
+    TrialInput,
+    cluster_options,
+    names_option,
+    reading_options,
+    score_columns_option,
+)
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
+    from llrkit.scores.source import ScoreSource
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
 OTHERS = ("idempotence", "two-gaussians", "heat-map", "zoo")
@@ -23,6 +29,10 @@ WITH_BANDS = ("det", "tippett", "ece")
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
+_OF_PLOTS = (
+    "score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer", "classes", "prior",
+    "bands", "speakers",
+)  # fmt: skip
 
 
 @click.command("plot")
@@ -120,7 +130,7 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_CLASSES:
-        curves = [curve for file in scores for curve in class_curves(kind, file, options)]
+        curves = [curve for file in scores for curve in class_curves(kind, file, options, _input(options))]
         return [plot.draw(curve, renderer="none") for curve in curves]
     if options["classes"] or options["prior"]:
         raise InputError(f"plot {kind}: --classes and --prior are for several classes")
@@ -207,21 +217,10 @@ def _curves(kind: str, file: str) -> list[Any]:
     return [fusion_weights_of(file) if kind == "fusion-weights" else scatter_of(file)]
 
 
-def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    own = (
-        "score_columns",
-        "names",
-        "points",
-        "by",
-        "curve",
-        "style",
-        "base_10",
-        "value",
-        "eer",
-        "classes",
-        "prior",
-        "bands",
-        "speakers",
-    )
-    reading = {name: value for name, value in options.items() if name not in own}
-    return dict(read_systems(scores, options["score_columns"], options["names"], reading))
+def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, ScoreSource]:
+    return _input(options).open_systems(scores, options["score_columns"], options["names"])
+
+
+def _input(options: dict[str, Any]) -> TrialInput:
+    """What is said about reading, among the options of the command."""
+    return TrialInput.of({name: value for name, value in options.items() if name not in _OF_PLOTS})

@@ -14,7 +14,7 @@ from llrkit.cli.output import json_option, named_file, shown_warnings, write_jso
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.io.trial_table import Found
+    from llrkit.io.trial_table import TrialTable
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
 
@@ -193,7 +193,7 @@ def score_command(
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
     from llrkit.io.scored import all_pairs, listed_pairs, places_of, read_pairs
-    from llrkit.io.write import write_found
+    from llrkit.io.write import write_table
     from llrkit.recognize.backends.scored_rows import Side
     from llrkit.recognize.recognizer import Recognizer
 
@@ -221,7 +221,7 @@ def score_command(
     found = all_pairs(scores, *ids, speakers=known) if pairs is None else listed_pairs(
         scores, pairs, *ids, speakers=known
     )  # fmt: skip
-    write_found(found, output, format=to, key=key_output)
+    write_table(found, output, format=to, key=key_output)
     numbers = {"n_models": len(models), "n_utterances": len(segments), **_numbers(found)}
     eer = f", EER {100 * numbers['eer']:.2f} %" if numbers.get("eer") is not None else ""
     click.echo(f"{numbers['n_trials']:,} scores written to {output}{eer}", err=json_path == "-")
@@ -246,7 +246,7 @@ def _counted(n_utterances: int, n_speakers: int | None = None) -> str:
     return f"{n_utterances:,} utterances" + ("" if n_speakers is None else f" of {n_speakers:,} speakers")
 
 
-def _numbers(found: Found) -> dict[str, Any]:
+def _numbers(found: TrialTable) -> dict[str, Any]:
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.checks import as_trials_checked

@@ -15,7 +15,6 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
-from llrkit.cli.engines import cluster_options, open_scores
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -23,13 +22,17 @@ from llrkit.cli.output import (
     parse_points,
     parse_share,
     point_option,
-    read_options,
-    reading_options,
     split_names,
     unconfirmed_option,
     write_json,
 )
-from llrkit.cli.systems import names_option, read_systems, score_columns_option
+from llrkit.cli.reading import (
+    TrialInput,
+    cluster_options,
+    names_option,
+    reading_options,
+    score_columns_option,
+)
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,13 +102,14 @@ def report_command(
       llrkit report eval.csv --by gender --train dev.csv -o report.html
       llrkit report llrs.csv --ci speaker --speakers left,right --check -o report.html
     """
-    if has_classes(scores[0], classes, prior, {**reading, "score_column": score_columns}):
+    given = TrialInput.of(reading)
+    if has_classes(scores[0], classes, prior, given, score_columns):
         refuse_for_classes(by=by, train=train, check=check or None)
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
             scores[0], classes=classes, prior=prior, posteriors=False, points=points,
-            allow_unconfirmed=allow_unconfirmed, html_path=output, json_path=json_path, reading=reading,
+            allow_unconfirmed=allow_unconfirmed, html_path=output, json_path=json_path, given=given,
             command="report",
         )  # fmt: skip
         return
@@ -116,7 +120,7 @@ def report_command(
     from llrkit.trust.intervals.bands import curve_bands
 
     asked = parse_points(points) or ("sre08", "sre10")
-    systems = read_systems(scores, score_columns, names, reading)
+    systems = given.open_systems(scores, score_columns, names)
     if train and len(systems) > 1:
         raise InputError(f"--train goes with one system; these are {len(systems)}")
     who, confidence = split_names(speakers), parse_share(level, "--level")
@@ -138,10 +142,9 @@ def report_command(
         }
     comparison = None
     if train:
-        options = read_options(**reading)
-        options |= {"key": train_key or options["key"], "score": options["score"] or score_columns}
-        options["nontargets"] = None
-        trained = open_scores(train, **options)
+        how = given.reading
+        column = how.score or ((score_columns,) if score_columns else None)
+        trained = given.open(train, key=train_key or how.key, score=column, nontargets=None)
         with stage("calibrators"):
             comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
     write_page(

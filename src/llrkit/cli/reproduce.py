@@ -10,10 +10,9 @@ from llrkit.cli.output import (
     json_option,
     made_by_command,
     print_table,
-    read_options,
-    reading_options,
     write_json,
 )
+from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -157,13 +156,13 @@ def _embeddings(path: str, options: dict[str, Any]) -> Any:
 
 def _scores(path: str, options: dict[str, Any]) -> Any:
     from llrkit.experiments.real_scores import run_real_scores
-    from llrkit.io import read_trials
+    from llrkit.io.open import read_whole
 
     if not options["by"]:
         raise InputError("--scores needs the columns of the conditions (--by)")
     own = ("by", "groups", "training", "vectors", "scorer")
-    reading = read_options(**{name: value for name, value in options.items() if name not in own})
-    trials = read_trials(path, **reading)
+    given = TrialInput.of({name: value for name, value in options.items() if name not in own})
+    trials = read_whole([path], given.reading)
     groups = options["groups"].split(",") if options["groups"] else None
     return run_real_scores(trials, options["by"].split(","), training=options["training"], groups=groups)
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from llrkit.cli.engines import cluster_options, open_scores
-from llrkit.cli.output import json_option, print_table, read_options, reading_options, write_json
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
-from llrkit.cli.systems import system_names
 
 
 @click.command("validate")
@@ -62,7 +61,7 @@ def validate_command(
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
     calibration = load_map(map_path) if map_path else None
-    trials = open_scores(scores, **read_options(**reading))
+    trials = TrialInput.of(reading).open(scores)
     found = validate(
         trials, criteria, calibration=calibration, worst=worst, curves=html_path is not None
     )  # fmt: skip
@@ -78,9 +77,10 @@ def validate_command(
     if report_path:
         write_atomically(report_path, found.to_markdown(verbal=verbal))
     if html_path:
+        from llrkit.io.systems import titles_of
         from llrkit.report.trust_sections import validation
 
-        (name,) = system_names((scores,), [None], None)
+        (name,) = titles_of([scores])
         write_page(
             {name: found.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
             title="Validation report", first=validation(found, verbal=verbal), checks={name: found.check},

@@ -64,7 +64,7 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
         names = chunk.categories.get(column)
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+    return DerivedSource(source, part, (column,))
 
 
 def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
@@ -87,7 +87,7 @@ def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
 
         return chunk.select(*(wanted(values) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+    return DerivedSource(source, part, (column,))
 
 
 def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError
@@ -39,11 +40,12 @@ class Grid(SummaryBase):
         n_t, n_n = scores.n_target, scores.n_nontarget
         keep_target = only == "target" or (only is None and not _clearly_larger(n_t, n_n))
         keep_nontarget = only == "nontarget" or (only is None and not _clearly_larger(n_n, n_t))
+        target, nontarget = score_indexes(scores)
         return cls(
             n_t,
             n_n,
-            _distinct(scores.target_index.ascending) if keep_target else None,
-            _distinct(scores.nontarget_index.ascending) if keep_nontarget else None,
+            _distinct(target.ascending) if keep_target else None,
+            _distinct(nontarget.ascending) if keep_nontarget else None,
             only,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import BLOCK, FloatArray, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -91,8 +92,9 @@ class LossSums(SummaryBase):
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         order = np.argsort(thresholds)
         n_miss, n_fa = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
-        n_miss[order] = scores.target_index.count_below(thresholds[order])[0]
-        n_fa[order] = scores.n_nontarget - scores.nontarget_index.count_below(thresholds[order])[0]
+        target, nontarget = score_indexes(scores)
+        n_miss[order] = target.count_below(thresholds[order])[0]
+        n_fa[order] = scores.n_nontarget - nontarget.count_below(thresholds[order])[0]
         return cls(
             n_target=scores.n_target,
             n_nontarget=scores.n_nontarget,

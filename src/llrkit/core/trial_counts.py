@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
@@ -39,9 +40,9 @@ class TrialCounts(SummaryBase):
     def of(cls, scores: Scores, grid: FloatArray, grid_class: ClassName) -> TrialCounts:
         """Count a chunk; every score of ``grid_class`` must be a grid point."""
         if grid_class == "target":
-            own, other = scores.target_index, scores.nontarget_index
+            own, other = score_indexes(scores)
         else:
-            own, other = scores.nontarget_index, scores.target_index
+            other, own = score_indexes(scores)
         at = _count_points(own.ascending, grid)
         left, right, low, high = other.between(grid)
         cells = np.empty(2 * len(grid) + 1, dtype=np.int64)

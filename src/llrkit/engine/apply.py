@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from os import PathLike
-from typing import Any
+from dataclasses import dataclass, replace
 
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.io.llr_columns import scored
-from llrkit.io.streams import open_scan
+from llrkit.io.llr_columns import with_llrs
+from llrkit.io.open import open_batches
+from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.io.write import write_batches
 
 
@@ -26,13 +25,12 @@ class Applied:
 
 def apply_map(
     fitted: Map,
-    paths: Sequence[str | PathLike[str]],
-    output: str | PathLike[str],
+    paths: Sequence[PathArg],
+    output: PathArg,
+    reading: Reading = PLAIN,
     *,
-    ids: Sequence[str] = (),
     to: str | None = None,
-    key_output: str | PathLike[str] | None = None,
-    **reading: Any,
+    key_output: PathArg | None = None,
 ) -> Applied:
     """Write the LLRs of the scores in one file, or in one file per system.
 
@@ -43,17 +41,17 @@ def apply_map(
 
     missing = fitted.accepts_missing
 
-    def change(batch: Found) -> Found:
-        return scored(batch, fitted, needs=fitted.needs, missing=missing)
+    def change(batch: TrialTable) -> TrialTable:
+        return with_llrs(batch, fitted, needs=fitted.needs, missing=missing)
 
     def write(scan: Scan) -> int:
         batches = map(change, scan.read(scan.columns))
         return write_batches(batches, change(scan.like), output, format=to, key=key_output)
 
     if len(paths) == 1:
-        systems = fitted.system_names if fitted.n_systems > 1 and not reading.get("score") else None
+        systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
         try:
-            scan = open_scan(paths[0], **(reading | ({"score": systems} if systems else {})))
+            scan = open_batches(paths[0], replace(reading, score=tuple(systems)) if systems else reading)
         except UnknownNameError as error:
             if systems is None:
                 raise
@@ -69,13 +67,13 @@ def apply_map(
         )
     names = system_names([str(path) for path in paths])
     notes = _compared(names, fitted.system_names)
-    scans = [open_scan(path, **reading) for path in paths]
+    scans = [open_batches(path, reading) for path in paths]
     try:
-        return Applied(write(side_by_side(scans, names, ids, missing=missing)), notes)
+        return Applied(write(side_by_side(scans, names, reading.ids, missing=missing)), notes)
     except NotAlignedError:
         policy = "subset" if missing else "error"
         parts = [scan.whole() for scan in scans]
-        joined = Scan.of(join_systems(parts, names, ids=ids, missing=policy, labeled=False))
+        joined = Scan.of(join_systems(parts, names, ids=reading.ids, missing=policy, labeled=False))
         said = "the files do not have the same trials in the same order: joined in memory"
         return Applied(write(joined), (*notes, said))
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from glob import escape
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
 from llrkit.engine.apply import Applied, apply_map
 from llrkit.errors import InputError
-from llrkit.io import files_of
+from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.tables import files_of
 
 MANIFEST = "_manifest.json"  # names with _ in front are not taken for trials
 DONE = "_done"
@@ -51,11 +51,11 @@ class Part:
 
 def apply_parts(
     fitted: Map,
-    path: str | PathLike[str],
-    folder: str | PathLike[str],
+    path: PathArg,
+    folder: PathArg,
+    reading: Reading = PLAIN,
     *,
     run: Run | None = None,
-    **reading: Any,
 ) -> Applied:
     """Write the LLRs of every file of a directory or a pattern as a Parquet file of a folder.
 
@@ -101,8 +101,8 @@ def apply_parts(
     return Applied(manifest["rows"], kept)  # type: ignore[arg-type]
 
 
-def _apply_one(part: Part, *, fitted: Map, folder: Path, calibration: str, reading: dict[str, Any]) -> Part:
-    applied = apply_map(fitted, [part.source], folder / part.name, **reading)
+def _apply_one(part: Part, *, fitted: Map, folder: Path, calibration: str, reading: Reading) -> Part:
+    applied = apply_map(fitted, [part.source], folder / part.name, reading)
     finished = Part(part.source, part.name, part.size, part.modified_ns, applied.rows)
     _note(finished, folder / DONE, calibration)
     return finished

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -9,50 +10,60 @@ from typing import Any, Self
 import numpy as np
 
 from llrkit.io.checks import score_values, target_mask_of
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION
-from llrkit.scores.trials import ROW, Trials
+from llrkit.scores.roles import ROW, Roles
+from llrkit.scores.trials import Trials
 
 ENOUGH_BYTES = 10 << 20
 """Scores in a chunk of a large set: what a summary costs besides, for its grid say, is spread over many."""
-COUNTED = (ROW, POSITION)
-"""Columns that need not be stored: they follow from where a trial stands."""
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Which columns hold the scores and the label and how these are read, and what else chunks carry."""
+class Chunking(ABC):
+    """How batches of rows become the chunks that are summarized; one for each kind of trials."""
 
-    score: tuple[str, ...] = ("score",)
-    label: str = "label"
-    positive: str | None = None
-    factor: float = 1.0
-    carried: tuple[str, ...] = ()
+    roles: Roles
 
-    def stored(self, there: list[str]) -> list[str]:
-        """The columns that have to be read, each once; ``there`` are those of the table."""
-        carried = (name for name in self.carried if name in there or name not in COUNTED)
-        return list(dict.fromkeys((*self.score, self.label, *carried)))
+    def carrying(self, *names: str) -> Self:
+        """The same with other columns carried."""
+        return replace(self, roles=self.roles.carrying(*names))
 
-    def carrying(self, names: tuple[str, ...]) -> Self:
-        """The same roles with other columns carried."""
-        return replace(self, carried=names)
+    @abstractmethod
+    def chunk(self, batch: TrialTable, before: Any) -> Any:
+        """The trials of a batch, checked; ``before`` are those of earlier batches."""
 
-    def chunk(self, batch: Found, before: Any) -> Any:
-        """What a batch is summarized as; other kinds of trials have roles of their own."""
-        return chunk_of(replace(batch, score=self.score, label=self.label), self, before)[0]
-
+    @abstractmethod
     def counted(self, chunk: Any) -> Any:
         """What a chunk adds to the trials before those that come after it."""
+
+    @abstractmethod
+    def rows_of(self, chunk: Any) -> int:
+        """How many trials a chunk holds."""
+
+    @abstractmethod
+    def nothing_before(self) -> Any:
+        """Where the first batch stands."""
+
+
+@dataclass(frozen=True)
+class TwoClassChunking(Chunking):
+    """Trials of targets and non-targets become :class:`Scores`."""
+
+    def chunk(self, batch: TrialTable, before: Any) -> Scores:
+        """The scores of a batch with the columns that are carried."""
+        return chunk_of(replace(batch, roles=self.roles), before)[0]
+
+    def counted(self, chunk: Any) -> Before:
+        """The targets and non-targets of a chunk."""
         return Before.of(chunk)
 
     def rows_of(self, chunk: Any) -> int:
-        """How many trials a chunk holds."""
+        """Targets and non-targets together."""
         return int(chunk.n_target + chunk.n_nontarget)
 
-    def nothing_before(self) -> Any:
-        """Where the first batch stands."""
+    def nothing_before(self) -> Before:
+        """No targets and no non-targets."""
         return Before()
 
 
@@ -80,15 +91,16 @@ class Before:
 
 
 def chunk_of(
-    batch: Found, roles: Roles, before: Before, expected: Iterable[str] = ()
+    batch: TrialTable, before: Before, expected: Iterable[str] = ()
 ) -> tuple[Scores, frozenset[str]]:
     """The scores of a batch with the columns its roles carry, and the words among its labels.
 
     Either class may be empty. ``expected`` are the words of earlier batches, which are looked for first.
     """
+    roles = batch.roles
     scores = score_values(batch) if roles.factor == 1.0 else score_values(batch) * roles.factor
     mask, words = target_mask_of(batch, roles.positive, expected)
-    trials = Trials(batch.table, score=roles.score, label=roles.label)
+    trials = Trials.of(batch.table, Roles(roles.score, roles.label))
     columns: dict[str, tuple[Any, Any]] = {}
     categories: dict[str, tuple[Any, ...]] = {}
     for name in roles.carried:

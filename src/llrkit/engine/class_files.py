@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from llrkit.engine.batches import Roles
+from llrkit.engine.batches import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES
-from llrkit.errors import UnknownNameError
-from llrkit.io import scan_found
 from llrkit.io.checks import with_scores
 from llrkit.io.classes.class_layouts import chosen
 from llrkit.io.classes.read_classes import scores_of
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.tables import scan_tables
+from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.class_labels import class_names, listed
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors, positions
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION, Roles, require_column
+from llrkit.scores.source import S, reduce_chunks
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
 @dataclass(frozen=True)
-class ClassRoles(Roles):
+class ClassChunking(Chunking):
     """Columns with the log-likelihoods of several classes (``score``) and with the names of the true ones."""
 
-    def chunk(self, batch: Found, before: Any) -> ClassScores:
+    def chunk(self, batch: TrialTable, before: Any) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
-        roles = Found(
-            batch.file, batch.format, batch.table, self.score, self.label,
-            lines=batch.lines, first_row=batch.first_row,
-        )  # fmt: skip
-        chunk = scores_of(with_scores(roles))
-        columns = {name: chunk.columns[name] for name in self.carried if name in chunk.columns}
-        if POSITION in self.carried and POSITION not in columns:
+        chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
+        columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
+        if POSITION in self.roles.carried and POSITION not in columns:
             columns[POSITION] = positions(chunk.codes, before)
         return ClassScores.part(chunk.values, chunk.codes, chunk.classes, columns)
 
@@ -52,7 +48,7 @@ class ClassRoles(Roles):
 
     def nothing_before(self) -> Any:
         """No trials of any class."""
-        return np.zeros(len(self.score), dtype=np.intp)
+        return np.zeros(len(self.roles.score), dtype=np.intp)
 
 
 class ClassFiles:
@@ -70,9 +66,8 @@ class ClassFiles:
         first = self.scans[0].like.file
         chosen(self.scans[0].columns, classes, first)
         for name in (label, *self.carried):
-            if name != POSITION and name not in self.scans[0].columns:
-                there = listed(self.scans[0].columns)
-                raise UnknownNameError(f"{first}: there is no column {name!r}; there are: {there}")
+            if name != POSITION:
+                require_column(name, self.scans[0].columns, first)
 
     def with_columns(self, *names: str) -> ClassFiles:
         """The same trials, each chunk carrying these columns."""
@@ -98,13 +93,14 @@ class ClassFiles:
         self._kept = kept
 
     def _read(self) -> Iterator[ClassScores]:
-        roles = ClassRoles(self.classes, self.label, carried=self.carried)
-        before, wanted = roles.nothing_before(), roles.stored(self.scans[0].columns)
+        roles = Roles(self.classes, self.label, carried=self.carried)
+        chunking = ClassChunking(roles)
+        before, wanted = chunking.nothing_before(), roles.to_read(self.scans[0].columns)
         for scan in self.scans:
             for batch in scan.read(wanted):
                 if batch.table.height:
-                    chunk = roles.chunk(batch, before)
-                    before = before + roles.counted(chunk)
+                    chunk = chunking.chunk(batch, before)
+                    before = before + chunking.counted(chunk)
                     yield from chunk.chunks()
 
     def __repr__(self) -> str:
@@ -134,7 +130,7 @@ def scan_classes(
     0.0
     """
     names = class_names(classes)
-    return ClassFiles(scan_found(paths, score=[], label=label), names, label)
+    return ClassFiles(scan_tables(paths, score=[], label=label), names, label)
 
 
 def scatter_classes(
@@ -154,5 +150,5 @@ def scatter_classes(
     """
     from llrkit.engine.dask_source import DaskSource
 
-    roles = ClassRoles(class_names(classes), label)
-    return cast(ClassSource, DaskSource.from_parquet(paths, client, roles=roles))
+    chunking = ClassChunking(Roles(class_names(classes), label))
+    return cast(ClassSource, DaskSource.of_files(paths, client, chunking))

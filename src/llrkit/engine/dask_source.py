@@ -5,22 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, repeat
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from llrkit._progress import stage
 from llrkit.engine import worker_tasks
-from llrkit.engine.batches import COUNTED, Roles
+from llrkit.engine.batches import Chunking, TwoClassChunking
 from llrkit.engine.cluster import result_of
-from llrkit.engine.partitions import RowGroups, Table, expand, runs
+from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
+from llrkit.engine.partitions import RowGroups, Table, runs
 from llrkit.engine.worker_tasks import Unreadable
-from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
-from llrkit.io.column_roles import ids_among
+from llrkit.errors import FileFormatError, InputError, UnreadableWarning
+from llrkit.io.column_roles import HeaderRoles, header_roles
+from llrkit.io.reading import PathArg
 from llrkit.scores import Scores
-from llrkit.scores.source import S
+from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words
+from llrkit.scores.source import S, ScoreSource
+from llrkit.scores.weights import weighted
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -39,7 +43,7 @@ MERGED_AT_ONCE = 2
 _LARGE_GRAPH = "1GiB"  # a grid of 10 million targets is 80 MB; Dask would warn of it
 
 
-class DaskSource:
+class DaskSource(ScoreSource):
     """Trials in the partitions of a Dask cluster, as a source.
 
     Made by :meth:`from_parquet`, :meth:`from_dataframe`, :meth:`from_arrays` or :meth:`from_delayed`. How the
@@ -58,64 +62,92 @@ class DaskSource:
         self,
         client: Client,
         partitions: Sequence[Any],
-        roles: Roles | None = None,
+        chunking: Chunking | None = None,
         *,
         unreadable: Unreadable = "error",
         skipped: Sequence[str] = (),
-        ids: tuple[str | None, str | None] = (None, None),
     ) -> None:
         if unreadable not in ("error", "skip"):
             raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
         if not partitions:
             raise InputError("there are no partitions to read" + _listed(skipped))
-        self.client, self.partitions, self.roles = client, tuple(partitions), roles or Roles()
+        self.client, self.partitions = client, tuple(partitions)
+        self.chunking = chunking or TwoClassChunking(Roles(label="label"))
         self.unreadable, self.skipped = unreadable, tuple(skipped)
-        self.enroll, self.test = ids
         self._before: tuple[Any, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
+
+    @property
+    def roles(self) -> Roles:
+        """Which columns hold what, and which of them chunks carry."""
+        return self.chunking.roles
+
+    def place(self, row: int) -> str:
+        """The number of a row among those of all partitions."""
+        return row_in_words(row)
 
     @classmethod
     def from_parquet(
         cls,
-        paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+        paths: PathArg | Sequence[PathArg],
         client: Client,
         *,
-        score: str | Sequence[str] = "score",
-        label: str = "label",
+        score: str | Sequence[str] | None = None,
+        label: str | None = None,
         positive: str | None = None,
         factor: float = 1.0,
+        weight: str | None = None,
         unreadable: Unreadable = "error",
-        roles: Roles | None = None,
     ) -> DaskSource:
         """Parquet files, directories or patterns, on any path that fsspec can open.
 
-        ``positive`` is the label that means target, where the usual words do not say it; scores are
-        multiplied by ``factor``. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
-        ``roles`` takes the place of score, label, positive and factor for other kinds of trials.
+        The columns of scores and labels are found by their names, as :func:`llrkit.read_trials` does, unless
+        ``score`` and ``label`` say which they are. ``positive`` is the label that means target, where the
+        usual words do not say it; scores are multiplied by ``factor``; ``weight`` is the column that says how
+        often each trial counts. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
         """
-        given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-        files = [name for path in given for name in expand(fspath(path))]
-        names = (score,) if isinstance(score, str) else tuple(score)
-        roles = roles or Roles(names, label, positive, factor)
-        footers = client.gather(
-            client.map(worker_tasks.footer, files, roles=roles, most=ROWS_A_TASK, pure=False)
+        names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
+        header = header_on_cluster(files, client, score=names, label=label, unreadable=unreadable)
+        roles = replace(header.roles, positive=positive, factor=factor, weight=weight)
+        return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
+
+    @classmethod
+    def of_files(cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: Chunking) -> DaskSource:
+        """Parquet files whose roles are known, of any kind of trials."""
+        header = HeaderRoles(chunking.roles)
+        return cls._of_parquet(parquet_files(paths), client, chunking, header, "error")
+
+    @classmethod
+    def _of_parquet(
+        cls,
+        files: Sequence[str],
+        client: Client,
+        chunking: Chunking,
+        header: HeaderRoles,
+        unreadable: Unreadable,
+    ) -> DaskSource:
+        partitions, skipped = partitions_on_cluster(
+            files, client, header, most=ROWS_A_TASK, unreadable=unreadable
         )
-        skipped = [str(found) for found in footers if isinstance(found, LlrkitError)]
-        if skipped and unreadable == "error":
-            raise next(found for found in footers if isinstance(found, LlrkitError))
         _warn_of(skipped)
-        partitions = [part for found in footers if not isinstance(found, LlrkitError) for part in found]
-        ids = _ids(roles, partitions[0].columns, partitions[0].origin) if partitions else (None, None)
-        return cls(client, partitions, roles, unreadable=unreadable, skipped=skipped, ids=ids)
+        weight = chunking.roles.weight
+        if partitions and weight is not None:
+            require_column(weight, partitions[0].columns, partitions[0].origin)
+        return cls(client, partitions, chunking, unreadable=unreadable, skipped=skipped)
 
     @classmethod
     def from_dataframe(
-        cls, frame: Any, client: Client, *, score: str | Sequence[str] = "score", label: str = "label"
+        cls,
+        frame: Any,
+        client: Client,
+        *,
+        score: str | Sequence[str] | None = None,
+        label: str | None = None,
     ) -> DaskSource:
-        """A Dask DataFrame with columns for the scores and the label."""
-        made = cls.from_delayed(frame.to_delayed(), client, score=score, label=label)
-        made.enroll, made.test = _ids(made.roles, list(frame.columns), "the table")
-        return made
+        """A Dask DataFrame with columns for the scores and the label, found by their names or as given."""
+        names = (score,) if isinstance(score, str) else score
+        header = header_roles(list(frame.columns), score=names, label=label, where="the table")
+        return cls._of_tables(frame.to_delayed(), client, header.roles)
 
     @classmethod
     def from_arrays(cls, scores: Any, is_target: Any, client: Client) -> DaskSource:
@@ -140,43 +172,53 @@ class DaskSource:
         label: str = "label",
     ) -> DaskSource:
         """Delayed tables: polars, pandas, or dicts of columns."""
+        names = (score,) if isinstance(score, str) else tuple(score)
+        return cls._of_tables(parts, client, Roles(names, label))
+
+    @classmethod
+    def _of_tables(cls, tables: Sequence[Any], client: Client, roles: Roles) -> DaskSource:
         from dask.delayed import delayed
 
         wrap = delayed(Table, pure=False)
-        roles = Roles((score,) if isinstance(score, str) else tuple(score), label)
-        return cls(client, [wrap(part, f"partition {i}") for i, part in enumerate(parts)], roles)
+        partitions = [wrap(table, f"partition {i}") for i, table in enumerate(tables)]
+        return cls(client, partitions, TwoClassChunking(roles))
 
     def with_columns(self, *names: str) -> DaskSource:
         """The same trials, each chunk carrying these columns."""
-        made = DaskSource(
+        return self._with_roles(self.roles.carrying(*names))
+
+    def _with_roles(self, roles: Roles) -> DaskSource:
+        source = DaskSource(
             self.client,
             self.partitions,
-            self.roles.carrying(names),
+            replace(self.chunking, roles=roles),
             unreadable=self.unreadable,
             skipped=self.skipped,
-            ids=(self.enroll, self.test),
         )
-        made._before = self._before
-        return made
+        source._before = self._before
+        return source
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every partition on the cluster and merge the summaries in the order of the rows."""
         from dask import config
         from dask.delayed import delayed
 
-        level, merge = self._leaves(summarize, self.roles), delayed(worker_tasks.merge, pure=False)
+        if self.roles.weight is not None:
+            carrying = self._with_roles(self.roles.carrying_weight())
+            return carrying.reduce(weighted(summarize, self.roles.weight))
+        level, merge = self._leaves(summarize, self.chunking), delayed(worker_tasks.merge, pure=False)
         while len(level) > 1:
             level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
         with (
             config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
             self._told_of_progress(),
         ):
-            found = result_of(self.client, self.client.compute(level[0]))
-        _warn_of(name for name in found.skipped if name not in self.skipped)
-        self.skipped = tuple(dict.fromkeys((*self.skipped, *found.skipped)))
-        if found.summary is None:
+            total = result_of(self.client, self.client.compute(level[0]))
+        _warn_of(name for name in total.skipped if name not in self.skipped)
+        self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
+        if total.summary is None:
             raise FileFormatError("no partition could be read" + _listed(self.skipped))
-        return found.summary  # type: ignore[no-any-return]
+        return total.summary  # type: ignore[no-any-return]
 
     @cached_property
     def _tasks(self) -> list[list[Any]]:
@@ -189,19 +231,21 @@ class DaskSource:
         """How many trials come before each task, by one more pass over the labels."""
         if self._before is None:
             counted = result_of(
-                self.client, self.client.compute(self._leaves(self.roles.counted, self.roles.carrying(())))
+                self.client,
+                self.client.compute(self._leaves(self.chunking.counted, self.chunking.carrying())),
             )
-            none = self.roles.nothing_before()
+            none = self.chunking.nothing_before()
             each = (none if part.summary is None else part.summary for part in counted)
             self._before = tuple(accumulate(each, initial=none))
         return self._before[:-1]
 
-    def _leaves(self, summarize: Callable[[Scores], Any], roles: Roles) -> list[Any]:
+    def _leaves(self, summarize: Callable[[Scores], Any], chunking: Chunking) -> list[Any]:
         from dask.delayed import delayed
 
-        starts = self._places() if set(roles.carried) & set(COUNTED) else repeat(roles.nothing_before())
+        needed = set(chunking.roles.carried) & set(COUNTED)
+        starts = self._places() if needed else repeat(chunking.nothing_before())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
-        work = delayed(worker_tasks.Work(summarize, roles, self.unreadable, self._topic), pure=False)
+        work = delayed(worker_tasks.Work(summarize, chunking, self.unreadable, self._topic), pure=False)
         leaf = delayed(worker_tasks.summarize, pure=False)
         return [leaf(work, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
 
@@ -219,15 +263,11 @@ class DaskSource:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is done to a chunk may hold on to the source it is of; of that nothing is needed on a worker.
-        return {"roles": self.roles}
+        return {"chunking": self.chunking}
 
     def __repr__(self) -> str:
-        names = ", ".join((*self.roles.score, self.roles.label))
+        names = ", ".join((*self.roles.score, self.roles.label or ""))
         return f"DaskSource({len(self.partitions)} partitions; {names})"
-
-
-def _ids(roles: Roles, names: Sequence[str], where: str) -> tuple[str | None, str | None]:
-    return ids_among([name for name in names if name not in (*roles.score, roles.label)], where)
 
 
 def _warn_of(names: Iterable[str]) -> None:

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from llrkit.engine.batches import Roles
-from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.trial_table import Found
+from llrkit.engine.batches import Chunking
+from llrkit.errors import FileFormatError
+from llrkit.io.column_roles import HeaderRoles
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import require_column
 from llrkit.scores.trials import as_table
 
 ROWS_A_BATCH = 1 << 20
@@ -30,7 +32,7 @@ class Partition(Protocol):
         """Names of the columns."""
         ...
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+    def batches(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
         """The trials in batches with the columns asked for."""
         ...
 
@@ -41,19 +43,22 @@ class RowGroups:
 
     origin: str
     columns: tuple[str, ...]
+    header: HeaderRoles
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     first_row: int = 0
     words: tuple[str, ...] = ()
     """Columns of few words, which stay coded as they are read: that is three times as fast."""
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+    def batches(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
         """The trials in batches of whole row groups."""
         first_row = self.first_row
+        stored = self.header.needed_for(self.columns, wanted)
         with _open(self.origin, self.words) as file:
             for groups in runs(self.rows, ROWS_A_BATCH):
-                table = self._read(file, [self.groups[i] for i in groups], wanted)
-                yield Found(self.origin, "parquet", table, first_row=first_row)
+                table = self._read(file, [self.groups[i] for i in groups], stored)
+                batch = TrialTable(self.origin, "parquet", table, first_row=first_row)
+                yield self.header.assigned_to(batch, wanted)
                 first_row += table.height
 
     def _read(self, file: Any, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
@@ -61,9 +66,9 @@ class RowGroups:
             table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         except (OSError, ValueError) as error:  # pyarrow's own errors are among these
             raise _unreadable(self.origin, error) from None
-        made = pl.from_arrow(table)
-        assert isinstance(made, pl.DataFrame)
-        return made
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
 
 
 @dataclass(frozen=True)
@@ -82,44 +87,45 @@ class Table:
         """Names of the columns."""
         return self._frame.columns
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[Found]:
+    def batches(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
         """The trials in batches."""
         for name in wanted:
-            if name not in self.columns:
-                raise _no_column(self.origin, name, self.columns)
+            require_column(name, self.columns, self.origin)
         for i, batch in enumerate(self._frame.select(wanted).iter_slices(ROWS_A_BATCH)):
-            yield Found(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
+            yield TrialTable(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
 
 
-def chunks_of(partitions: Iterable[Partition], roles: Roles, before: Any) -> Iterator[Any]:
+def chunks_of(partitions: Iterable[Partition], chunking: Chunking, before: Any) -> Iterator[Any]:
     """The trials of consecutive partitions in chunks of scores; ``before`` are the trials of earlier ones."""
     for partition in partitions:
-        for batch in partition.batches(roles.stored(list(partition.columns))):
-            chunk = roles.chunk(batch, before)
+        for batch in partition.batches(chunking.roles.to_read(partition.columns)):
+            chunk = chunking.chunk(batch, before)
             yield chunk
-            before += roles.counted(chunk)
+            before += chunking.counted(chunk)
 
 
-def parquet_partitions(
-    path: str, columns: Sequence[str], most: int, words: Sequence[str] = ()
-) -> list[RowGroups]:
-    """Cut a Parquet file into runs of row groups of at most ``most`` rows; the columns must be there.
-
-    ``words`` are columns with few different words.
-    """
+def column_names(path: str) -> list[str]:
+    """Names of the columns of a Parquet file."""
     with _open(path) as file:
-        there = file.schema_arrow.names
-        for name in columns:
-            if name not in there:
-                raise _no_column(path, name, there)
+        return list(file.schema_arrow.names)
+
+
+def parquet_partitions(path: str, header: HeaderRoles, most: int) -> list[RowGroups]:
+    """Cut a Parquet file into runs of row groups of at most ``most`` rows; what has a role must be there."""
+    roles = header.roles
+    with _open(path) as file:
+        names = file.schema_arrow.names
+        for name in (*roles.score, *(header.same or (roles.label or "label",))):
+            require_column(name, names, path)
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-        texts = tuple(name for name in words if _is_text(file.schema_arrow.field(name)))
-    made, first_row = [], 0
+        label = file.schema_arrow.field(roles.label) if roles.label in names else None
+        words = (label.name,) if label is not None and _is_text(label) else ()
+    partitions, first_row = [], 0
     for run in runs(rows, most):
         sizes = tuple(rows[i] for i in run)
-        made.append(RowGroups(path, tuple(there), tuple(run), sizes, first_row, texts))
+        partitions.append(RowGroups(path, tuple(names), header, tuple(run), sizes, first_row, words))
         first_row += sum(sizes)
-    return made
+    return partitions
 
 
 def expand(path: str) -> list[str]:
@@ -179,7 +185,3 @@ def _unreadable(path: str, error: Exception) -> FileFormatError:
     return FileFormatError(
         f"{path}: cannot be read as Parquet ({said}); 'llrkit convert' makes Parquet of other files"
     )
-
-
-def _no_column(origin: str, name: str, there: Sequence[str]) -> UnknownNameError:
-    return UnknownNameError(f"{origin}: there is no column {name!r}; there are: {', '.join(there)}")

@@ -8,9 +8,10 @@ from functools import reduce
 from operator import add
 from typing import Any, Literal
 
-from llrkit.engine.batches import Roles, joined
-from llrkit.engine.partitions import Partition, RowGroups, chunks_of, parquet_partitions
+from llrkit.engine.batches import Chunking, joined
+from llrkit.engine.partitions import Partition, RowGroups, chunks_of, column_names, parquet_partitions
 from llrkit.errors import FileFormatError, LlrkitError
+from llrkit.io.column_roles import HeaderRoles
 
 Unreadable = Literal["error", "skip"]
 
@@ -20,7 +21,7 @@ class Work:
     """What is done to each partition."""
 
     summarize: Callable[[Any], Any]
-    roles: Roles
+    chunking: Chunking
     unreadable: Unreadable
     topic: str
 
@@ -43,9 +44,9 @@ def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Part:
     for some in together:
         part, after, here = None, before, 0
         try:
-            for chunk in joined(chunks_of(some, work.roles, before)):
+            for chunk in joined(chunks_of(some, work.chunking, before)):
                 part = _sum(part, work.summarize(chunk))
-                after, here = after + work.roles.counted(chunk), here + work.roles.rows_of(chunk)
+                after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
             if work.unreadable == "error":
@@ -64,10 +65,18 @@ def merge(parts: Sequence[Part]) -> Part:
     )
 
 
-def footer(path: str, roles: Roles, most: int) -> list[RowGroups] | LlrkitError:
+def header(path: str) -> list[str] | LlrkitError:
+    """The names of the columns of a Parquet file, or why it cannot be read."""
+    try:
+        return column_names(path)
+    except FileFormatError as error:
+        return error
+
+
+def footer(path: str, header: HeaderRoles, most: int) -> list[RowGroups] | LlrkitError:
     """How a Parquet file is cut into partitions, or why it cannot be: what follows is the client's policy."""
     try:
-        return parquet_partitions(path, roles.stored([]), most, (roles.label,))
+        return parquet_partitions(path, header, most)
     except FileFormatError as error:
         return error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,35 +13,39 @@ import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.text.lines import not_a_number
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores.label_columns import is_label_type, target_rows
 from llrkit.scores.labels import ACCEPTED, classify_words
+from llrkit.scores.roles import Roles
 from llrkit.scores.trials import Trials
 
-MISSING, DUPLICATES = ("error", "drop"), ("keep", "error", "drop")
 SHOWN = 5
 
 
-def as_trials_checked(found: Found, *, positive: str | None = None, labeled: bool = True) -> Trials:
-    """Trials of a table whose scores are all numbers and whose labels are two classes."""
-    require_roles(found, labeled=labeled)
-    found = with_scores(found)
+def as_trials_checked(
+    table: TrialTable, *, positive: str | None = None, labeled: bool = True, missing: bool = False
+) -> Trials:
+    """Trials of a table whose scores are all numbers and whose labels are two classes.
+
+    With ``missing`` a trial may lack the score of some system.
+    """
+    require_roles(table, labeled=labeled)
+    table = with_scores(table, missing=missing)
     if not labeled:
-        return Trials(found.table.with_columns(label=True), score=found.score)
+        return Trials(table.table.with_columns(label=True), score=table.score)
     if positive is not None:
-        _refuse_if_absent(found, positive)
-        found = with_positive(found, positive)
-    trials = Trials(
-        found.table, score=found.score, label=found.label or "label", enroll=found.enroll, test=found.test,
-        origin=found.file, lines=found.lines,
-    )  # fmt: skip
-    with _naming_labels(found):
-        _ = trials.is_target, trials.score_array
+        _refuse_if_absent(table, positive)
+        table = with_positive(table, positive)
+    trials = Trials.of(table.table, table.roles, origin=table.file, lines=table.lines)
+    with _naming_labels(table):
+        _ = trials.is_target
+        if not missing:
+            _ = trials.score_array
     return trials
 
 
 def target_mask_of(
-    found: Found, positive: str | None = None, expected: Iterable[str] = ()
+    found: TrialTable, positive: str | None = None, expected: Iterable[str] = ()
 ) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
     """Which rows are targets, and the words that occur among the labels; for one batch of a larger table."""
     if positive is not None:
@@ -50,26 +54,31 @@ def target_mask_of(
         return target_rows(found.table[found.label or "label"], found.place, expected)
 
 
-def require_roles(found: Found, *, labeled: bool = True) -> None:
+def require_roles(trials: TrialTable, *, labeled: bool = True) -> None:
     """Refuse a table without a column of scores, or of labels if they are needed."""
-    columns = ", ".join(found.table.columns)
-    if not found.score:
+    require_named_roles(trials.roles, trials.table.columns, trials.file, labeled=labeled)
+
+
+def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labeled: bool = True) -> None:
+    """Refuse columns among which there are no scores, or no labels if they are needed."""
+    names = ", ".join(columns)
+    if not roles.score:
         raise FileFormatError(
-            f"{found.file}, line 1: there is no column 'score'; there are: {columns}. "
+            f"{file}, line 1: there is no column 'score'; there are: {names}. "
             "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
         )
-    if labeled and found.label is None:
-        if found.table.columns == ["score"]:
+    if labeled and roles.label is None:
+        if list(columns) == ["score"]:
             raise FileFormatError(
-                f"{found.file}: scores of one class; give the file of the others too (--nontargets)"
+                f"{file}: scores of one class; give the file of the others too (--nontargets)"
             )
         raise FileFormatError(
-            f"{found.file}, line 1: there is no column 'label'; there are: {columns}. Name the column of the "
+            f"{file}, line 1: there is no column 'label'; there are: {names}. Name the column of the "
             "labels with --label-column, or the file that has them with --key"
         )
 
 
-def with_scores(found: Found, *, missing: bool = False) -> Found:
+def with_scores(found: TrialTable, *, missing: bool = False) -> TrialTable:
     """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed."""
     for name in found.score:
         column = found.table[name]
@@ -102,7 +111,7 @@ def with_scores(found: Found, *, missing: bool = False) -> Found:
     return found
 
 
-def score_values(found: Found) -> npt.NDArray[Any]:
+def score_values(found: TrialTable) -> npt.NDArray[Any]:
     """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
     if not all(found.table[name].dtype.is_float() for name in found.score):
         found = with_scores(found)
@@ -115,7 +124,7 @@ def score_values(found: Found) -> npt.NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 
-def with_positive(found: Found, positive: str) -> Found:
+def with_positive(found: TrialTable, positive: str) -> TrialTable:
     """Labels as booleans: true where they are this word."""
     label = found.label or ""
     column = found.table[label]
@@ -126,7 +135,7 @@ def with_positive(found: Found, positive: str) -> Found:
     return replace(found, table=found.table.with_columns(is_target))
 
 
-def _refuse_if_absent(found: Found, positive: str) -> None:
+def _refuse_if_absent(found: TrialTable, positive: str) -> None:
     column = found.table[found.label or ""]
     seen = column.unique(maintain_order=True).to_list()
     if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
@@ -135,7 +144,7 @@ def _refuse_if_absent(found: Found, positive: str) -> None:
 
 
 @contextmanager
-def _naming_labels(found: Found) -> Iterator[None]:
+def _naming_labels(found: TrialTable) -> Iterator[None]:
     try:
         yield
     except LabelError as error:
@@ -144,7 +153,7 @@ def _naming_labels(found: Found) -> Iterator[None]:
         raise LabelError(said if said.startswith(found.file) else f"{found.file}: {said}") from None
 
 
-def _name_label(found: Found) -> None:
+def _name_label(found: TrialTable) -> None:
     """Raise an error that names the first label that is none; there is none if all are known words."""
     label = found.label or ""
     column = found.table[label]
@@ -166,13 +175,13 @@ def _name_label(found: Found) -> None:
         )
 
 
-def id_columns(found: Found) -> list[str]:
+def id_columns(found: TrialTable) -> list[str]:
     """The columns that identify a trial."""
     ids = [name for name in (found.enroll, found.test) if name is not None]
     return [*ids, "side"] if ids and "side" in found.table.columns else ids
 
 
-def repeated(found: Found, policy: str, ids: list[str] | None = None) -> Found:
+def repeated(found: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
     ids = id_columns(found) if ids is None else ids
     if policy == "keep":

@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
-from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.errors import FileFormatError
 from llrkit.io.text.layouts import ENROLL_NAMES, LABEL_NAMES, SAME_SUBJECT, SCORE_NAMES, TEST_NAMES
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles, require_column
 
 SASV_LABELS = {"1": "target", "1.0": "target", "2": "nontarget", "2.0": "nontarget", "0": "spoof", "0.0": "spoof"}  # fmt: skip # noqa: E501
 
 
 @dataclass(frozen=True)
-class Roles:
-    """The columns with the scores, the labels and the ids of both sides.
+class HeaderRoles:
+    """The roles that the names of columns give, and how labels come about that no column holds as such.
 
     ``same`` are two columns whose equality makes the label, where the file has none.
     """
 
-    score: tuple[str, ...] = ()
-    label: str | None = None
-    enroll: str | None = None
-    test: str | None = None
+    roles: Roles
     same: tuple[str, str] | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        """Columns that are text whatever their values look like."""
+        return list(dict.fromkeys((*self.roles.ids, *(self.same or ()))))
 
     def needed_for(self, names: Sequence[str], wanted: Iterable[str]) -> list[str]:
         """The columns of the file that must be read to have the wanted ones."""
         wishes = set(wanted)
-        if self.same is not None and self.label in wishes:
+        if self.same is not None and self.roles.label in wishes:
             wishes.update(self.same)
         return [name for name in names if name in wishes]
 
-    def given_to(self, found: Found, wanted: Sequence[str] | None = None) -> Found:
+    def assigned_to(self, trials: TrialTable, wanted: Sequence[str] | None = None) -> TrialTable:
         """A table with its roles and, if its labels had to be made, with those; only the wanted columns."""
-        table, label = found.table, self.label
+        table, label = trials.table, self.roles.label
         if self.same is not None and label is not None and set(self.same) <= set(table.columns):
             table = table.with_columns((pl.col(self.same[0]) == pl.col(self.same[1])).alias(label))
         elif label == "sasv_label" and label in table.columns:
             table = table.with_columns(pl.col(label).cast(pl.String).replace(SASV_LABELS))
         if wanted is not None:
             table = table.select(wanted)
-        return replace(found, table=table, score=self.score, label=label, enroll=self.enroll, test=self.test)
+        roles = self.roles
+        return trials.with_table(
+            table, score=roles.score, label=roles.label, enroll=roles.enroll, test=roles.test
+        )
 
 
-def roles_of(names: Sequence[str], *, score: Sequence[str] | None, label: str | None, where: str) -> Roles:
+def header_roles(
+    names: Sequence[str], *, score: Sequence[str] | None, label: str | None, where: str
+) -> HeaderRoles:
     """The roles of columns with these names; ``score`` and ``label`` insist on some."""
     for name in (*(score or ()), *(() if label is None else (label,))):
-        if name not in names:
-            raise UnknownNameError(f"{where}: there is no column {name!r}; there are: {', '.join(names)}")
+        require_column(name, names, where)
     if score is None:
         usual = _one_of(names, SCORE_NAMES, where)
         score = [usual] if usual else []
@@ -60,7 +67,7 @@ def roles_of(names: Sequence[str], *, score: Sequence[str] | None, label: str | 
     if same is not None:
         role = "label"
     free = [name for name in free if name != role]
-    return Roles(tuple(score), role, *ids_among(free, where), same)
+    return HeaderRoles(Roles(tuple(score), role, *ids_among(free, where)), same)
 
 
 def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]:
@@ -68,9 +75,10 @@ def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]
     return _one_of(names, ENROLL_NAMES, where), _one_of(names, TEST_NAMES, where)
 
 
-def with_roles(found: Found, *, score: Sequence[str] | None, label: str | None) -> Found:
+def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with its roles, from the names of its columns and those that were asked for."""
-    return roles_of(found.table.columns, score=score, label=label, where=found.file).given_to(found)
+    roles = header_roles(trials.table.columns, score=score, label=label, where=trials.file)
+    return roles.assigned_to(trials)
 
 
 def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:

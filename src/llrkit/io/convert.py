@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llrkit.io.checks import target_mask_of, with_scores
-from llrkit.io.streams import open_scan
-from llrkit.io.trial_table import Found
+from llrkit.io.open import open_batches
+from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.trial_table import TrialTable
 from llrkit.io.write import write_batches
 
 
 def convert(
-    source: str, target: str, *, to: str | None = None, key_output: str | None = None, **reading: Any
+    source: PathArg,
+    target: PathArg,
+    reading: Reading = PLAIN,
+    *,
+    to: str | None = None,
+    key_output: PathArg | None = None,
 ) -> int:
     """Read ``source`` as ``read_trials`` does and write it, batch by batch; gives the number of trials.
 
     A file of scores without labels is converted as it is.
     """
-    scan = open_scan(source, **reading)
+    scan = open_batches(source, reading)
 
-    def checked() -> Iterator[Found]:
+    def checked() -> Iterator[TrialTable]:
         for batch in scan.read(scan.columns):
             if batch.label is not None:
                 target_mask_of(batch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llrkit.errors import FileFormatError, UnknownNameError
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.trial_table import Scan, TrialTable
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def read_file(
     columns: Sequence[str] | None = None,
     score: Sequence[str] | None = None,
     label: str | None = None,
-) -> Found:
+) -> TrialTable:
     """Read one file of any format."""
     kind = _kind(file, format)
     if kind in ("parquet", "arrow"):
@@ -103,7 +103,7 @@ def scan_file(
     columns: Sequence[str] | None = None,
     score: Sequence[str] | None = None,
     label: str | None = None,
-) -> Scan | Found:
+) -> Scan | TrialTable:
     """A file of any format to be read in batches, or what is in it where that cannot be done."""
     kind = _kind(file, format)
     if kind in ("parquet", "arrow"):

@@ -9,14 +9,14 @@ import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checks import SHOWN, repeated
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores.labels import classify_words
 
 _ROW, _OWN = "_row_of_the_key", "_label_of_the_scores"
 _CHANNELS = ("side", "channel", "chan")
 
 
-def join_found(scores: Found, key: Found, *, missing: str, duplicates: str) -> Found:
+def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: str) -> TrialTable:
     """Scores with the labels of a key that is in another file, joined on the ids of the trials.
 
     Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``.
@@ -40,11 +40,11 @@ def join_found(scores: Found, key: Found, *, missing: str, duplicates: str) -> F
             _refuse_unmatched(renamed, scores, ids, "no score", scores.file)
         table = _join(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
         scores = replace(scores, lines=None)
-    joined = replace(scores, table=table.drop(_ROW), label=renamed.label)
+    joined = scores.with_table(table.drop(_ROW), label=renamed.label)
     return joined if _OWN not in table.columns else _without_own_labels(joined, key.file)
 
 
-def _without_own_labels(joined: Found, key: str) -> Found:
+def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
     ours, theirs = (_meaning(joined.table[name]) for name in (_OWN, joined.label or ""))
     differs = (ours != theirs).fill_null(False)
@@ -66,7 +66,7 @@ def _meaning(labels: pl.Series) -> pl.Series:
     return words.replace_strict(known, meaning, default=None, return_dtype=pl.Boolean)
 
 
-def _shared_ids(scores: Found, key: Found) -> tuple[Found, list[str]]:
+def _shared_ids(scores: TrialTable, key: TrialTable) -> tuple[TrialTable, list[str]]:
     """The key with its ids named as in the scores, and the names that both share."""
     label = key.label or ""
     pairs = [(scores.enroll, key.enroll), (scores.test, key.test)]
@@ -77,7 +77,7 @@ def _shared_ids(scores: Found, key: Found) -> tuple[Found, list[str]]:
         free = [name for name in key.table.columns if name in other or name not in other.values()]
         table = key.table.select(free).rename(other)
         wanted = [*other.values(), *(name for name in _CHANNELS if name in names)]
-        return replace(key, table=table, label=other.get(label, label)), wanted
+        return key.with_table(table, label=other.get(label, label)), wanted
     ids = [name for name in scores.table.columns if name in names and name not in scores.score]
     if not ids:
         raise InputError(f"{key.file}: shares no column with {scores.file} that would identify the trials")
@@ -109,7 +109,7 @@ def _one_to_one(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -
     return joined.height == 0 or bool((np.bincount(rows.to_numpy()) == 1).all())
 
 
-def _one_label_each(key: Found, ids: list[str]) -> Found:
+def _one_label_each(key: TrialTable, ids: list[str]) -> TrialTable:
     """A key in which no trial occurs twice; two labels for one trial are an error whatever the policy."""
     label = key.label or ""
     distinct = key.table.unique(subset=[*ids, label], maintain_order=True)
@@ -120,7 +120,7 @@ def _one_label_each(key: Found, ids: list[str]) -> Found:
     return key if distinct.height == key.table.height else replace(key, table=distinct, lines=None)
 
 
-def _refuse_unmatched(here: Found, there: Found, ids: list[str], what: str, lacking: str) -> None:
+def _refuse_unmatched(here: TrialTable, there: TrialTable, ids: list[str], what: str, lacking: str) -> None:
     left = here.table.select(ids).with_row_index(_ROW)
     gone = left.join(there.table, on=ids, how="anti", nulls_equal=True, maintain_order="left")
     if gone.height:

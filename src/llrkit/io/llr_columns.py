@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import UnknownNameError
 from llrkit.io.checks import with_scores
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import require_column
 
 SCORE, RAW = "score", "raw_score"
 """Where the LLRs go, and where what was there before is kept."""
@@ -20,20 +19,20 @@ SCORE, RAW = "score", "raw_score"
 Llrs = Callable[[npt.NDArray[Any], dict[str, npt.NDArray[Any]]], npt.NDArray[Any]]
 
 
-def scored(found: Found, llrs: Llrs, *, needs: Sequence[str] = (), missing: bool = False) -> Found:
+def with_llrs(
+    trials: TrialTable, llrs: Llrs, *, needs: Sequence[str] = (), missing: bool = False
+) -> TrialTable:
     """The same rows with LLRs in the column ``score``; what was there before is in ``raw_score``.
 
     ``llrs`` gets the scores of all systems and the columns it needs. A missing score is NaN where it is
     allowed, and an error otherwise.
     """
-    for name in (*found.score, *needs):
-        if name not in found.table.columns:
-            there = ", ".join(found.table.columns)
-            raise UnknownNameError(f"{found.file}: there is no column {name!r}; there are: {there}")
-    table = with_scores(found, missing=missing).table
-    arrays = [table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in found.score]
+    for name in (*trials.score, *needs):
+        require_column(name, trials.table.columns, trials.file)
+    table = with_scores(trials, missing=missing).table
+    arrays = [table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in trials.score]
     values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
-    made = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
+    llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
     raw = [table[SCORE].alias(RAW)] if SCORE in table.columns else []
-    columns = [*raw, pl.Series(SCORE, made, dtype=pl.Float64)]
-    return replace(found, table=table.with_columns(columns), score=(SCORE,))
+    columns = [*raw, pl.Series(SCORE, llr, dtype=pl.Float64)]
+    return trials.with_table(table.with_columns(columns), score=(SCORE,))

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io import read_found
 from llrkit.io.binary.bosaris import read_segment_quality
 from llrkit.io.formats import detect
+from llrkit.io.tables import read_table
 from llrkit.io.text.layouts import ENROLL_NAMES, TEST_NAMES, named
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)
 
@@ -33,7 +33,7 @@ def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
         columns: dict[str, Any] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
-        found = read_found(path, score=[])
+        found = read_table(path, score=[])
         name = named(found.table.columns, ID_NAMES) or found.table.columns[0]
         table = found.table.rename({name: "id"}).with_columns(pl.col("id").cast(pl.String))
         table = table.select(
@@ -45,7 +45,7 @@ def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
     return table
 
 
-def _numbers(column: pl.Series, found: Found) -> pl.Series:
+def _numbers(column: pl.Series, found: TrialTable) -> pl.Series:
     numbers = column.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | numbers.is_nan()
     if bad.any():
@@ -54,7 +54,7 @@ def _numbers(column: pl.Series, found: Found) -> pl.Series:
     return numbers
 
 
-def with_quality(found: Found, path: str | PathLike[str], *, missing: str = "error") -> Found:
+def with_quality(found: TrialTable, path: str | PathLike[str], *, missing: str = "error") -> TrialTable:
     """Trials with the measures of both sides, as far as their ids are in the file.
 
     The columns are named ``enroll_<name>`` and ``test_<name>``. A side none of whose ids is known gets none;
@@ -77,7 +77,7 @@ def with_quality(found: Found, path: str | PathLike[str], *, missing: str = "err
     return _complete(replace(found, table=table), added, path, missing)
 
 
-def _complete(found: Found, added: Sequence[str], path: str | PathLike[str], missing: str) -> Found:
+def _complete(found: TrialTable, added: Sequence[str], path: str | PathLike[str], missing: str) -> TrialTable:
     lacking = found.table.select(pl.any_horizontal(pl.col(added).is_null())).to_series()
     if not lacking.any():
         return found

@@ -12,7 +12,8 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import Text
 from llrkit.io.text.parse_columns import parse
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 
 def long_table(
@@ -47,7 +48,7 @@ def long_table(
     )
 
 
-def read_matrix(text: Text, names: Sequence[str]) -> Found:
+def read_matrix(text: Text, names: Sequence[str]) -> TrialTable:
     """A text with the ids of the columns in its header and the id of each row in its first column."""
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
@@ -61,4 +62,4 @@ def read_matrix(text: Text, names: Sequence[str]) -> Found:
     cells = table[:, 1:]
     there = cells.select(pl.all().is_not_null()).to_numpy()  # an empty cell is no trial
     made = long_table(cells.to_numpy(), row_ids.to_list(), ids, mask=there)
-    return Found(text.file, "matrix", made, ("score",), None, "enroll", "test")
+    return TrialTable(text.file, "matrix", made, Roles(("score",), None, "enroll", "test"))

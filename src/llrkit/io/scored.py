@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import FileFormatError
-from llrkit.io import read_found
 from llrkit.io.score_matrices import long_table
+from llrkit.io.tables import read_table
 from llrkit.io.text.layouts import has_header
 from llrkit.io.text.lines import open_text
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 Places = npt.NDArray[np.intp]
 
@@ -28,7 +28,7 @@ def all_pairs(
     test: Sequence[str],
     *,
     speakers: tuple[Sequence[str], Sequence[str]] | None = None,
-) -> Found:
+) -> TrialTable:
     """One trial per cell of a matrix of scores, but none of a segment against itself (the same id).
 
     ``speakers`` of both sides give the labels, if they are known.
@@ -41,7 +41,9 @@ def all_pairs(
     here, there = (np.asarray(ids, dtype=np.str_) for ids in (enroll, test))
     labels = {} if speakers is None else {"label": _labels(speakers)}
     table = long_table(scores, list(enroll), list(test), mask=here[:, None] != there, more=labels)
-    return Found("scores", "", table, ("score",), None if speakers is None else "label", "enroll", "test")
+    return TrialTable(
+        "scores", "", table, Roles(("score",), None if speakers is None else "label", "enroll", "test")
+    )
 
 
 def _labels(speakers: tuple[Sequence[str], Sequence[str]]) -> npt.NDArray[np.str_]:
@@ -50,7 +52,7 @@ def _labels(speakers: tuple[Sequence[str], Sequence[str]]) -> npt.NDArray[np.str
     return np.where(left[:, None] == right, "target", "nontarget")
 
 
-def read_pairs(path: str | PathLike[str]) -> Found:
+def read_pairs(path: str | PathLike[str]) -> TrialTable:
     """Read a list of trials: the ids of both sides, and labels if there are any.
 
     Every format that has ids will do (Kaldi, VoxCeleb, NIST, tables with a header); so will two columns
@@ -62,14 +64,14 @@ def read_pairs(path: str | PathLike[str]) -> Found:
         rows = [fields for _, fields in open_text(file).head]
         if len(rows[0]) == 2 and not has_header(rows):
             columns = ["enroll", "test"]
-    found = read_found(file, columns=columns, score=[])
+    found = read_table(file, columns=columns, score=[])
     if found.enroll is None or found.test is None:
         there = ", ".join(found.table.columns)
         raise FileFormatError(f"{file}: a list of trials needs the ids of both sides; there are: {there}")
     return found
 
 
-def places_of(pairs: Found, enroll: Sequence[str], test: Sequence[str]) -> tuple[Places, Places]:
+def places_of(pairs: TrialTable, enroll: Sequence[str], test: Sequence[str]) -> tuple[Places, Places]:
     """Where the two sides of each trial are among the known ids; the first unknown one is named."""
     at = []
     for column, known, what in (
@@ -88,19 +90,20 @@ def places_of(pairs: Found, enroll: Sequence[str], test: Sequence[str]) -> tuple
 
 def listed_pairs(
     scores: npt.NDArray[Any],
-    pairs: Found,
+    pairs: TrialTable,
     enroll: Sequence[str],
     test: Sequence[str],
     *,
     speakers: tuple[Sequence[str], Sequence[str]] | None = None,
-) -> Found:
+) -> TrialTable:
     """The trials of a list with their scores, in its order.
 
     Where it has no labels they come from the ``speakers`` of both sides, if these are known.
 
     Examples
     --------
-    >>> pairs = Found("list", "", pl.DataFrame({"m": ["b", "a"], "t": ["x", "x"]}), enroll="m", test="t")
+    >>> table = pl.DataFrame({"m": ["b", "a"], "t": ["x", "x"]})
+    >>> pairs = TrialTable("list", "", table, Roles((), enroll="m", test="t"))
     >>> listed_pairs(np.array([[1.5], [-2.0]]), pairs, ["a", "b"], ["x"]).table.rows()
     [('b', 'x', -2.0), ('a', 'x', 1.5)]
     """
@@ -109,4 +112,4 @@ def listed_pairs(
     label = pairs.label
     if label is None and speakers is not None:
         label, table = "label", table.with_columns(pl.Series("label", _labels(speakers)[rows, columns]))
-    return replace(pairs, table=table, score=("score",), label=label)
+    return pairs.with_table(table, score=("score",), label=label)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from llrkit.errors import FileFormatError, InputError, UnknownNameError
+from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checks import require_roles, with_scores
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.trial_table import Scan, TrialTable
+from llrkit.scores.roles import require_column
 
 _OTHER = "_label_of_another_file"
 
@@ -19,7 +20,7 @@ class NotAlignedError(Exception):
     """The files do not hold the same trials in the same order."""
 
 
-def system_names(paths: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+def system_names(paths: Sequence[str]) -> list[str]:
     """A name for the system of each file: its name, with the ending or folders it takes to tell them apart.
 
     Examples
@@ -30,12 +31,12 @@ def system_names(paths: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     files = [Path(path).absolute() for path in paths]
     for path, file in zip(paths, files, strict=True):
         if files.count(file) > 1:
-            raise InputError(f"{path} is given more than once: a system cannot be fused with itself")
-    reserved = {"score", "label", *taken}
+            raise InputError(f"{path} is given more than once: a system cannot be set beside itself")
+    reserved = {"score", "label"} if len(files) > 1 else set()
     for folders in range(max(len(file.parts) for file in files)):
         for ending in (False, True):
             names = [
-                "/".join([*file.parts[-1 - folders : -1], file.name if ending else file.name.split(".")[0]])
+                "/".join([*file.parts[-1 - folders : -1], file.name if ending else _stem(file)])
                 for file in files
             ]
             if len({*names}) == len(names) and not reserved & {*names}:
@@ -43,13 +44,41 @@ def system_names(paths: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     return [str(file) for file in files]
 
 
-def trial_columns(parts: Sequence[Found], ids: Sequence[str]) -> list[str]:
+def _stem(file: Path) -> str:
+    return file.name.split(".")[0] or file.name
+
+
+def titles_of(
+    paths: Sequence[str], columns: Sequence[str] = (), names: Sequence[str] | None = None
+) -> list[str]:
+    """What to call the systems of some files, or of some columns of each; ``names`` insists.
+
+    Examples
+    --------
+    >>> titles_of(["a/dev.csv", "b/dev.csv"])
+    ['a/dev', 'b/dev']
+    >>> titles_of(["dev.csv"], ["plda", "cosine"]), titles_of(["dev.csv", "eval.csv"], ["plda"])
+    (['plda', 'cosine'], ['dev plda', 'eval plda'])
+    """
+    files = system_names(paths)
+    if columns:
+        titles = [column if len(files) == 1 else f"{file} {column}" for file in files for column in columns]
+    else:
+        titles = files
+    if names is not None:
+        if len(names) != len(titles):
+            raise InputError(f"--names: {len(names)} names for {len(titles)} systems ({', '.join(titles)})")
+        titles = list(names)
+    if len(set(titles)) < len(titles):
+        raise InputError(f"the names of the systems are not all different: {', '.join(titles)}")
+    return titles
+
+
+def trial_columns(parts: Sequence[TrialTable], ids: Sequence[str]) -> list[str]:
     """The columns that identify a trial: those asked for, or all that the files share but score and label."""
     for part in parts:
         for name in ids:
-            if name not in part.table.columns:
-                there = ", ".join(part.table.columns)
-                raise UnknownNameError(f"{part.file}: there is no column {name!r}; there are: {there}")
+            require_column(name, part.table.columns, part.file)
     roles = {name for part in parts for name in (*part.score, part.label)}
     shared = [
         name for name in parts[0].table.columns
@@ -61,16 +90,16 @@ def trial_columns(parts: Sequence[Found], ids: Sequence[str]) -> list[str]:
     return found
 
 
-def named_alike(first: Found, other: Found) -> Found:
+def named_alike(first: TrialTable, other: TrialTable) -> TrialTable:
     """Another file with the columns of the ids named as in the first one."""
     for role in ("enroll", "test"):
-        ours, theirs = getattr(first, role), getattr(other, role)
+        ours, theirs = getattr(first.roles, role), getattr(other.roles, role)
         if ours and theirs and ours != theirs and ours not in other.table.columns:
-            other = replace(other, table=other.table.rename({theirs: ours}), **{role: ours})
+            other = other.with_table(other.table.rename({theirs: ours}), **{role: ours})
     return other
 
 
-def one_score(found: Found, *, missing: bool = False) -> Found:
+def one_score(found: TrialTable, *, missing: bool = False) -> TrialTable:
     """A file with exactly one column of scores, all of them numbers."""
     require_roles(found, labeled=False)
     if len(found.score) != 1:
@@ -91,7 +120,7 @@ def side_by_side(
     keys = trial_columns(likes, ids)
     first = likes[0]
 
-    def read(wanted: Sequence[str]) -> Iterator[Found]:
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         streams = [scan.read(scan.columns) for scan in scans]
         for parts in _in_step(streams):
             head, *others = [one_score(part, missing=missing) for part in parts]
@@ -104,18 +133,18 @@ def side_by_side(
                 for name, part in zip(names[1:], others, strict=True)
             ]  # fmt: skip
             table = head.table.rename({head.score[0]: names[0]}).with_columns(scores)
-            yield replace(head, table=table.select(wanted), score=tuple(names))
+            yield head.with_table(table.select(wanted), score=tuple(names))
 
     empty = first.table.rename({first.score[0]: names[0]}).with_columns(
         pl.lit(None, dtype=like.table.schema[like.score[0]]).alias(name)
         for name, like in zip(names[1:], likes[1:], strict=True)
     )
-    return Scan(replace(first, table=empty, score=tuple(names)), read)
+    return Scan(first.with_table(empty, score=tuple(names)), read)
 
 
-def _in_step(streams: Sequence[Iterator[Found]]) -> Iterator[list[Found]]:
+def _in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[TrialTable]]:
     """Batches of several files cut to the same number of rows."""
-    waiting: list[Found | None] = [None] * len(streams)
+    waiting: list[TrialTable | None] = [None] * len(streams)
     while True:
         for i, stream in enumerate(streams):
             part = waiting[i]
@@ -145,13 +174,13 @@ def _same_rows(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> 
 
 
 def join_systems(
-    parts: Sequence[Found],
+    parts: Sequence[TrialTable],
     names: Sequence[str],
     *,
     ids: Sequence[str] = (),
     missing: str = "error",
     labeled: bool = True,
-) -> Found:
+) -> TrialTable:
     """One row per trial with a column of scores for each file.
 
     Rows keep the order of the first file. A trial that some file lacks is an error, unless ``missing`` is
@@ -181,10 +210,10 @@ def join_systems(
         )
         if _OTHER in joined.columns:
             joined, label = _one_label(joined, label, keys, part)
-    return replace(first, table=joined, score=tuple(names), label=label, lines=None)
+    return replace(first.with_table(joined, score=tuple(names), label=label), lines=None)
 
 
-def _refuse_repeated(part: Found, keys: list[str]) -> None:
+def _refuse_repeated(part: TrialTable, keys: list[str]) -> None:
     repeated = part.table.select(keys).is_duplicated()
     if repeated.any():
         row = part.table.select(keys).row(int(repeated.arg_max() or 0))
@@ -200,7 +229,7 @@ def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], fi
 
 
 def _one_label(
-    joined: pl.DataFrame, label: str | None, keys: list[str], part: Found
+    joined: pl.DataFrame, label: str | None, keys: list[str], part: TrialTable
 ) -> tuple[pl.DataFrame, str]:
     """The labels so far completed by those of one more file, which must agree."""
     if label is None:

@@ -1,33 +1,66 @@
-"""What a reader gives: a table and which of its columns are what, at once or batch by batch."""
+"""TrialTable: a table as read with the roles of its columns; Scan: the same, batch by batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
+from llrkit.scores.roles import Roles
+
 Lines = Callable[[list[int]], list[int]]
+NO_ROLES = Roles(score=())
 
 
 @dataclass(frozen=True)
-class Found:
+class TrialTable:
     """A table as read, the format it was read as, and the roles of its columns.
 
-    ``score`` holds no name where the file has no scores (a key), ``label`` is None where it has no labels.
-    ``lines`` gives the lines of rows, for messages; it is None for a file without lines. ``first_row`` is the
-    number of rows before this table in its file.
+    Nothing in it is checked yet. There are no names of scores where the file has none (a key), and no label
+    where it has no labels. ``lines`` gives the lines of rows, for messages; it is None for a file without
+    lines. ``first_row`` is the number of rows before this table in its file.
     """
 
     file: str
     format: str
     table: pl.DataFrame
-    score: tuple[str, ...] = ()
-    label: str | None = None
-    enroll: str | None = None
-    test: str | None = None
+    roles: Roles = NO_ROLES
     lines: Lines | None = None
     first_row: int = 0
+
+    @property
+    def score(self) -> tuple[str, ...]:
+        """The columns with the scores."""
+        return self.roles.score
+
+    @property
+    def label(self) -> str | None:
+        """The column with the labels."""
+        return self.roles.label
+
+    @property
+    def enroll(self) -> str | None:
+        """The column with the ids of the enrollment side."""
+        return self.roles.enroll
+
+    @property
+    def test(self) -> str | None:
+        """The column with the ids of the test side."""
+        return self.roles.test
+
+    def with_roles(self, **changed: Any) -> TrialTable:
+        """The same table with other roles."""
+        return replace(self, roles=replace(self.roles, **changed))
+
+    def with_table(self, table: pl.DataFrame, **changed: Any) -> TrialTable:
+        """The same rows in another table, and perhaps with other roles."""
+        return replace(self, table=table, roles=replace(self.roles, **changed))
+
+    def without_lines(self, table: pl.DataFrame) -> TrialTable:
+        """Other rows, which no longer stand where they stood in the file."""
+        return replace(self, table=table, lines=None)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words."""
@@ -48,8 +81,8 @@ class Scan:
     ``like`` is what a batch looks like, without rows; ``read`` gives batches with the columns asked for.
     """
 
-    like: Found
-    read: Callable[[Sequence[str]], Iterator[Found]]
+    like: TrialTable
+    read: Callable[[Sequence[str]], Iterator[TrialTable]]
 
     in_memory: bool = False
     """Whether there is but one batch, which is read already."""
@@ -57,41 +90,65 @@ class Scan:
     """How many rows there are, where the file says so."""
 
     @classmethod
-    def of(cls, found: Found) -> Scan:
+    def of(cls, trials: TrialTable) -> Scan:
         """A table that is read already, as one batch."""
 
-        def read(wanted: Sequence[str]) -> Iterator[Found]:
-            yield replace(found, table=found.table.select(wanted))
+        def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+            yield replace(trials, table=trials.table.select(wanted))
 
-        return cls(replace(found, table=found.table.clear(), lines=None), read, in_memory=True)
+        return cls(trials.without_lines(trials.table.clear()), read, in_memory=True)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns that can be asked for."""
         return self.like.table.columns
 
-    def whole(self) -> Found:
+    def changed(self, change: Callable[[TrialTable], TrialTable], like: TrialTable | None = None) -> Scan:
+        """The same file with every batch changed on the way; ``like`` where that cannot be told from none."""
+
+        def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+            return map(change, self.read(wanted))
+
+        return Scan(change(self.like) if like is None else like, read)
+
+    def whole(self) -> TrialTable:
         """All batches as one table."""
-        parts = list(self.read(self.columns))
-        first = parts[0]
-        if len(parts) == 1:
+        batches = list(self.read(self.columns))
+        first = batches[0]
+        if len(batches) == 1:
             return first
-        table = pl.concat([part.table for part in parts])
-        starts = [part.first_row for part in parts]
+        table = pl.concat([batch.table for batch in batches])
+        starts = [batch.first_row for batch in batches]
         return replace(first, table=table, lines=None if first.lines is None else self._lines(starts))
 
     def _lines(self, starts: list[int]) -> Lines:
         """Reads the file again: nobody holds on to the text of a large file."""
 
         def lines(rows: list[int]) -> list[int]:
-            found: dict[int, int] = {}
+            line_of: dict[int, int] = {}
             batches = self.read(self.columns)
             for batch, start in zip(batches, starts, strict=False):
                 inside = [row for row in rows if start <= row < start + batch.table.height]
                 if inside and batch.lines is not None:
-                    found.update(zip(inside, batch.lines([row - start for row in inside]), strict=True))
-                if len(found) == len(set(rows)):
+                    line_of.update(zip(inside, batch.lines([row - start for row in inside]), strict=True))
+                if len(line_of) == len(set(rows)):
                     break
-            return [found[row] for row in rows]
+            return [line_of[row] for row in rows]
 
         return lines
+
+
+def one_after_another(scans: Sequence[Scan]) -> Scan:
+    """Several files as one."""
+    if len(scans) == 1:
+        return scans[0]
+    schema = scans[0].like.table.schema
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        for scan in scans:
+            for batch in scan.read(wanted):
+                # integers of one file may be floats in another
+                table = batch.table.cast({name: schema[name] for name in wanted})
+                yield replace(batch, table=table)
+
+    return Scan(scans[0].like, read)

@@ -18,7 +18,7 @@ import polars as pl
 from llrkit._atomic import replacing
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checks import target_mask_of
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores.trials import Trials
 
 WRITTEN = {
@@ -57,18 +57,16 @@ def write_trials(
     a x target
     b y nontarget
     """
-    write_found(found_of(trials), path, format=format, key=key)
+    write_table(table_of(trials), path, format=format, key=key)
 
 
-def found_of(trials: Trials) -> Found:
+def table_of(trials: Trials) -> TrialTable:
     """Trials as a table with roles."""
-    return Found(
-        trials.origin, "", trials.table, trials.score, trials.label, trials.enroll, trials.test, trials.lines
-    )
+    return TrialTable(trials.origin, "", trials.table, trials.roles, trials.lines)
 
 
-def write_found(
-    found: Found,
+def write_table(
+    found: TrialTable,
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
@@ -80,8 +78,8 @@ def write_found(
 
 
 def write_batches(
-    batches: Iterable[Found],
-    like: Found,
+    batches: Iterable[TrialTable],
+    like: TrialTable,
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
@@ -111,7 +109,7 @@ def written_as(path: Path, format: str | None) -> str:  # noqa: A002
     return kind
 
 
-def write_columns(batches: Iterable[Found], like: Found, path: Path, kind: str) -> int:
+def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str) -> int:
     """All columns, as Parquet or Arrow."""
     from polars.io.plugins import register_io_source
 
@@ -134,7 +132,9 @@ def write_columns(batches: Iterable[Found], like: Found, path: Path, kind: str) 
     return rows
 
 
-def write_text(batches: Iterable[Found], like: Found, path: Path, kind: str, key: Path | None = None) -> int:
+def write_text(
+    batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str, key: Path | None = None
+) -> int:
     """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
     rows = 0
     with _writing(path), ExitStack() as stack:
@@ -150,7 +150,7 @@ def write_text(batches: Iterable[Found], like: Found, path: Path, kind: str, key
     return rows
 
 
-def _first_even_if_empty(batches: Iterable[Found], like: Found) -> Iterator[Found]:
+def _first_even_if_empty(batches: Iterable[TrialTable], like: TrialTable) -> Iterator[TrialTable]:
     """Batches with rows; if there is none, one without, so that a header is written."""
     some = False
     for batch in batches:
@@ -161,7 +161,7 @@ def _first_even_if_empty(batches: Iterable[Found], like: Found) -> Iterator[Foun
         yield like
 
 
-def _as_text(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame:
+def _as_text(found: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
     return found.table if kind in ("csv", "tsv") else _trial_table(found, path, kind, key)
 
 
@@ -175,7 +175,9 @@ def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> 
     )
 
 
-def _write_matrix(batches: Iterable[Found], like: Found, path: Path, key: str | PathLike[str] | None) -> int:
+def _write_matrix(
+    batches: Iterable[TrialTable], like: TrialTable, path: Path, key: str | PathLike[str] | None
+) -> int:
     from llrkit.io.binary.bosaris import write_hdf5
 
     table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
@@ -196,7 +198,7 @@ def _writing(path: Path) -> Iterator[None]:
         raise OSError(f"{path}: cannot be written ({str(error).strip().splitlines()[0]})") from None
 
 
-def _trial_table(found: Found, path: Path, kind: str, key: bool) -> pl.DataFrame:
+def _trial_table(found: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
     if found.enroll is None or found.test is None:
         raise InputError(f"{path}: {kind} needs the ids of both sides of each trial; the table has none")
     if key and found.label is None:

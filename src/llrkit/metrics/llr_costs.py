@@ -12,6 +12,7 @@ import numpy.typing as npt
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
+from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
@@ -131,7 +132,7 @@ class RuleSums(SummaryBase):
         """A summarizer for one rule and prior."""
 
         def make(chunk: Scores) -> RuleSums:
-            target, nontarget = chunk.target_index.values, chunk.nontarget_index.values
+            target, nontarget = (index.values for index in score_indexes(chunk))
             return cls(
                 chunk.n_target,
                 chunk.n_nontarget,

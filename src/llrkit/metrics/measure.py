@@ -14,6 +14,7 @@ from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import LN2
 from llrkit.core.summary import Both, Grouped, both, split_by
 from llrkit.core.trial_counts import count_on
@@ -112,7 +113,7 @@ def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
     cuts, ascending = grid.points, np.sort(thresholds)
 
     def prepared(chunk: Scores) -> Both:
-        larger = chunk.nontarget_index if grid.smaller == "target" else chunk.target_index
+        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
         if cuts is not None:
             larger.prepare(cuts, ascending)  # one look at the scores for both summaries
         return summarize(chunk)

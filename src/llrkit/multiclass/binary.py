@@ -15,6 +15,7 @@ from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.scores.roles import Roles, row_in_words
 from llrkit.scores.source import S
 
 
@@ -55,12 +56,22 @@ def _place(name: str, classes: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class DetectionSource:
+class DetectionSource(ScoreSource):
     """Trials with the LLR of one class against the weighted others in place of all log-likelihoods."""
 
     source: ClassSource
     target: int
     weights: FloatArray
+    carried: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> Roles:
+        """One LLR per trial; what the classes carry is not known by role."""
+        return Roles(("llr",), carried=self.carried)
+
+    def place(self, row: int) -> str:
+        """Trials of several classes are known by number only."""
+        return row_in_words(row)
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Make two classes of every chunk, then summarize it."""
@@ -68,7 +79,7 @@ class DetectionSource:
 
     def with_columns(self, *names: str) -> DetectionSource:
         """The same trials carrying these columns."""
-        return DetectionSource(self.source.with_columns(*names), self.target, self.weights)
+        return DetectionSource(self.source.with_columns(*names), self.target, self.weights, names)
 
     def _two_classes(self, chunk: ClassVectors) -> Scores:
         parts = [against_others(found, self.target, self.weights) for found, _ in loglik_blocks(chunk)]

@@ -19,7 +19,8 @@ from llrkit.multiclass.fits import fit_scale_offset
 from llrkit.multiclass.priors import Prior
 from llrkit.scores.arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.source import POSITION, S
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import S
 from llrkit.trust.calibration.loss_result import CalibrationLoss
 
 Fit = Callable[..., ClassMap]

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.io.score_matrices import long_table
-from llrkit.io.trial_table import Found
-from llrkit.io.write import write_found
+from llrkit.io.trial_table import TrialTable
+from llrkit.io.write import write_table
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.scores import Scores
+from llrkit.scores.roles import Roles
 from llrkit.scores.trials import Trials
 
 Array = npt.NDArray[Any]
@@ -182,7 +183,8 @@ def write_matrix(
     """
     _require_shape(scores, enroll, test)
     table = long_table(scores, enroll.ids.tolist(), test.ids.tolist())
-    write_found(Found(str(path), "", table, ("score",), None, "enroll", "test"), path, format=format)
+    trials = TrialTable(str(path), "", table, Roles(("score",), None, "enroll", "test"))
+    write_table(trials, path, format=format)
 
 
 def _require_shape(scores: Array, enroll: Embeddings, test: Embeddings) -> None:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._progress import stage
-from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
-from llrkit.scores.index import ScoreIndex
+from llrkit.errors import EmptyClassError, InputError, NaNScoreError
 from llrkit.scores.labels import target_mask
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
+from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
 Array = npt.NDArray[Any]
+Prepared = TypeVar("Prepared")
 
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 KEEP_UP_TO = 1 << 21
 
 
-class Scores:
+class Scores(ScoreSource):
     """Target and non-target scores, higher meaning more target-like.
 
     Parameters
@@ -111,10 +112,10 @@ class Scores:
         categories: Mapping[str, tuple[Any, ...]] | None = None,
     ) -> Scores:
         """A chunk made by a source: arrays already checked, either class may be empty."""
-        made = cls.__new__(cls)
-        made.target, made.nontarget = target, nontarget
-        made.columns, made.categories = columns or {}, categories or {}
-        return made
+        chunk = cls.__new__(cls)
+        chunk.target, chunk.nontarget = target, nontarget
+        chunk.columns, chunk.categories = columns or {}, categories or {}
+        return chunk
 
     @property
     def n_target(self) -> int:
@@ -131,15 +132,26 @@ class Scores:
         """Number of systems that scored each trial."""
         return 1 if self.target.ndim == 1 else int(self.target.shape[1])
 
-    @cached_property
-    def target_index(self) -> ScoreIndex:
-        """The target scores prepared for counting; shared by all summaries of this chunk."""
-        return ScoreIndex(self.target)
+    @property
+    def roles(self) -> Roles:
+        """The systems and the columns there are; arrays have no ids."""
+        names = tuple(f"system{i + 1}" for i in range(self.n_systems))
+        return Roles(names, carried=tuple(self.columns))
+
+    def place(self, row: int) -> str:
+        """Arrays know their rows by number only."""
+        return row_in_words(row)
+
+    def prepared(self, prepare: Callable[[Array], Prepared]) -> tuple[Prepared, Prepared]:
+        """Target and non-target scores prepared for summaries; made once, so that all of them share it."""
+        if prepare not in self._prepared:
+            self._prepared[prepare] = (prepare(self.target), prepare(self.nontarget))
+        pair: tuple[Prepared, Prepared] = self._prepared[prepare]
+        return pair
 
     @cached_property
-    def nontarget_index(self) -> ScoreIndex:
-        """The non-target scores prepared for counting; shared by all summaries of this chunk."""
-        return ScoreIndex(self.nontarget)
+    def _prepared(self) -> dict[Callable[[Array], Any], tuple[Any, Any]]:
+        return {}
 
     def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Summarize every chunk in a pool of threads and merge the summaries."""
@@ -159,9 +171,8 @@ class Scores:
         if POSITION in names and POSITION not in own:
             own[POSITION] = (np.arange(self.n_target), np.arange(self.n_nontarget))
         for name in names:
-            if not isinstance(name, str) or name not in own:
-                there = ", ".join(self.columns) or "none"
-                raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
+            if name != POSITION:
+                require_column(name, self.columns)
         return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
 
     def select(self, target: Any, nontarget: Any) -> Scores:
@@ -172,7 +183,7 @@ class Scores:
         >>> Scores([1.0, 2.0], [0.0, 3.0, 4.0]).select([0], slice(1, None)).nontarget
         array([3., 4.])
         """
-        columns = {name: (side[0][target], side[1][nontarget]) for name, side in self.columns.items()}
+        columns = {name: (of[0][target], of[1][nontarget]) for name, of in self.columns.items()}
         return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import MadeOf, S, ScoreSource, as_source
+from llrkit.scores.roles import Roles
+from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
 
 
 @dataclass(frozen=True)
-class DerivedSource(MadeOf):
+class DerivedSource(WrappedSource):
     """The trials of another source after a change: some of them only, or with other scores.
 
     Parameters
@@ -20,6 +21,8 @@ class DerivedSource(MadeOf):
         What becomes of a chunk; it keeps the columns of the trials that stay.
     needs
         The columns that ``change`` looks at.
+    score
+        The names of the systems, where ``change`` makes other ones.
 
     Examples
     --------
@@ -34,13 +37,14 @@ class DerivedSource(MadeOf):
     change: Callable[[Scores], Scores]
     needs: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
-    score: tuple[str, ...] = ()
-    """Names of the systems, where the change leaves them as they are."""
+    score: tuple[str, ...] | None = None
+    """Names of the systems after the change, where it does not leave them as they are."""
 
     @property
-    def weight(self) -> str | None:
-        """The column that says how often each trial counts, where the source below has one."""
-        return getattr(self.source, "weight", None)
+    def roles(self) -> Roles:
+        """Those of the source below, with the systems and the columns there are here."""
+        roles = super().roles
+        return roles if self.score is None else replace(roles, score=self.score)
 
     def __post_init__(self) -> None:
         as_source(self.source)
@@ -53,7 +57,7 @@ class DerivedSource(MadeOf):
     def _wide(self) -> ScoreSource:
         """The source below with the columns it takes; kept, because it may keep what it has read."""
         names = tuple(dict.fromkeys((*self.carried, *self.needs)))
-        if not names or getattr(self.source, "carried", None) == names:
+        if not names or self.source.roles.carried == names:
             return self.source
         return self.source.with_columns(*names)
 
@@ -61,22 +65,3 @@ class DerivedSource(MadeOf):
         """The same trials carrying these columns."""
         self.source.with_columns(*names)  # a name that does not exist is refused here already
         return replace(self, carried=names)
-
-
-def place_of(source: ScoreSource, row: int) -> str:
-    """Where a row is, in the words of the source it comes from: file and line, or a row of a table.
-
-    Examples
-    --------
-    >>> place_of(Scores([1.0], [0.0]), 3)
-    'row 3 (counted from 0)'
-    """
-    while isinstance(source, MadeOf):
-        source = source.source
-    place: Callable[[int], str] | None = getattr(source, "place", None)
-    return row_in_words(row) if place is None else place(row)
-
-
-def row_in_words(row: int) -> str:
-    """A row of a table: these are counted from 0, lines of files from 1, so messages say which."""
-    return f"row {row} (counted from 0)"

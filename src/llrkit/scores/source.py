@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from llrkit.errors import InputError
+from llrkit.scores.roles import Roles
 
 if TYPE_CHECKING:
     from llrkit.scores.arrays import Scores
+    from llrkit.scores.trials import Trials
 
 
 class Summary(Protocol):
@@ -33,36 +36,45 @@ S = TypeVar("S", bound=Summary)
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
-POSITION = "position"
-"""A column every source here can carry: the place of each trial among those of its class."""
 
+class ScoreSource(ABC):
+    """Anything that can summarize its trials: arrays, a table, files, a cluster.
 
-class ScoreSource(Protocol):
-    """Anything that can summarize its trials: arrays, a table, files, a cluster."""
+    To make one of your own, derive from it and define these four; everything in llrkit takes it then.
+    """
 
+    @property
+    @abstractmethod
+    def roles(self) -> Roles:
+        """Which columns the trials have, by what they mean."""
+
+    @abstractmethod
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries."""
-        ...
 
+    @abstractmethod
     def with_columns(self, *names: str) -> ScoreSource:
         """The same trials, each chunk carrying these columns beside the scores."""
-        ...
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Where a row is, in words: file and line, or the number of a row."""
 
 
-class MadeOf:
-    """A source made of another one, whose trials have the same two sides."""
+class WrappedSource(ScoreSource):
+    """A source made of another one: the same trials or some of them, found in the same places."""
 
     source: ScoreSource
+    carried: tuple[str, ...]
 
     @property
-    def enroll(self) -> str | None:
-        """The column with the ids of the one side, where the source below has one."""
-        return getattr(self.source, "enroll", None)
+    def roles(self) -> Roles:
+        """Those of the source below, with the columns that are carried here."""
+        return self.source.roles.carrying(*self.carried)
 
-    @property
-    def test(self) -> str | None:
-        """The column with the ids of the other side, where the source below has one."""
-        return getattr(self.source, "test", None)
+    def place(self, row: int) -> str:
+        """Where a row is in the source below."""
+        return self.source.place(row)
 
 
 def as_source(given: object) -> ScoreSource:
@@ -74,13 +86,25 @@ def as_source(given: object) -> ScoreSource:
     Traceback (most recent call last):
     llrkit.errors.InputError: expected trials, got list: make lk.Scores(target, nontarget) of two arrays, ...
     """
-    if not callable(getattr(given, "reduce", None)):
+    if not isinstance(given, ScoreSource):
         raise InputError(
             f"expected trials, got {type(given).__name__}: make lk.Scores(target, nontarget) of two arrays, "
             "lk.Scores.from_labels(scores, labels), lk.Trials(table), lk.read_trials(path) or "
             "lk.scan_trials(path)"
         )
-    return cast(ScoreSource, given)
+    return given
+
+
+def rows_in_memory(source: ScoreSource) -> Trials:
+    """A source that is a table in memory, row by row; others give summaries only."""
+    from llrkit.scores.trials import Trials  # imports polars, which arrays alone do not need
+
+    if not isinstance(source, Trials):
+        raise InputError(
+            f"{type(source).__name__} gives summaries, not rows: use map.on(source) for a source of LLRs, "
+            "or read the trials into memory with lk.read_trials(path)"
+        )
+    return source
 
 
 def thread_count(threads: int | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,20 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import InputError, NaNScoreError, UnknownNameError
+from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.derived import row_in_words
 from llrkit.scores.label_columns import target_rows
 from llrkit.scores.labels import warn_of_pooled
-from llrkit.scores.source import POSITION, S
+from llrkit.scores.roles import COUNTED, POSITION, ROW, Roles, require_column, row_in_words
+from llrkit.scores.source import S, ScoreSource
 from llrkit.scores.weights import weighted
 
 WEIGHT = "how often each trial counts"
-ROW = "row"
-"""Name under which the row number of each trial can be asked for."""
 
 
-class Trials:
+class Trials(ScoreSource):
     """Trials as rows of a polars table; each column has a role or a name.
 
     Parameters
@@ -64,19 +63,72 @@ class Trials:
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
         self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
-        self.score = (score,) if isinstance(score, str) else tuple(score)
-        self.label, self.enroll, self.test, self.weight = label, enroll, test, weight
-        self.carried = tuple(carried)
+        names = (score,) if isinstance(score, str) else tuple(score)
+        self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
         self.origin, self.lines = origin, lines
-        roles = [*self.score, label, *(name for name in (enroll, test, weight) if name is not None)]
-        for name in (*roles, *(name for name in self.carried if name not in (ROW, POSITION))):
+        for name in (*self._roles.named, *(name for name in carried if name not in COUNTED)):
             self._require(name)
 
+    @classmethod
+    def of(
+        cls,
+        table: pl.DataFrame,
+        roles: Roles,
+        *,
+        origin: str = "",
+        lines: Callable[[list[int]], list[int]] | None = None,
+    ) -> Trials:
+        """Trials of a table whose roles are known; labels and scores are as they should be already."""
+        return cls(
+            table,
+            score=roles.score,
+            label=roles.label or "label",
+            enroll=roles.enroll,
+            test=roles.test,
+            weight=roles.weight,
+            carried=roles.carried,
+            origin=origin,
+            lines=lines,
+        )
+
+    @property
+    def roles(self) -> Roles:
+        """Which columns hold what."""
+        return self._roles
+
+    @property
+    def score(self) -> tuple[str, ...]:
+        """The columns with the scores."""
+        return self._roles.score
+
+    @property
+    def label(self) -> str:
+        """The column with the labels."""
+        assert self._roles.label is not None
+        return self._roles.label
+
+    @property
+    def enroll(self) -> str | None:
+        """The column with the ids of the enrollment side."""
+        return self._roles.enroll
+
+    @property
+    def test(self) -> str | None:
+        """The column with the ids of the test side."""
+        return self._roles.test
+
+    @property
+    def weight(self) -> str | None:
+        """The column that says how often each trial counts."""
+        return self._roles.weight
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The columns that each chunk has beside the scores."""
+        return self._roles.carried
+
     def _require(self, name: str) -> None:
-        if name not in self.table.columns:
-            there = ", ".join(self.table.columns)
-            where = f"{self.origin}: " if self.origin else ""
-            raise UnknownNameError(f"{where}there is no column {name!r}; there are: {there}")
+        require_column(name, self.table.columns, self.origin)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
@@ -190,7 +242,7 @@ class Trials:
 
     def with_columns(self, *names: str) -> Trials:
         """The same trials, each chunk carrying these columns."""
-        return self._replace(self.table, carried=names)
+        return self._replace(carried=names)
 
     def by(self, column: str) -> dict[Any, Trials]:
         """One set of trials for each value of a column, in the order of the values.
@@ -202,16 +254,16 @@ class Trials:
         {'f': 1, 'm': 1}
         """
         self._require(column)
-        parts = self.table.partition_by(column, as_dict=True, maintain_order=True)
-        found = {key[0]: self._replace(part) for key, part in parts.items()}
-        return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0])))
+        tables = self.table.partition_by(column, as_dict=True, maintain_order=True)
+        trials = {key[0]: self._replace(table) for key, table in tables.items()}
+        return dict(sorted(trials.items(), key=lambda item: (item[0] is None, item[0])))
 
     def complete(self) -> Trials:
         """The trials that have a score of every system; rows keep their order, and their numbers are lost."""
-        there = pl.all_horizontal(
+        scored = pl.all_horizontal(
             pl.col(name).is_not_null() & pl.col(name).is_not_nan() for name in self.score
         )
-        return self._replace(self.table.filter(there))
+        return self._replace(self.table.filter(scored))
 
     @cached_property
     def score_array_or_nan(self) -> npt.NDArray[Any]:
@@ -226,22 +278,13 @@ class Trials:
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""
         self._require(column)
-        return self._replace(self.table, weight=column)
+        return self._replace(weight=column)
 
-    def _replace(
-        self, table: pl.DataFrame, carried: Sequence[str] | None = None, weight: str | None = None
-    ) -> Trials:
-        return Trials(
-            table,
-            score=self.score,
-            label=self.label,
-            enroll=self.enroll,
-            test=self.test,
-            weight=weight or self.weight,
-            carried=self.carried if carried is None else carried,
-            origin=self.origin,
-            lines=self.lines if table.height == self.table.height else None,
-        )
+    def _replace(self, table: pl.DataFrame | None = None, **changed: Any) -> Trials:
+        """Another table, or other roles; rows that were left out no longer stand where they stood."""
+        table = self.table if table is None else table
+        lines = self.lines if table.height == self.table.height else None
+        return Trials.of(table, replace(self._roles, **changed), origin=self.origin, lines=lines)
 
     def __repr__(self) -> str:
         roles = [*self.score, self.label, *(name for name in (self.enroll, self.test) if name)]

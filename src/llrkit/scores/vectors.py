@@ -11,7 +11,8 @@ import numpy.typing as npt
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import S, reduce_chunks
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.intp]

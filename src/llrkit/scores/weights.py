@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import MadeOf, S, ScoreSource, as_source
+from llrkit.scores.roles import Roles
+from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
 
 MOST_WEIGHTS = 1000
 """Each weight costs a summary of the trials that have it."""
@@ -37,12 +38,17 @@ def weigh(source: ScoreSource, column: str) -> WeightedSource:
 
 
 @dataclass(frozen=True)
-class WeightedSource(MadeOf):
+class WeightedSource(WrappedSource):
     """The trials of another source, counted as often as a column says."""
 
     source: ScoreSource
     weight: str
     carried: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> Roles:
+        """Those of the source below, and the weight."""
+        return replace(super().roles, weight=self.weight)
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize the trials of each weight, and multiply."""

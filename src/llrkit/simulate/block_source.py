@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
+from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
 if TYPE_CHECKING:
     from llrkit.scores.trials import Trials
@@ -38,7 +39,7 @@ def checked_seed(seed: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockSource(ABC):
+class BlockSource(ScoreSource):
     """Simulated trials as a score source: nothing is kept, every pass makes its blocks anew.
 
     A block depends on the seed and on its number alone, so the trials are the same whatever the number of
@@ -74,8 +75,8 @@ class BlockSource(ABC):
     def with_columns(self, *names: str) -> Self:
         """The same trials, each block carrying these columns."""
         for name in names:
-            if name not in (*self.columns, POSITION):
-                raise UnknownNameError(f"there is no column {name!r}; there are: {', '.join(self.columns)}")
+            if name != POSITION:
+                require_column(name, self.columns)
         return replace(self, carried=names)
 
     def scores(self) -> Scores:
@@ -92,12 +93,18 @@ class BlockSource(ABC):
         """All trials in memory as a table with every column."""
         from llrkit.scores.tabulate import trials_of
 
-        return trials_of(self.with_columns(*self.columns).blocks(), **self.roles)
+        roles = self.roles
+        return trials_of(self.with_columns(*self.columns).blocks(), enroll=roles.enroll, test=roles.test)
 
     @property
-    def roles(self) -> dict[str, str]:
-        """Which columns hold the ids of the two sides."""
-        return {name: name for name in ("enroll", "test") if name in self.columns}
+    def roles(self) -> Roles:
+        """Ids are in the columns of their name, where there are any."""
+        enroll, test = (name if name in self.columns else None for name in ("enroll", "test"))
+        return Roles(enroll=enroll, test=test, carried=self.carried)
+
+    def place(self, row: int) -> str:
+        """Simulated trials are known by number only."""
+        return row_in_words(row)
 
 
 def _decoded(part: Scores, name: str, side: int) -> Any:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import S, reduce_chunks
 from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource
 from llrkit.simulate.corpus import Recordings
 from llrkit.simulate.simulated_people import COLUMNS, GENDERS

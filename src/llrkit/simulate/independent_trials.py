@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION
+from llrkit.scores.roles import POSITION
 from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, checked_seed
 from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, IntArray, People, Sides
 from llrkit.theory.distribution import Distribution

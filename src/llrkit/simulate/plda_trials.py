@@ -11,7 +11,8 @@ import numpy as np
 
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION, S, reduce_chunks
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import S, reduce_chunks
 from llrkit.simulate.block_source import BlockSource
 from llrkit.simulate.corpus import Corpus
 from llrkit.simulate.cross_trials import CrossTrials

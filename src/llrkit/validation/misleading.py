@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from llrkit.core.column_values import decoded, plain_value
+from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import POSITION, as_source
+from llrkit.scores.roles import POSITION
+from llrkit.scores.source import as_source
 from llrkit.validation.verbal_scale import verbal_scale
 
 ROW = "row"
@@ -53,9 +55,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     source = as_source(source)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, got {n!r}")
-    ids = [
-        name for name in (getattr(source, role, None) for role in ("enroll", "test")) if isinstance(name, str)
-    ]
+    ids = source.roles.ids
     try:
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
@@ -80,7 +80,7 @@ class _Worst(SummaryBase):
     def of(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _Worst]:
         def make(chunk: Scores) -> _Worst:
             sides = []
-            for side, values in enumerate((chunk.target_index.values, chunk.nontarget_index.values)):
+            for side, values in enumerate(index.values for index in score_indexes(chunk)):
                 wrong = -values if side == 0 else values
                 where = np.flatnonzero(wrong > 0)
                 where = where[np.argsort(-wrong[where], kind="stable")[:most]]

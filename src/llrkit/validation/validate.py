@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from llrkit.calibrate.maps import Map
+from llrkit.engine.open_trials import read_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
-from llrkit.io import read_trials
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.check import CalibrationCheck, check_calibration

@@ -140,9 +140,8 @@ def _names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _ids(source: ScoreSource) -> tuple[str, ...]:
-    roles = [getattr(source, role, None) for role in ("enroll", "test")]
-    names = tuple(name for name in roles if isinstance(name, str))
-    return names if len(names) == len(roles) else ()
+    ids = source.roles.ids
+    return ids if len(ids) == 2 else ()
 
 
 def _occurring(source: ScoreSource, columns: tuple[str, ...]) -> Occurring | None:

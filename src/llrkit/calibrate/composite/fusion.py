@@ -145,9 +145,11 @@ def fit_fusion(
     one_of(method, METHODS, "fusion method")
     one_of(missing, MISSING, "policy for missing scores")
     prior, alpha = probability(prior, "prior"), class_weight(alpha)
-    names = list(names_of(systems, "systems") if systems is not None else getattr(source, "score", ()))
+    names = list(names_of(systems, "systems") if systems is not None else as_source(source).roles.score)
     if missing != "error":
-        if not hasattr(source, "complete"):
+        from llrkit.scores import Trials
+
+        if not isinstance(source, Trials):
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
         source = source.complete()
     given = quality(quality_columns, features, scaled)
@@ -172,7 +174,6 @@ def fit_fusion(
 
     weights, offset, details, moments = fit(source)
     k = given.n_systems(len(moments.target.mean))
-    names = names or [f"system{i + 1}" for i in range(k)]
     if len(names) != k:
         raise SystemCountError(f"{len(names)} names for {k} systems")
     made = LinearMap(
@@ -193,7 +194,11 @@ def fit_fusion(
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
-            slopes, b, _, _ = fit(DerivedSource(source, partial(_columns_of, chosen=chosen)))
+            slopes, b, _, _ = fit(
+                DerivedSource(
+                    source, partial(_columns_of, chosen=chosen), score=tuple(names[i] for i in chosen)
+                )
+            )
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
     return replace(made, subsets=subsets)
 

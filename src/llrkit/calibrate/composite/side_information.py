@@ -85,12 +85,22 @@ class Quality:
         """How many of ``width`` columns made by :meth:`widen` are scores."""
         if not self.columns:
             return width
-        features = len(self._features([np.ones(1)] * len(self.columns)))
-        return (width - features) // (1 + features) if self.scaled else width - features
+        return (
+            (width - self._n_features) // (1 + self._n_features) if self.scaled else width - self._n_features
+        )
+
+    @property
+    def _n_features(self) -> int:
+        return len(self._features([np.ones(1)] * len(self.columns)))
 
     def source(self, source: ScoreSource) -> ScoreSource:
         """The source whose systems are the scores followed by the features."""
-        return DerivedSource(source, self._widened, self.columns) if self.columns else source
+        if not self.columns:
+            return source
+        scores = source.roles.score
+        added = self._n_features * (1 + len(scores) if self.scaled else 1)
+        names = (*scores, *(f"feature{i + 1}" for i in range(added)))
+        return DerivedSource(source, self._widened, self.columns, score=names)
 
     def _widened(self, chunk: Scores) -> Scores:
         # words stand in a chunk as codes: a duration read from text must be its value, not its code

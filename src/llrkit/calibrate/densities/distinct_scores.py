@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import FloatArray
 from llrkit.scores import Scores
 
@@ -32,10 +33,7 @@ class Distinct:
         """The distinct scores of a chunk."""
         if chunk.n_systems != 1:
             return cls._too_many(limit)
-        t, n = (
-            np.unique(index.ascending, return_counts=True)
-            for index in (chunk.target_index, chunk.nontarget_index)
-        )
+        t, n = (np.unique(index.ascending, return_counts=True) for index in score_indexes(chunk))
         no_t, no_n = np.zeros(len(t[0])), np.zeros(len(n[0]))
         return cls._joined(
             limit, (t[0], t[1].astype(np.float64), no_t), (n[0], no_n, n[1].astype(np.float64))

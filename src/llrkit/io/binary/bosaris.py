@@ -16,7 +16,8 @@ from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.io.binary.hdf5_heap import refuse_endless_heaps
 from llrkit.io.binary.numpy_files import one_class
 from llrkit.io.score_matrices import long_table
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
@@ -31,7 +32,7 @@ def _h5py() -> Any:
     return h5py
 
 
-def read_hdf5(file: Path) -> Found:
+def read_hdf5(file: Path) -> TrialTable:
     """Read BOSARIS scores or a key, or an array as bob writes it."""
     h5py = _h5py()
     try:
@@ -44,12 +45,12 @@ def read_hdf5(file: Path) -> Found:
         raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
 
 
-def _read(archive: Any, file: str) -> Found:
+def _read(archive: Any, file: str) -> TrialTable:
     if "scores" in archive and "score_mask" in archive:
         ids = _ids(archive, file)
         values, mask = _matrix(archive, "scores", ids, file), _matrix(archive, "score_mask", ids, file)
         table = long_table(values, ids[0], ids[1], mask=mask != 0)
-        return Found(file, "bosaris", table, ("score",), None, "enroll", "test")
+        return TrialTable(file, "bosaris", table, Roles(("score",), None, "enroll", "test"))
     if "trial_mask" in archive or "target_mask" in archive:
         return _key(archive, file)
     if "ids" in archive and "values" in archive:
@@ -63,7 +64,7 @@ def _read(archive: Any, file: str) -> Found:
     )
 
 
-def _key(archive: Any, file: str) -> Found:
+def _key(archive: Any, file: str) -> TrialTable:
     """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
     ids = _ids(archive, file)
     if "trial_mask" in archive:
@@ -80,8 +81,8 @@ def _key(archive: Any, file: str) -> Found:
     # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
     is_index = mask.dtype.kind in "bu" or ("modelset" in archive and mask.size > 0 and mask.min() >= 0)
     if is_index:
-        return Found(file, "bosaris", table.drop("label"), (), None, "enroll", "test")
-    return Found(file, "bosaris", table, (), "label", "enroll", "test")
+        return TrialTable(file, "bosaris", table.drop("label"), Roles((), None, "enroll", "test"))
+    return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
 
 
 def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
@@ -147,7 +148,7 @@ def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str
     return values
 
 
-def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
+def write_hdf5(found: TrialTable, path: str | Path, *, key: bool = False) -> None:
     """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
     h5py = _h5py()
     column = found.label if key else (found.score[0] if len(found.score) == 1 else None)
@@ -183,7 +184,7 @@ def write_hdf5(found: Found, path: str | Path, *, key: bool = False) -> None:
         temporary.write_bytes(made.getbuffer())
 
 
-def _codes(found: Found, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+def _codes(found: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
     """The ids in the order in which they come first, and which of them each trial has."""
     column = found.table[name]
     if column.has_nulls():

@@ -12,25 +12,25 @@ import polars as pl
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.binary.parquet_check import refuse_impossible
-from llrkit.io.column_roles import roles_of, with_roles
+from llrkit.io.column_roles import header_roles, with_roles
 from llrkit.io.polars_panics import no_panic_messages
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.trial_table import Scan, TrialTable
 
 BATCH_ROWS = 1 << 20
 ARROW_FILE = b"ARROW1"
 
 
-def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read a Parquet table."""
     with _named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
         refuse_impossible(file, pages=_is_small(file))
         with no_panic_messages(_is_small(file)):
             table = pl.read_parquet(raw)
         _refuse_ragged(table)
-    return with_roles(Found(str(file), "parquet", table), score=score, label=label)
+    return with_roles(TrialTable(str(file), "parquet", table), score=score, label=label)
 
 
-def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read an Arrow IPC table: a file (Feather 2) or a stream."""
     with _named(file, "Arrow"), file.open("rb") as raw:
         stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
@@ -39,12 +39,12 @@ def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | N
             # a stream as bytes: polars loses its place in files
             table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
         _refuse_ragged(table)
-    return with_roles(Found(str(file), "arrow", table), score=score, label=label)
+    return with_roles(TrialTable(str(file), "arrow", table), score=score, label=label)
 
 
 def scan_columns(
     file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
-) -> Scan | Found:
+) -> Scan | TrialTable:
     """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
     if kind == "arrow":
         with _named(file, "Arrow"), file.open("rb") as raw:
@@ -57,16 +57,16 @@ def scan_columns(
         lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
         schema = lazy.collect_schema()
         rows = int(lazy.select(pl.len()).collect().item())
-    roles = roles_of(schema.names(), score=score, label=label, where=str(file))
-    like = roles.given_to(Found(str(file), kind, pl.DataFrame(schema=schema)))
+    roles = header_roles(schema.names(), score=score, label=label, where=str(file))
+    like = roles.assigned_to(TrialTable(str(file), kind, pl.DataFrame(schema=schema)))
 
-    def read(wanted: Sequence[str]) -> Iterator[Found]:
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         table = lazy.select(roles.needed_for(schema.names(), wanted))
         first_row = 0
         with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
             for batch in table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
                 if batch.height:
-                    yield roles.given_to(Found(str(file), kind, batch, first_row=first_row), wanted)
+                    yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
                 done(batch.height)
         if first_row == 0:
@@ -97,7 +97,7 @@ def _named(file: Path, kind: str) -> Iterator[None]:
         raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
 
 
-def together(parts: Sequence[Found], name: str) -> Found:
+def together(parts: Sequence[TrialTable], name: str) -> TrialTable:
     """The tables of several files as one, in the order of their names; all must have the same columns."""
     first = parts[0]
     for part in parts[1:]:
@@ -107,10 +107,10 @@ def together(parts: Sequence[Found], name: str) -> Found:
     except pl.exceptions.PolarsError as error:
         words = str(error).strip().split("\n", 1)[0]
         raise FileFormatError(f"{name}: the files do not fit together ({words})") from None
-    return Found(name, first.format, table, first.score, first.label, first.enroll, first.test)
+    return TrialTable(name, first.format, table, first.roles)
 
 
-def refuse_other_columns(first: Found, other: Found) -> None:
+def refuse_other_columns(first: TrialTable, other: TrialTable) -> None:
     """Files that make one table have the same columns."""
     if other.table.columns != first.table.columns:
         here, there = (", ".join(found.table.columns) for found in (first, other))

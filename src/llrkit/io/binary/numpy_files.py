@@ -17,13 +17,14 @@ from llrkit.io.column_roles import with_roles
 from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 from llrkit.io.score_matrices import long_table
 from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, named
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
 
 Arrays = dict[str, npt.NDArray[Any]]
 ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
 
 
-def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> Found:
+def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read arrays of equal length, or ``target`` and ``nontarget``, or a matrix of scores with ids."""
     arrays = read_arrays(file)
     name = score[0] if score else named(list(arrays), SCORE_NAMES)
@@ -39,7 +40,7 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
 
 def _columns(
     file: Path, arrays: Arrays, name: str | None, score: Sequence[str] | None, label: str | None
-) -> Found:
+) -> TrialTable:
     role = label or named(list(arrays), LABEL_NAMES)
     wanted = [*(score or [name or "score"]), *([role] if role else [])]
     for wish in wanted:
@@ -55,10 +56,10 @@ def _columns(
             raise FileFormatError(f"{file}: {n} scores but {len(arrays[wish])} {what}")
     columns = {key: _series(array, f"{file}: array {key!r}") for key, array in arrays.items()
                if array.shape == (n,)}  # fmt: skip
-    return with_roles(Found(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
+    return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
 
 
-def read_npy(file: Path) -> Found:
+def read_npy(file: Path) -> TrialTable:
     """Read a single array of scores; which class they belong to is not in the file."""
     try:
         with file.open("rb") as raw, warnings.catch_warnings():
@@ -69,26 +70,27 @@ def read_npy(file: Path) -> Found:
     return one_class(array, str(file), "npy")
 
 
-def one_class(array: npt.NDArray[Any], file: str, kind: str) -> Found:
+def one_class(array: npt.NDArray[Any], file: str, kind: str) -> TrialTable:
     """Scores of one class, from an array."""
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise FileFormatError(
             f"{file}: an array of {array.dtype} with shape {array.shape}, expected (n,) numbers"
         )
-    return Found(file, kind, pl.DataFrame({"score": _series(array, file)}), ("score",))
+    return TrialTable(file, kind, pl.DataFrame({"score": _series(array, file)}), Roles(("score",)))
 
 
 def two_classes(
     target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str, kind: str, score: str, label: str | None
-) -> Found:
+) -> TrialTable:
     """Trials from the scores of each class, targets first."""
     both = [one_class(part, file, kind).table["score"].to_numpy() for part in (target, nontarget)]
     is_target = np.repeat([True, False], [len(part) for part in both])
     role = label or "label"
-    return Found(file, kind, pl.DataFrame({score: np.concatenate(both), role: is_target}), (score,), role)
+    table = pl.DataFrame({score: np.concatenate(both), role: is_target})
+    return TrialTable(file, kind, table, Roles((score,), role))
 
 
-def _matrix(file: Path, arrays: Arrays, name: str) -> Found:
+def _matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     values = arrays[name]
     row_ids, column_ids = (named(list(arrays), names) for names in (ROW_IDS, COLUMN_IDS))
     if row_ids is None or column_ids is None:
@@ -105,7 +107,7 @@ def _matrix(file: Path, arrays: Arrays, name: str) -> Found:
     if role is not None and arrays[role].shape == values.shape:
         table = table.with_columns(pl.Series("label", arrays[role].ravel()))
     label = "label" if "label" in table.columns else None
-    return Found(str(file), "npz", table, ("score",), label, "enroll", "test")
+    return TrialTable(str(file), "npz", table, Roles(("score",), label, "enroll", "test"))
 
 
 def _series(array: npt.NDArray[Any], where: str) -> pl.Series:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.binary.numpy_files import Arrays, read_arrays
 from llrkit.io.checks import with_scores
 from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import class_codes, class_names, listed
 from llrkit.scores.labels import classify_words
+from llrkit.scores.roles import Roles
 
 HYPOTHESIS_NAMES = ("hypothesis", "language", "lang", "target_language", "class_id", "class", "candidate")
 """Columns of a long table that name the class a score is for."""
@@ -43,7 +43,7 @@ def is_lre07(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def from_npz(file: Path, classes: Sequence[str] | None) -> Found:
+def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     """An archive with ``logits`` (n, K) and ``target`` (n,), and perhaps ``classes`` and ``ids``."""
     arrays = read_arrays(file)
     name = named(list(arrays), LOGLIK_NAMES)
@@ -71,7 +71,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> Found:
     table = pl.DataFrame(columns)
     if label is not None:
         table = table.with_columns(_label_names(table[roles["label"]], names, str(file)))
-    return Found(str(file), "npz", table, tuple(chosen(names, classes, str(file))), **roles)
+    return TrialTable(str(file), "npz", table, Roles(tuple(chosen(names, classes, str(file))), **roles))
 
 
 def _texts(arrays: Arrays, names: Sequence[str]) -> list[str] | None:
@@ -88,12 +88,12 @@ def _label_names(column: pl.Series, names: tuple[str, ...], file: str) -> pl.Ser
     return pl.Series(column.name, np.asarray(names, dtype=object)[codes].tolist())
 
 
-def from_wide(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
+def from_wide(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with one column per class: all numeric columns that are nothing else, or those named."""
     return with_scores(wide_roles(found, classes, label))
 
 
-def wide_roles(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
+def wide_roles(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """Which columns are classes, labels and ids; the scores themselves are not looked at yet."""
     table = found.table
     role = label or found.label or named(table.columns, TRUTH_NAMES)
@@ -105,10 +105,10 @@ def wide_roles(found: Found, classes: Sequence[str] | None, label: str | None) -
         names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
     if role in names:
         role = None
-    return replace(found, score=tuple(names), label=role, test=test)
+    return found.with_roles(score=tuple(names), label=role, test=test)
 
 
-def from_long(found: Found, classes: Sequence[str] | None, label: str | None) -> Found:
+def from_long(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with one row per trial and class, turned into one with a column per class.
 
     The true class is in the column of labels, or it is the class of the row that is marked as a target.
@@ -123,7 +123,7 @@ def from_long(found: Found, classes: Sequence[str] | None, label: str | None) ->
             f"{found.file}: a long table needs the columns of trial, class and score; there are: "
             + ", ".join(table.columns)
         )
-    numbers = with_scores(replace(found, score=(score,))).table.with_columns(
+    numbers = with_scores(found.with_roles(score=(score,))).table.with_columns(
         pl.col(hypothesis).cast(pl.String)
     )
     twice = numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series()
@@ -146,7 +146,7 @@ def from_long(found: Found, classes: Sequence[str] | None, label: str | None) ->
         truth = _truth(numbers, trial, hypothesis, given, names, found)
         role = "label" if "label" not in names else "_label"
         wide = wide.join(truth.rename({given: role}), on=trial, how="left", maintain_order="left")
-    return Found(found.file, found.format, wide, tuple(names), role, None, trial)
+    return TrialTable(found.file, found.format, wide, Roles(tuple(names), role, None, trial))
 
 
 def _hypothesis(table: pl.DataFrame, label: str | None) -> str | None:
@@ -154,7 +154,7 @@ def _hypothesis(table: pl.DataFrame, label: str | None) -> str | None:
 
 
 def _truth(
-    table: pl.DataFrame, trial: str, hypothesis: str, label: str, names: Sequence[str], found: Found
+    table: pl.DataFrame, trial: str, hypothesis: str, label: str, names: Sequence[str], found: TrialTable
 ) -> pl.DataFrame:
     """The true class of each trial."""
     words = table[label].cast(pl.String).str.strip_chars()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError
-from llrkit.io import files_of, read_found
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.classes.class_layouts import (
     HYPOTHESIS_NAMES,
@@ -28,15 +26,16 @@ from llrkit.io.classes.class_layouts import (
 )
 from llrkit.io.column_roles import with_roles
 from llrkit.io.formats import detect
-from llrkit.io.join import join_found
+from llrkit.io.join import join_key
+from llrkit.io.reading import CLASSES, PathArg, Reading
+from llrkit.io.tables import files_of, read_table
 from llrkit.io.text.layouts import SCORE_NAMES, has_header, named, unique_names
 from llrkit.io.text.lines import open_text
-from llrkit.io.trial_table import Found
+from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassScores
 from llrkit.scores.labels import classify_words
 
-PathArg = str | PathLike[str]
 _GLANCE = 200
 
 
@@ -71,50 +70,39 @@ def read_classes(
     >>> read_classes(file)
     ClassScores(2 trials of 3 classes)
     """
-    return scores_of(read_class_table(path, key, classes=classes, label=label, missing=missing))
+    reading = Reading(
+        key=key, classes=None if classes is None else tuple(classes), label=label, missing=missing
+    )
+    return scores_of(read_class_table(path, reading))
 
 
-def read_class_table(
-    path: PathArg,
-    key: PathArg | None = None,
-    *,
-    classes: Sequence[str] | None = None,
-    label: str | None = None,
-    missing: str = "error",
-) -> Found:
+def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
     """A table whose score columns are the classes, with labels where they are known."""
-    found = _read(path, classes, label if key is None else None)
-    if len(found.score) < 2:
+    reading.require(CLASSES)
+    trials = _read(path, reading.classes, reading.label if reading.key is None else None)
+    if len(trials.score) < 2:
         raise FileFormatError(
-            f"{found.file}: {len(found.score)} columns with numbers, at least two classes are needed; there "
-            f"are the columns {listed(found.table.columns)}"
+            f"{trials.file}: {len(trials.score)} columns with numbers, at least two classes are needed; "
+            f"there are the columns {listed(trials.table.columns)}"
         )
-    if key is not None:
-        found = join_found(found, _read_key(key, label), missing=missing, duplicates="error")
-    return found
+    if reading.key is not None:
+        key = _read_key(reading.key, reading.label)
+        trials = join_key(trials, key, missing=reading.missing, duplicates="error")
+    return trials
 
 
-def read_class_systems(
-    paths: Sequence[PathArg],
-    key: PathArg | None = None,
-    *,
-    classes: Sequence[str] | None = None,
-    label: str | None = None,
-    missing: str = "error",
-) -> list[Found]:
+def read_class_systems(paths: Sequence[PathArg], reading: Reading) -> list[TrialTable]:
     """One table per system with the same classes and the same trials, in the order of the first.
 
     Trials are matched by their ids; files without ids must have as many rows, in the same order.
     """
-    first = read_class_table(paths[0], key, classes=classes, label=label, missing=missing)
-    tables = [first]
-    for path in paths[1:]:
-        other = read_class_table(path, None, classes=first.score, label=None if key else label)
-        tables.append(_like_first(first, other))
-    return tables
+    first = read_class_table(paths[0], reading)
+    label = reading.label if reading.key is None else None
+    like_first = Reading(classes=first.score, label=label)
+    return [first, *(_like_first(first, read_class_table(path, like_first)) for path in paths[1:])]
 
 
-def _like_first(first: Found, other: Found) -> Found:
+def _like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     if first.test is None or other.test is None:
         if first.table.height != other.table.height:
             raise FileFormatError(
@@ -136,7 +124,7 @@ def _like_first(first: Found, other: Found) -> Found:
     return replace(other, table=joined, lines=None)
 
 
-def scores_of(found: Found) -> ClassScores:
+def scores_of(found: TrialTable) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
     if found.label is None:
         raise FileFormatError(
@@ -162,16 +150,16 @@ def scores_of(found: Found) -> ClassScores:
         raise type(error)(f"{found.file}{where}: {error}") from None
 
 
-def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Found:
+def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     first = files_of(path)[0]
     kind = detect(first)
     if kind == "npz":
         return from_npz(first, classes)
     if kind == "text" and is_lre07([fields for _, fields in open_text(first).head]):
-        found = read_found(path, columns=LRE07_COLUMNS, score=[])
+        found = read_table(path, columns=LRE07_COLUMNS, score=[])
         lower = pl.col(pl.String).str.to_lowercase()
         return from_long(replace(found, table=found.table.with_columns(lower)), classes, "label")
-    found = read_found(path, score=[], label=label)
+    found = read_table(path, score=[], label=label)
     if _is_long(found.table.columns):
         return from_long(found, classes, label)
     return from_wide(found, classes, label)
@@ -181,15 +169,15 @@ def _is_long(columns: Sequence[str]) -> bool:
     return named(columns, SCORE_NAMES) is not None and named(columns, HYPOTHESIS_NAMES) is not None
 
 
-def _read_key(path: PathArg, label: str | None) -> Found:
+def _read_key(path: PathArg, label: str | None) -> TrialTable:
     """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
     first = files_of(path)[0]
     rows = [fields for _, fields in open_text(first).head] if detect(first) == "text" else []
     if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
-        return replace(read_found(path, columns=("test", "label"), score=[]), label="label", test="test")
-    found = read_found(path, score=[], label=label)
+        return read_table(path, columns=("test", "label"), score=[]).with_roles(label="label", test="test")
+    found = read_table(path, score=[], label=label)
     role = found.label or named(found.table.columns, TRUTH_NAMES)
-    return replace(found, label=role, score=())
+    return found.with_roles(label=role, score=())
 
 
 def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None = None) -> bool:
@@ -243,7 +231,7 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
     return len(there) > 0 and 2 * len(there & set(wide.score)) >= len(there)
 
 
-def _glance(file: Path, kind: str) -> Found | None:
+def _glance(file: Path, kind: str) -> TrialTable | None:
     """The first rows of a table with a header; None where there is none."""
     if kind == "text":
         rows = [fields for _, fields in open_text(file).head]
@@ -259,14 +247,14 @@ def _glance(file: Path, kind: str) -> Found | None:
             return None
     else:
         return None
-    return with_roles(Found(str(file), kind, table), score=[], label=None)
+    return with_roles(TrialTable(str(file), kind, table), score=[], label=None)
 
 
 def _distinct(column: pl.Series) -> list[str]:
     return column.drop_nulls().cast(pl.String).str.strip_chars().unique().to_list()
 
 
-def with_loglik(found: Found, loglik: npt.NDArray[np.float64]) -> Found:
+def with_loglik(found: TrialTable, loglik: npt.NDArray[np.float64]) -> TrialTable:
     """The table with other log-likelihoods in the columns of its classes."""
     columns = [pl.Series(name, loglik[:, i]) for i, name in enumerate(found.score)]
     return replace(found, table=found.table.with_columns(columns))

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from llrkit.errors import FileFormatError
-from llrkit.io.column_roles import roles_of
+from llrkit.io.column_roles import header_roles
 from llrkit.io.text.layouts import (
     KNOWN_NAMES,
     LAYOUTS,
@@ -21,7 +21,7 @@ from llrkit.io.text.layouts import (
 )
 from llrkit.io.text.lines import Text, open_text
 from llrkit.io.text.parse_columns import Columns, parse
-from llrkit.io.trial_table import Found, Scan
+from llrkit.io.trial_table import Scan, TrialTable
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
 
@@ -33,7 +33,7 @@ def scan_delimited(
     columns: Sequence[str] | None = None,
     score: Sequence[str] | None = None,
     label: str | None = None,
-) -> Scan | Found:
+) -> Scan | TrialTable:
     """A text file to be read piece by piece; ``columns`` names its columns, else the header or its layout.
 
     A matrix is read at once: its rows are no trials.
@@ -44,18 +44,18 @@ def scan_delimited(
         from llrkit.io.score_matrices import read_matrix
 
         return read_matrix(text, names)
-    roles = roles_of(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
-    ids = [name for name in (roles.enroll, roles.test, *(roles.same or ())) if name is not None]
-    types = Columns(names, roles.score).types
-    like = roles.given_to(Found(str(file), family, pl.DataFrame(schema=types)))
+    roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
+    score_columns = roles.roles.score
+    types = Columns(names, score_columns).types
+    like = roles.assigned_to(TrialTable(str(file), family, pl.DataFrame(schema=types)))
 
-    def read(wanted: Sequence[str]) -> Iterator[Found]:
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         first_row = 0
         physical = roles.needed_for(names, wanted)
-        parsed = parse(text, names, header=header, numbers=roles.score, ids=ids, wanted=physical)
+        parsed = parse(text, names, header=header, numbers=score_columns, ids=roles.ids, wanted=physical)
         for piece, table in parsed:
-            found = Found(str(file), family, table, lines=piece.lines, first_row=first_row)
-            yield roles.given_to(found, wanted)
+            batch = TrialTable(str(file), family, table, lines=piece.lines, first_row=first_row)
+            yield roles.assigned_to(batch, wanted)
             first_row += table.height
 
     return Scan(like, read)

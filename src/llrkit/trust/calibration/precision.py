@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
@@ -82,7 +83,7 @@ class _PairMoments(SummaryBase):
     def of(cls, who: Speakers) -> Callable[[Scores], _PairMoments]:
         def make(chunk: Scores) -> _PairMoments:
             keys, scores = [], []
-            for side, values in enumerate((chunk.target_index.values, chunk.nontarget_index.values)):
+            for side, values in enumerate(index.values for index in score_indexes(chunk)):
                 first, second = who.of(chunk, side)
                 second = np.where(second == who.n, first, second)
                 keys.append(np.minimum(first, second) * who.n + np.maximum(first, second))

@@ -103,7 +103,7 @@ def one_system(source: ScoreSource, which: int) -> DerivedSource:
         sides = chunk.target[:, which], chunk.nontarget[:, which]
         return Scores.part(*sides, chunk.columns, chunk.categories)
 
-    return DerivedSource(source, one)
+    return DerivedSource(source, one, score=(source.roles.score[which],))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +227,8 @@ def _resampled(a: Functional, b: Functional, drawn: FloatArray, n_speakers: int,
 
 
 def _names(source: ScoreSource) -> tuple[str, str]:
-    """The names of the two systems, where the source has any."""
-    given = tuple(getattr(source, "score", ())) or ("first", "second")
-    count = getattr(source, "n_systems", len(given))
-    if count != 2 or len(given) != 2:
-        raise SystemCountError(f"scores of two systems are needed, got {count}")
-    return str(given[0]), str(given[1])
+    """The names of the two systems."""
+    names = source.roles.score
+    if len(names) != 2:
+        raise SystemCountError(f"scores of two systems are needed, got {len(names)}")
+    return names[0], names[1]

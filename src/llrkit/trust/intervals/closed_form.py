@@ -24,7 +24,7 @@ def closed_form(
     width = quantile(level, speakers.n - 1 if speakers is not None else math.inf)
     intervals: dict[str, Range] = {}
     errors, effects, reasons = {}, {}, dict(wanted.reasons)
-    counted = speakers is None and getattr(source, "weight", None) is None
+    counted = speakers is None and source.roles.weight is None
     for number in wanted.numbers:
         if counted and number.name.endswith((".p_miss", ".p_fa")):
             n = result.n_target if number.name.endswith("p_miss") else result.n_nontarget

@@ -87,7 +87,7 @@ class _Tally(SummaryBase):
 
 def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
     """The numbers of trials of the two classes where they are weighted; one pass, or none."""
-    if getattr(source, "weight", None) is None:
+    if source.roles.weight is None:
         return None
     found = source.reduce(_Tally.of).n
     return float(found[0]), float(found[1])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from llrkit._progress import stage
 from llrkit.core.grid import Grid
+from llrkit.core.score_index import score_indexes
 from llrkit.core.special import FloatArray, softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import TrialCounts
@@ -140,7 +141,7 @@ class _OneClass:
         cls, chunk: Scores, side: int, points: FloatArray, own: bool, thresholds: FloatArray,
         resampling: SpeakerResampling,
     ) -> _OneClass:  # fmt: skip
-        values = (chunk.target_index, chunk.nontarget_index)[side].values.astype(np.float64, copy=False)
+        values = score_indexes(chunk)[side].values.astype(np.float64, copy=False)
         order = np.argsort(values, kind="stable")
         ascending = values[order]
         left = np.searchsorted(ascending, points, side="left")

@@ -69,7 +69,7 @@ def fit_lineup(
     one_of(ties, TIES, "way with ties")
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
-    if getattr(source, "weight", None) is not None:
+    if as_source(source).roles.weight is not None:
         raise InputError("a line-up ranks the people of each test: trials cannot be weighted")
     moments = training_moments(source)
     wide = as_source(source).with_columns(by)

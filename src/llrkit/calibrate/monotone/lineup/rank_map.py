@@ -14,6 +14,7 @@ from llrkit.calibrate.monotone.lineup.ranks import lr_of_ranks
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import rows_in_memory
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -86,14 +87,15 @@ class LineupMap(Map):
     def __call__(self, scores: Any, columns: Columns | None = None) -> Any: ...
     def __call__(self, scores: Any, columns: Columns | None = None) -> Any:
         """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils."""
-        if hasattr(scores, "score_array"):
-            mapped = self(scores.with_columns(self.by).scores())
-            llrs = np.empty(len(scores))
-            llrs[scores.is_target], llrs[~scores.is_target] = mapped.target, mapped.nontarget
-            return llrs
         if isinstance(scores, Scores):
             foils = self.against(scores).foils
             return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
+        if isinstance(scores, ScoreSource):
+            trials = rows_in_memory(scores)
+            mapped = self(trials.with_columns(self.by).scores())
+            llrs = np.empty(len(trials))
+            llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
+            return llrs
         return super().__call__(scores, columns)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import SystemCountError
+from llrkit.scores import Scores
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -129,6 +130,11 @@ class ScoreIndex:
             near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
         # a cut beyond all scores is put into an end bucket, which tells the same
         return near.ascending, near.left_out[where]
+
+
+def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
+    """The target and the non-target scores of a chunk prepared for counting, once for all its summaries."""
+    return chunk.prepared(ScoreIndex)
 
 
 class _Near:

@@ -1,0 +1,161 @@
+"""How a command reads trials: its options, and the trials of its files, here or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.errors import InputError
+from llrkit.io.reading import FLAGS, Reading
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from llrkit.scores.source import ScoreSource
+
+_CLUSTER = "llrkit.cluster"
+_KEYWORDS = {flag.removeprefix("--").replace("-", "_"): keyword for keyword, flag in FLAGS.items()}
+
+_READING: tuple[Callable[[Any], Any], ...] = (
+    click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
+    click.option("--score-column", metavar="NAME", help="Column of the scores; by default by its name."),
+    click.option("--label-column", metavar="NAME",
+                 help="Column of the labels (of the key, if there is one); by default by its name."),
+    click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
+    click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
+    click.option("--nontargets", metavar="FILE",
+                 help="Scores of non-targets, one per line; the first file then holds targets only."),
+    click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
+    click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
+    click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
+    click.option("--weight-column", metavar="NAME", help="Column that says how often each trial counts."),
+    click.option("--quality-file", metavar="FILE",
+                 help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
+    click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+                 help="With a key: trials that only one of the files has."),
+    click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
+                 help="Trials that occur more than once. Default: keep; when joining: error."),
+)  # fmt: skip
+
+score_columns_option = click.option(
+    "--score-columns", metavar="COL,COL", help="Columns of a file that are systems of their own."
+)
+names_option = click.option(
+    "--names", metavar="NAME,NAME", help="What to call the systems; by default files or columns."
+)
+
+
+def reading_options(command: Any) -> Any:
+    """The options that say how scores are read, for every command that reads some.
+
+    :meth:`TrialInput.of` makes a :class:`Reading` of them. An option that the command has already, with a
+    meaning of its own, is left alone.
+    """
+    own = {param.name for param in getattr(command, "__click_params__", ())}
+    for option in reversed(_READING):
+        changed = option(command)
+        if changed.__click_params__[-1].name in own:
+            changed.__click_params__.pop()
+    return command
+
+
+def cluster_options(command: Any) -> Any:
+    """The options of commands that read trials on a cluster."""
+    return worker_options(
+        click.option(
+            "--unreadable", type=click.Choice(["error", "skip"]),
+            help="On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
+        )(command)
+    )  # fmt: skip
+
+
+def worker_options(command: Any) -> Any:
+    """``--scheduler`` and ``--workers``, for commands whose work a cluster can do."""
+    workers = click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N",
+        help="Start N Dask workers on this machine and stop them at the end (Parquet only).",
+    )  # fmt: skip
+    scheduler = click.option(
+        "--scheduler", metavar="ADDRESS", help="Use a running Dask cluster (Parquet on paths it can read)."
+    )
+    return scheduler(workers(command))
+
+
+@dataclass(frozen=True)
+class TrialInput:
+    """What a command was told about its input: how to read it, and which cluster does, if one does."""
+
+    reading: Reading
+    scheduler: str | None = None
+    workers: int | None = None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> TrialInput:
+        """From the options that ``reading_options`` and ``cluster_options`` gave a command.
+
+        Examples
+        --------
+        >>> TrialInput.of({"columns": "test,score", "score_column": "score", "log10": True}).reading.to_dict()
+        {'score': ['score'], 'columns': ['test', 'score'], 'log10': True}
+        """
+        given = {_KEYWORDS.get(name, name): value for name, value in options.items()}
+        cluster = {name: given.pop(name, None) for name in ("scheduler", "workers")}
+        for name in ("columns", "ids", "classes"):
+            if given.get(name) is not None:
+                given[name] = tuple(given[name].split(","))
+        named = {name: value for name, value in given.items() if value is not None}
+        if "score" in named:
+            named["score"] = (named["score"],)
+        return cls(Reading(**named), **cluster)
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a cluster was asked for."""
+        return self.scheduler is not None or self.workers is not None
+
+    def open(self, *paths: str, **changed: Any) -> ScoreSource:
+        """The trials of a path, or of one path per system; ``changed`` are options that differ."""
+        from llrkit.engine.open_trials import open_trials
+
+        client = self.client() if self.on_cluster else None
+        return open_trials(paths, replace(self.reading, **changed), client=client)
+
+    def open_systems(
+        self, files: tuple[str, ...], score_columns: str | None, names: str | None
+    ) -> dict[str, ScoreSource]:
+        """Trials by the name of their system: of several files, or several columns of each, in order."""
+        from llrkit.io.systems import titles_of
+
+        if score_columns and self.reading.score:
+            raise InputError("--score-column and --score-columns do not go together")
+        columns = score_columns.split(",") if score_columns else []
+        titles = titles_of(files, columns, names.split(",") if names is not None else None)
+        scores: list[Any] = [(column,) for column in columns] or [self.reading.score]
+        wanted = [(file, score) for file in files for score in scores]
+        return {
+            title: self.open(file, score=score) for title, (file, score) in zip(titles, wanted, strict=True)
+        }
+
+    def client(self) -> Client:
+        """The cluster of this command; what was started for it ends with the command."""
+        from llrkit.engine.cluster import cluster, quieten
+
+        context = click.get_current_context()
+        if _CLUSTER not in context.meta:
+            quieten()
+            started = cluster(self.scheduler, workers=self.workers)
+            context.meta[_CLUSTER] = context.with_resource(started)
+        client: Client = context.meta[_CLUSTER]
+        return client
+
+    def part_runner(self) -> Callable[..., Any] | None:
+        """How parts of a folder are worked on by the cluster, or None without one."""
+        if not self.on_cluster:
+            return None
+        from llrkit.engine.cluster import done_on
+
+        return partial(done_on, self.client())

@@ -1,0 +1,211 @@
+"""Trials from files, wherever they are read: in memory, in batches, or by the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from llrkit.engine.scanned_files import Files
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.formats import in_batches
+from llrkit.io.open import read_whole
+from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
+from llrkit.io.tables import files_of, scan_tables
+from llrkit.scores.source import ScoreSource
+from llrkit.scores.trials import Trials
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LARGE_BYTES = 64 << 20
+"""Files that are larger than this together are read in batches, unless they must be seen as a whole."""
+
+
+def open_trials(
+    paths: PathArg | Sequence[PathArg], reading: Reading = PLAIN, *, client: Client | None = None
+) -> ScoreSource:
+    """Trials of a file, a directory or a pattern; of several paths, with one system each.
+
+    They are read by the cluster if there is one, in batches if they are large and need not be seen as a
+    whole, and otherwise in memory. What the chosen way cannot do is refused.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
+    >>> open_trials(path, Reading(distance=True)).scores().target
+    array([-1.5])
+    """
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    if client is not None:
+        return _on_cluster(given, reading, client)
+    if len(given) > 1 or reading.needs_memory or not _are_large(given[0]):
+        return read_whole(given, reading)
+    return _in_batches(given, reading)
+
+
+def _are_large(path: PathArg) -> bool:
+    files = files_of(path)
+    large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
+    return large and all(map(in_batches, files))
+
+
+def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
+    reading.require(BATCHES)
+    scans = scan_tables(
+        paths, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
+    )
+    roles = replace(
+        scans[0].like.roles, positive=reading.positive, factor=reading.factor, weight=reading.weight
+    )
+    return Files(scans, roles)
+
+
+def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:
+    from llrkit.engine.dask_source import DaskSource
+
+    reading.require(CLUSTER)
+    if len(paths) > 1:
+        raise InputError("several files are several systems, which a cluster does not join; give one path")
+    return DaskSource.from_parquet(
+        paths[0],
+        client,
+        score=reading.score,
+        label=reading.label,
+        positive=reading.positive,
+        factor=reading.factor,
+        weight=reading.weight,
+        unreadable="skip" if reading.unreadable == "skip" else "error",
+    )
+
+
+def read_trials(
+    path: PathArg,
+    key: PathArg | None = None,
+    *,
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    nontargets: PathArg | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
+    missing: str = "error",
+    duplicates: str | None = None,
+    quality: PathArg | None = None,
+    weight: str | None = None,
+) -> Trials:
+    """Read trials from a file of any of the usual formats.
+
+    Parameters
+    ----------
+    path
+        A file, a directory or a glob. The format is taken from the content, then from the name.
+    key
+        A file with the labels, joined on the ids of the trials whatever the order of the rows.
+    score, label
+        The columns with the scores (several for several systems) and the labels. By default those that
+        have one of the usual names.
+    format
+        Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, npz,
+        npy, bosaris, parquet, arrow.
+    columns
+        Names for the columns of a text without header (or instead of its header).
+    nontargets
+        A second file: ``path`` then holds the scores of targets only, this one those of the others.
+    positive
+        The label that means target; every other label then means non-target.
+    log10, distance
+        The scores are log10 LLRs; the scores are distances, lower meaning more alike. Never guessed.
+    missing
+        A trial without score or label when joining with a key: 'error' or 'drop'.
+    duplicates
+        A trial that occurs more than once: 'keep', 'error' or 'drop' (all but the first). By default kept,
+        and an error when joining with a key.
+    quality
+        A file with quality measures of segments (BOSARIS Seg_Quality, or a table with an id): they become
+        columns ``enroll_<name>`` and ``test_<name>``.
+    weight
+        The column that says how often each trial counts.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "scores.csv").write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
+    >>> read_trials(folder / "scores.csv").scores()
+    Scores(1 target, 1 nontarget trials)
+    >>> _ = (folder / "scores").write_text("spk1 utt1 1.5\\nspk2 utt1 -0.5\\n")
+    >>> _ = (folder / "trials").write_text("spk2 utt1 nontarget\\nspk1 utt1 target\\n")
+    >>> read_trials(folder / "scores", key=folder / "trials")
+    Trials(2 rows: score, label, enroll, test)
+    """
+    if missing not in ("error", "drop"):
+        raise UnknownNameError(f"missing={missing!r}: expected one of error, drop")
+    reading = Reading(
+        key=key,
+        score=_names(score),
+        label=label,
+        format=format,
+        columns=_names(columns),
+        nontargets=nontargets,
+        positive=positive,
+        log10=log10,
+        distance=distance,
+        missing=missing,
+        duplicates=duplicates,
+        quality=quality,
+        weight=weight,
+    )
+    return read_whole([path], reading)
+
+
+def scan_trials(
+    paths: PathArg | Sequence[PathArg],
+    *,
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    weight: str | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
+) -> Files:
+    """Trials in files of any size, to be used like trials in memory.
+
+    ``paths`` is a file, a directory, a glob pattern, or a list of these. Parquet, Arrow files and text (plain
+    or gzip, with or without header) are read in batches, other formats at once. Every ``fit_*``, every metric
+    and ``evaluate`` take the result; memory grows with the smaller class only. Sets below 256 MB stay in
+    memory after the first pass. The options are those of :func:`read_trials`; scores and labels must be in
+    the same file, and repeated trials are not looked for.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import llrkit as lk
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n0.25,nontarget\\n")
+    >>> lk.eer(scan_trials(path))
+    0.0
+    """
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    reading = Reading(
+        score=_names(score),
+        label=label,
+        format=format,
+        columns=_names(columns),
+        weight=weight,
+        positive=positive,
+        log10=log10,
+        distance=distance,
+    )
+    return _in_batches(given, reading)
+
+
+def _names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)

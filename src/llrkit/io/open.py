@@ -1,0 +1,131 @@
+"""The one way from files to trials: at once, or as batches that are to be written again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from llrkit._progress import stage
+from llrkit.errors import FileFormatError, InputError, LabelError
+from llrkit.io.binary.numpy_files import two_classes
+from llrkit.io.checks import as_trials_checked, repeated, require_roles, with_positive
+from llrkit.io.join import join_key
+from llrkit.io.quality import with_quality
+from llrkit.io.reading import MEMORY, REWRITE, PathArg, Reading
+from llrkit.io.systems import join_systems, named_alike, system_names, trial_columns
+from llrkit.io.tables import read_table, scan_tables
+from llrkit.io.trial_table import Scan, TrialTable, one_after_another
+from llrkit.io.write import table_of
+from llrkit.scores.trials import Trials
+
+
+def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
+    """The trials of a file, a directory or a glob in memory; of several, those of one system each, joined."""
+    reading.require(MEMORY)
+    table = _one_file(paths[0], reading) if len(paths) == 1 else _several_systems(paths, reading)
+    absent = "error" if reading.missing == "error" else "drop"
+    if reading.key is not None:
+        key = read_table(reading.key, score=[], label=reading.label)
+        with stage("joining scores and key"):
+            table = join_key(table, key, missing=absent, duplicates=reading.duplicates or "error")
+    if reading.quality is not None:
+        table = with_quality(table, reading.quality, missing=absent)
+    trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
+    if reading.weight is not None:
+        trials = trials.weighed_by(reading.weight)
+    return trials if reading.factor == 1.0 else trials.rescaled(reading.factor)
+
+
+def open_batches(path: PathArg, reading: Reading) -> Scan:
+    """The trials of a file, a directory or a glob as batches that are to be written again.
+
+    What must be seen as a whole (a key, a second file of non-targets, repeated trials) is read at once.
+    Labels may be missing unless an option is about them.
+    """
+    reading.require(REWRITE)
+    if reading.joins:
+        return Scan.of(table_of(read_whole([path], reading)))
+    scan = one_after_another(scan_tables(path, **_table_options(reading)))
+    require_roles(scan.like, labeled=False)
+    if reading.positive is not None:
+        scan = _with_positive(scan, reading.positive)
+    if reading.quality is not None:
+        scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing))
+    return scan if reading.factor == 1.0 else _rescaled(scan, reading.factor)
+
+
+def _table_options(reading: Reading) -> dict[str, Any]:
+    """What one file needs to know; the label is that of the key where there is one."""
+    return {
+        "format": reading.format,
+        "columns": reading.columns,
+        "score": reading.score,
+        "label": reading.label if reading.key is None else None,
+    }
+
+
+def _one_file(path: PathArg, reading: Reading) -> TrialTable:
+    if reading.nontargets is not None:
+        return _two_files(path, reading.nontargets, reading.format)
+    table = read_table(path, **_table_options(reading))
+    return table if reading.key is not None else repeated(table, reading.duplicates or "keep")
+
+
+def _two_files(
+    targets: PathArg,
+    nontargets: PathArg,
+    format: str | None,  # noqa: A002
+) -> TrialTable:
+    tables = [read_table(path, format=format) for path in (targets, nontargets)]
+    for table in tables:
+        if len(table.score) != 1:
+            raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
+        as_trials_checked(table.with_roles(label=None), labeled=False)
+    target, nontarget = (table.table[table.score[0]].to_numpy() for table in tables)
+    return two_classes(target, nontarget, f"{targets} and {nontargets}", tables[0].format, "score", None)
+
+
+def _several_systems(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
+    """One score per file, joined on the ids of the trials: on ``ids`` or all columns the files share."""
+    if reading.nontargets is not None:
+        raise InputError("--nontargets is for one system; several need to know which trials are the same")
+    if reading.duplicates == "keep":
+        raise InputError("trials that occur more than once cannot be joined; use --duplicates error or drop")
+    tables = [read_table(path, **_table_options(reading)) for path in paths]
+    if reading.duplicates == "drop":
+        tables = [tables[0], *(named_alike(tables[0], table) for table in tables[1:])]
+        keys = trial_columns(tables, reading.ids)
+        tables = [repeated(table, "drop", keys) for table in tables]
+    names = [str(path) for path in paths]
+    joined = join_systems(tables, system_names(names), ids=reading.ids, missing=reading.missing)
+    return replace(joined, file=" + ".join(names))
+
+
+def _rescaled(scan: Scan, factor: float) -> Scan:
+    def change(trials: TrialTable) -> TrialTable:
+        names = [name for name in trials.score if name in trials.table.columns]
+        scaled = (pl.col(name).cast(pl.Float64) * factor for name in names)
+        return replace(trials, table=trials.table.with_columns(scaled))
+
+    return scan.changed(change)
+
+
+def _with_positive(scan: Scan, positive: str) -> Scan:
+    label = scan.like.label
+    if label is None:
+        raise InputError(f"{scan.like.file}: --positive {positive}, but there are no labels")
+    empty = scan.like.table.with_columns(pl.lit(None, dtype=pl.Boolean).alias(label))
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        seen = label not in wanted
+        for batch in scan.read(wanted):
+            changed = batch if label not in wanted else with_positive(batch, positive)
+            seen = seen or bool(changed.table[label].any())
+            yield changed
+        if not seen:
+            raise LabelError(f"{scan.like.file}, column {label!r}: no label {positive!r}")
+
+    return Scan(replace(scan.like, table=empty), read)

@@ -1,0 +1,167 @@
+"""Reading: every option that says how trials are read, and which of them each way of reading can honor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from os import PathLike, fspath
+from typing import Any, Self
+
+from llrkit.errors import InputError, UnknownNameError
+
+PathArg = str | PathLike[str]
+MISSING = ("error", "drop", "subset")
+DUPLICATES = ("keep", "error", "drop")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How trials are read from files; the options of :func:`llrkit.read_trials` and of the command line.
+
+    One object goes from whoever asks to whoever reads, so no option is lost on the way: what a way of
+    reading cannot honor it refuses (:meth:`require`).
+
+    Examples
+    --------
+    >>> Reading(score="llr", log10=True).to_dict()
+    {'score': ['llr'], 'log10': True}
+    >>> Reading.from_dict({"score": ["llr"], "log10": True}).factor
+    2.302585092994046
+    >>> Reading(quality="snr.csv").require(CLUSTER)
+    Traceback (most recent call last):
+    llrkit.errors.InputError: --quality-file does not go together with a cluster; convert to Parquet first
+    """
+
+    key: PathArg | None = None
+    """A file with the labels, joined on the ids of the trials."""
+    score: tuple[str, ...] | None = None
+    """The columns with the scores; by default those that have one of the usual names."""
+    label: str | None = None
+    """The column with the labels, of the key if there is one; by default the one with a usual name."""
+    format: str | None = None
+    columns: tuple[str, ...] | None = None
+    """Names for the columns of a text without header."""
+    nontargets: PathArg | None = None
+    """A second file with the scores of non-targets; the first then holds targets only."""
+    positive: str | None = None
+    """The label that means target; every other label then means non-target."""
+    log10: bool = False
+    distance: bool = False
+    missing: str = "error"
+    """Trials that only some of the files to be joined have: 'error', 'drop', or 'subset' (kept, without a
+    score)."""
+    duplicates: str | None = None
+    """Trials that occur more than once: 'keep', 'error' or 'drop'; by default kept, an error when joining."""
+    quality: PathArg | None = None
+    """A file with quality measures of segments."""
+    weight: str | None = None
+    """The column that says how often each trial counts."""
+    ids: tuple[str, ...] = ()
+    """For several files: the columns that identify a trial."""
+    classes: tuple[str, ...] | None = None
+    """For log-likelihoods of several classes: their names, in order."""
+    unreadable: str | None = None
+    """On a cluster: what to do with a file that cannot be read, 'error' or 'skip'."""
+
+    def __post_init__(self) -> None:
+        for name in ("score", "columns", "ids", "classes"):
+            names = getattr(self, name)
+            if names is not None:
+                object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
+        _one_of(self.missing, MISSING, "missing")
+        _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
+        _one_of(self.unreadable, (None, "error", "skip"), "unreadable")
+        if self.nontargets is not None and self.key is not None:
+            raise InputError("a key and a file of non-targets do not go together")
+
+    @property
+    def factor(self) -> float:
+        """What scores are multiplied by to become natural-log LLRs, or at least to grow with them."""
+        return (math.log(10.0) if self.log10 else 1.0) * (-1.0 if self.distance else 1.0)
+
+    @property
+    def joins(self) -> bool:
+        """Whether files must be seen as a whole: to be joined, put together, or searched for repetitions."""
+        repeated = self.duplicates not in (None, "keep")
+        return self.key is not None or self.nontargets is not None or repeated
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether what is asked for needs all ids in memory at once."""
+        return self.joins or self.quality is not None or self.missing == "subset"
+
+    def given(self) -> list[str]:
+        """The options that were asked for; those at their defaults ask for nothing."""
+        asked = [item.name for item in fields(self) if getattr(self, item.name) != item.default]
+        return [name for name in asked if (name, self.duplicates) != ("duplicates", "keep")]
+
+    def require(self, way: Way) -> None:
+        """Refuse the first option that a way of reading cannot honor."""
+        for name in self.given():
+            if name not in way.honors:
+                raise InputError(f"{FLAGS.get(name, '--' + name)} {way.refusal}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked for, as plain values; :meth:`from_dict` is the way back."""
+        plain: dict[str, Any] = {}
+        for name in self.given():
+            value = getattr(self, name)
+            plain[name] = list(value) if isinstance(value, tuple) else value
+            if isinstance(value, PathLike):
+                plain[name] = fspath(value)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` described; an option nobody knows is an error."""
+        known = {item.name for item in fields(cls)}
+        for name in plain:
+            if name not in known:
+                raise UnknownNameError(f"there is no reading option {name!r}; there are: {', '.join(known)}")
+        return cls(**plain)
+
+
+def _one_of(value: str | None, accepted: tuple[str | None, ...], what: str) -> None:
+    if value not in accepted:
+        words = ", ".join(word for word in accepted if word)
+        raise UnknownNameError(f"{what}={value!r}: expected one of {words}")
+
+
+PLAIN = Reading()
+"""Nothing insisted on: everything is told from the files."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of reading: the options it honors, and what is said of any other."""
+
+    honors: frozenset[str]
+    refusal: str
+
+
+FLAGS = {
+    "score": "--score-column",
+    "label": "--label-column",
+    "quality": "--quality-file",
+    "weight": "--weight-column",
+}
+"""Options of the command line that are not called like their keyword."""
+
+_TABLE = {"score", "label", "positive", "log10", "distance", "weight"}
+# The policy for missing trials is honored where nothing is joined: nothing can be missing.
+MEMORY = Way(
+    frozenset({*_TABLE, "format", "columns", "key", "nontargets", "missing", "duplicates", "quality", "ids"}),
+    "is for a cluster (--scheduler, --workers)",
+)
+BATCHES = Way(
+    frozenset({*_TABLE, "format", "columns", "missing"}),
+    "needs all trials in memory; use read_trials",
+)
+REWRITE = Way(MEMORY.honors - {"weight"}, "has no effect on what is written")
+CLUSTER = Way(
+    frozenset({*_TABLE, "missing", "unreadable"}),
+    "does not go together with a cluster; convert to Parquet first",
+)
+CLASSES = Way(frozenset({"key", "classes", "label", "missing"}), "is for scores of two classes")
+CLASS_BATCHES = Way(frozenset({"classes", "label"}), "needs all trials in memory; use read_classes")

@@ -1,0 +1,67 @@
+"""Files as tables with roles: one file, a directory or a glob, at once or batch by batch."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from llrkit.errors import FileFormatError
+from llrkit.io.binary.column_files import refuse_other_columns, together
+from llrkit.io.formats import read_file, scan_file
+from llrkit.io.reading import PathArg
+from llrkit.io.trial_table import Scan, TrialTable
+
+
+def read_table(
+    path: PathArg,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> TrialTable:
+    """Read a file, a directory or a glob: the table and which of its columns are what."""
+    tables = [
+        read_file(file, format=format, columns=columns, score=score, label=label) for file in files_of(path)
+    ]
+    return tables[0] if len(tables) == 1 else together(tables, str(path))
+
+
+def scan_tables(
+    paths: PathArg | Sequence[PathArg],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    score: Sequence[str] | None = None,
+    label: str | None = None,
+) -> list[Scan]:
+    """The files of one or several names, directories or globs, to be read in batches one after another."""
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    opened = [
+        scan_file(file, format=format, columns=columns, score=score, label=label)
+        for path in given
+        for file in files_of(path)
+    ]
+    scans = [one if isinstance(one, Scan) else Scan.of(one) for one in opened]
+    for scan in scans[1:]:
+        refuse_other_columns(scans[0].like, scan.like)
+    return scans
+
+
+def files_of(path: PathArg) -> list[Path]:
+    """The files that a name stands for: itself, those of a directory or of a glob, by name."""
+    file = Path(path)
+    if file.is_dir():
+        inside = sorted(one for one in file.iterdir() if one.is_file() and one.name[0] not in "._")
+        if not inside:
+            raise FileFormatError(f"{file}: a directory without files")
+        return inside
+    if file.exists():
+        return [file]
+    names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
+    matches = sorted(one for one in map(Path, names) if one.is_file())
+    if not matches:
+        raise FileFormatError(f"{file}: no such file")
+    return matches
