@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from llrkit.core import score_index as index_module
 from llrkit.core.score_index import ScoreIndex
 from llrkit.errors import InputError
-from llrkit.core import score_index as index_module
 
 
 @pytest.fixture(autouse=True, scope="module")

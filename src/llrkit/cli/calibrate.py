@@ -195,9 +195,9 @@ def sha256_of(path: str) -> str:
     from llrkit.io.tables import files_of
 
     hashes = []
-    for part in files_of(path):
-        with part.open("rb") as file:
-            hashes.append((hashlib.file_digest(file, "sha256").hexdigest(), part.name))
+    for one in files_of(path):
+        with one.open("rb") as file:
+            hashes.append((hashlib.file_digest(file, "sha256").hexdigest(), one.name))
     if len(hashes) == 1 and Path(path).is_file():
         return hashes[0][0]
     return hashlib.sha256("".join(f"{digest}  {name}\n" for digest, name in hashes).encode()).hexdigest()

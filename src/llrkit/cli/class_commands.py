@@ -76,8 +76,8 @@ def parse_prior(text: str | None) -> Any:
     if text is None or text in ("flat", "counts"):
         return text or "flat"
     shares = {}
-    for part in text.split(","):
-        name, equals, share = part.rpartition("=")
+    for item in text.split(","):
+        name, equals, share = item.rpartition("=")
         if not equals:
             raise InputError(f"--prior {text}: expected flat, counts, or CLASS=PROBABILITY for each class")
         shares[name] = parse_share(share, "--prior")
@@ -107,7 +107,7 @@ def evaluate_classes(
     scores = read_class_file(path, classes, given)
     if posteriors:
         scores = scores.without_prior("counts")
-    found = evaluate(
+    result = evaluate(
         scores,
         prior=parse_prior(prior),
         cavg=costs or ("lre07", "lre22"),
@@ -117,19 +117,19 @@ def evaluate_classes(
     )
     to_stderr = json_path == "-"
     if table_style is not None:
-        _echo_table(found, table_style, to_stderr)
+        _echo_table(result, table_style, to_stderr)
     else:
-        print_table(("", "", ""), rows(found), to_stderr=to_stderr, title=path, left=(0, 2))
+        print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=path, left=(0, 2))
         click.echo("", err=to_stderr)
-        print_table(*class_rows(found), to_stderr=to_stderr)
-        click.echo(f"\n{sentence(found)}", err=to_stderr)
+        print_table(*class_rows(result), to_stderr=to_stderr)
+        click.echo(f"\n{sentence(result)}", err=to_stderr)
     if html_path is not None:
-        _write_page(found, scores, html_path, [path, given.reading.key])
+        _write_page(result, scores, html_path, [path, given.reading.key])
         click.echo(f"The report is in {html_path}", err=to_stderr or table_style is not None)
-    write_json({"scores": path, **found.to_dict()}, command, json_path)
+    write_json({"scores": path, **result.to_dict()}, command, json_path)
 
 
-def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[PathArg | None]) -> None:
+def _write_page(result: Any, scores: ClassScores, path: str, files: Sequence[PathArg | None]) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
     from llrkit.multiclass import idempotence, pair_histograms
     from llrkit.report.class_page import write_class_report
@@ -139,13 +139,13 @@ def _write_page(found: Any, scores: ClassScores, path: str, files: Sequence[Path
     except (ConstantScoreError, InfiniteScoreError):  # nothing to show
         means = None
     made_from = made_by_command(files)
-    write_class_report(found, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
+    write_class_report(result, path, pairs=pair_histograms(scores), idempotence=means, made_from=made_from)
 
 
-def _echo_table(found: Any, style: str, to_stderr: bool) -> None:
+def _echo_table(results: Any, style: str, to_stderr: bool) -> None:
     from llrkit.report.paper_tables import format_table
 
-    click.echo(format_table(found, style), nl=False, err=to_stderr)
+    click.echo(format_table(results, style), nl=False, err=to_stderr)
 
 
 def compare_classes(
@@ -166,7 +166,7 @@ def compare_classes(
     key = evaluation_key or given.reading.key
     other = replace(given, reading=replace(given.reading, key=key))
     names = [SAME_IDEA.get(name, name) for name in methods.split(",")] if methods else CANDIDATES
-    found = compare(
+    comparison = compare(
         read_class_file(train, classes, given),
         read_class_file(evaluation, classes, other),
         names,
@@ -174,22 +174,22 @@ def compare_classes(
     )
     to_stderr = json_path == "-"
     with named_file(train):  # where not one could be trained
-        best, raw = found.evaluations[found.best], found.evaluations["raw"]
+        best, raw = comparison.evaluations[comparison.best], comparison.evaluations["raw"]
     if table_style is not None:
-        _echo_table(found, table_style, to_stderr)
+        _echo_table(comparison, table_style, to_stderr)
     else:
-        print_table(*found.table(), to_stderr=to_stderr)
-    for name, reason in found.failed.items():
+        print_table(*comparison.table(), to_stderr=to_stderr)
+    for name, reason in comparison.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
     said = (
-        f"Best is {found.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores."
+        f"Best is {comparison.best}: Cllr {best.cllr:.4f} bits instead of {raw.cllr:.4f} with the raw scores."
         if best.cllr < raw.cllr
         else f"None of them is better than the raw scores, whose Cllr is {raw.cllr:.4f} bits."
     )
     click.echo(f"\n{said}", err=to_stderr or table_style is not None)
     if train == evaluation:
         click.echo("Trained and evaluated on the same trials: the figures are too good.", err=True)
-    write_json(found.to_dict(), "compare", json_path)
+    write_json(comparison.to_dict(), "compare", json_path)
 
 
 def class_curves(kind: str, path: str, options: dict[str, Any], given: TrialInput) -> list[Any]:

@@ -98,9 +98,9 @@ def apply_classes(
     values = [table.table.select(table.score).to_numpy() for table in tables]
     trials = values[0] if len(values) == 1 else np.stack(values, axis=2)
     with named_file(", ".join(paths)):
-        found = with_loglik(tables[0], fitted(trials))
-    write_table(found, output, format=to)
-    rows, names = found.table.height, ", ".join(fitted.classes[:5])
+        calibrated = with_loglik(tables[0], fitted(trials))
+    write_table(calibrated, output, format=to)
+    rows, names = calibrated.table.height, ", ".join(fitted.classes[:5])
     more = ", ..." if len(fitted.classes) > 5 else ""
     click.echo(f"{rows:,} trials written to {output} (log-likelihoods in the columns {names}{more})")
 

@@ -74,18 +74,18 @@ def compare_command(
 
     trained, tested = given.open(train), given.open(evaluation, key=evaluation_key or given.reading.key)
     points_asked = parse_points(points) or ("sre08", "sre10")
-    found = compare(trained, tested, methods or CANDIDATES, points=points_asked)
+    comparison = compare(trained, tested, methods or CANDIDATES, points=points_asked)
     to_stderr = json_path == "-"
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
-        click.echo(format_table(found, table_style), nl=False, err=to_stderr)
+        click.echo(format_table(comparison, table_style), nl=False, err=to_stderr)
     else:
-        header, rows = found.table()
+        header, rows = comparison.table()
         print_table(header, rows, to_stderr=to_stderr)
-    for name, reason in found.failed.items():
+    for name, reason in comparison.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    click.echo(f"\n{found.sentence}", err=to_stderr or table_style is not None)
+    click.echo(f"\n{comparison.sentence}", err=to_stderr or table_style is not None)
     if train == evaluation:
         click.echo(SAME_TRIALS, err=True)
     if html_path is not None:
@@ -93,8 +93,8 @@ def compare_command(
         beside = to_stderr or table_style is not None
         warned = (SAME_TRIALS,) if train == evaluation else ()
         files = [train, evaluation, reading["key"], evaluation_key]
-        write_page(found, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
-    write_json(found.to_dict(), "compare", json_path)
+        write_page(comparison, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
+    write_json(comparison.to_dict(), "compare", json_path)
 
 
 @click.command("diagnose")
@@ -111,6 +111,6 @@ def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None
     """
     from llrkit.evaluation.diagnose import diagnose
 
-    found = diagnose(TrialInput.of(reading).open(scores))
-    click.echo(repr(found), err=json_path == "-")
-    write_json(found.to_dict(), "diagnose", json_path)
+    diagnosis = diagnose(TrialInput.of(reading).open(scores))
+    click.echo(repr(diagnosis), err=json_path == "-")
+    write_json(diagnosis.to_dict(), "diagnose", json_path)

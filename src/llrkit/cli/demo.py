@@ -30,15 +30,15 @@ def demo_command(out: str, seed: int) -> None:
         "sides:\n25 trial lists, calibrated on one corpus and evaluated on the other.\n"
     )
     with stage("the experiments", total=3, unit="parts") as done:
-        found = run_durations("small", seed=seed)
+        durations = run_durations("small", seed=seed)
         done(1)
         scan = run_prior_scan("small", seed=seed)
         done(1)
-        page = write_experiments(out, durations=found, scan=scan, brief=True, made_from=made_by_command())
+        page = write_experiments(out, durations=durations, scan=scan, brief=True, made_from=made_by_command())
         done(1)
-    header, rows = paper_table(found.table)
+    header, rows = paper_table(durations.table)
     print_table(header, rows, to_stderr=False)
-    click.echo(f"\n{verdict(found.table)}")
-    numbers = {"durations": found.to_dict(), "prior_scan": scan.to_dict()}
+    click.echo(f"\n{verdict(durations.table)}")
+    numbers = {"durations": durations.to_dict(), "prior_scan": scan.to_dict()}
     write_json(numbers, "demo", str(Path(out) / "numbers.json"))
     click.echo(f"The report is in {page}")

@@ -163,7 +163,9 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
         if kind == "ece":
             raise InputError("plot ece: --by is not possible, the curves of groups are not computed")
         several = len(scores) > 1 or options["score_columns"]
-        systems |= {f"{name} {group}" if several else group: part for group, part in result.groups.items()}
+        systems |= {
+            f"{name} {group}" if several else group: measured for group, measured in result.groups.items()
+        }
     chosen: dict[str, Any] = {"renderer": "none"}
     if kind in ("det", "roc"):
         chosen["curve"] = options["curve"]

@@ -58,10 +58,10 @@ def scans_of(file: str) -> list[PriorScan]:
 
 
 def _results(file: str) -> dict[str, Any]:
-    found = json.loads(Path(file).read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
+    content = json.loads(Path(file).read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
         raise TypeError("not an object")
-    return found
+    return content
 
 
 def _not_from(command: str, file: str) -> FileFormatError:

@@ -57,15 +57,15 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
     """
     from llrkit.experiments.durations import run_durations
 
-    found = run_durations(scale, seed=seed)
-    _show(found.table, json_path)
-    _say(f"{found.table.trials:,} trials in {found.seconds:.1f} s.", json_path)
+    durations = run_durations(scale, seed=seed)
+    _show(durations.table, json_path)
+    _say(f"{durations.table.trials:,} trials in {durations.seconds:.1f} s.", json_path)
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        page = write_experiments(out, durations=found, made_from=made_by_command())
+        page = write_experiments(out, durations=durations, made_from=made_by_command())
         _say(f"The report is in {page}", json_path)
-    write_json({"experiment": "durations", **found.to_dict()}, "reproduce", json_path)
+    write_json({"experiment": "durations", **durations.to_dict()}, "reproduce", json_path)
 
 
 @reproduce_command.command("prior-scan")
@@ -83,17 +83,17 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_words import scan_table
 
-    found = run_prior_scan(scale, seed=seed)
-    header, rows = scan_table(found.cases)
+    scan = run_prior_scan(scale, seed=seed)
+    header, rows = scan_table(scan.cases)
     print_table(header, rows, to_stderr=json_path == "-", title="C_primary of SRE12")
-    for case in found.cases:
+    for case in scan.cases:
         _say(f"{case.name}: {case.about}", json_path)
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        page = write_experiments(out, scan=found, made_from=made_by_command())
+        page = write_experiments(out, scan=scan, made_from=made_by_command())
         _say(f"The report is in {page}", json_path)
-    write_json({"experiment": "prior-scan", **found.to_dict()}, "reproduce", json_path)
+    write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
 
 
 @reproduce_command.command("real")
@@ -130,19 +130,19 @@ def real_command(
     """
     if (embeddings is None) == (scores is None):
         raise InputError("give either --embeddings or --scores")
-    found = _embeddings(embeddings, options) if embeddings else _scores(str(scores), options)
+    results = _embeddings(embeddings, options) if embeddings else _scores(str(scores), options)
     names = options["by"].split(",") if scores else ["enroll", "test"]
-    _show(found.table, json_path, (names[0], "/".join(names[1:])))
-    for name, reason in found.skipped.items():
+    _show(results.table, json_path, (names[0], "/".join(names[1:])))
+    for name, reason in results.skipped.items():
         click.echo(f"{name} left out: {reason}", err=True)
-    for name in found.regularized:
+    for name in results.regularized:
         click.echo(f"{name}: the training classes do not overlap; logistic regression regularized", err=True)
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        page = write_experiments(out, real=found, made_from=made_by_command([embeddings or scores]))
+        page = write_experiments(out, real=results, made_from=made_by_command([embeddings or scores]))
         _say(f"The report is in {page}", json_path)
-    content = {"experiment": "real", "file": embeddings or scores, **found.to_dict()}
+    content = {"experiment": "real", "file": embeddings or scores, **results.to_dict()}
     write_json(content, "reproduce", json_path)
 
 

@@ -204,7 +204,7 @@ def _independent(
     from llrkit.simulate.independent_trials import simulate_trials
 
     n_target, n_nontarget = _sizes(options)
-    made = simulate_trials(
+    trials = simulate_trials(
         pair,
         n_target=n_target,
         n_nontarget=n_nontarget,
@@ -218,31 +218,31 @@ def _independent(
     known: dict[str, float] = {}
     if population is not None:
         known["eer"] = population.eer
-        if (made.scale, made.offset) == (1.0, 0.0):
+        if (trials.scale, trials.offset) == (1.0, 0.0):
             known["cllr"] = population.cllr
-    about = {**given, "scale": made.scale, "offset": made.offset, "speakers": made.people.n_speakers}
-    write_simulated(made, kind, (n_target, n_nontarget), about, known, options)
+    about = {**given, "scale": trials.scale, "offset": trials.offset, "speakers": trials.people.n_speakers}
+    write_simulated(trials, kind, (n_target, n_nontarget), about, known, options)
 
 
 def write_simulated(
-    made: BlockSource,
+    trials: BlockSource,
     kind: str,
     counts: tuple[int, int],
     about: dict[str, Any],
     population: dict[str, float],
     options: dict[str, Any],
 ) -> None:
-    """Write the trials, say what was made, and the numbers as JSON."""
+    """Write the trials, say what was trials, and the numbers as JSON."""
     output, total = options["output"], sum(counts)
     if output.endswith(("/", "\\")) or Path(output).is_dir():
         from llrkit.io.write_partitions import write_partitions
 
         names = [
             name
-            for name in (options["columns"] or ",".join(made.columns)).split(",")
+            for name in (options["columns"] or ",".join(trials.columns)).split(",")
             if name not in ("score", "label")
         ]
-        wide = made.with_columns(*names)
+        wide = trials.with_columns(*names)
         with stage("simulating", total) as advance:
             write_partitions(wide.block, wide.n_blocks, output, on_part=advance)
     else:
@@ -250,7 +250,7 @@ def write_simulated(
 
         if options["columns"]:
             raise InputError("--columns goes with a folder as output; files get all columns")
-        write_trials(made.trials(), output, format=options["to"], key=options["key_output"])
+        write_trials(trials.trials(), output, format=options["to"], key=options["key_output"])
     said = "".join(f", {name} {value:.4f}" for name, value in population.items())
     click.echo(
         f"{total:,} trials ({counts[0]:,} targets) written to {output}"

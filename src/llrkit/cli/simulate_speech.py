@@ -57,7 +57,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
     from llrkit.simulate.plda_trials import simulate_plda
 
     voices, seconds = _population(options), numbers(durations, "--durations")
-    made = simulate_plda(
+    simulated = simulate_plda(
         voices,
         n_speakers=speakers,
         n_models=models,
@@ -68,12 +68,12 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
         seed=options["seed"],
     )
     known: dict[str, float] = {}
-    if len(made.parts) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
+    if len(simulated.parts) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
         pair = voices.pair(seconds[0], seconds[0])
         known = {"eer": pair.eer, "cllr": pair.cllr}
     about = {"speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
              "shift": options["shift"], "rougher": options["rougher"], **_described(voices)}  # fmt: skip
-    write_simulated(made, "plda", (made.n_target, made.n_nontarget), about, known, options)
+    write_simulated(simulated, "plda", (simulated.n_target, simulated.n_nontarget), about, known, options)
 
 
 @click.command("embeddings")
@@ -101,7 +101,7 @@ def embeddings_command(
     from llrkit.simulate.splits import simulate_embeddings
 
     voices = _population(options)
-    made = simulate_embeddings(
+    simulated = simulate_embeddings(
         voices,
         n_background=background,
         n_speakers=speakers,
@@ -110,11 +110,17 @@ def embeddings_command(
         rougher=options["rougher"],
         seed=seed,
     )
-    write_embeddings(made, output)
-    click.echo(f"{made!r} written to {output}", err=json_path == "-")
+    write_embeddings(simulated, output)
+    click.echo(f"{simulated!r} written to {output}", err=json_path == "-")
     about = {"background": background, "speakers": speakers, "sessions": sessions, "shift": options["shift"],
              "rougher": options["rougher"], **_described(voices)}  # fmt: skip
-    content = {"kind": "embeddings", "seed": seed, "rows": len(made), "parameters": about, "output": output}
+    content = {
+        "kind": "embeddings",
+        "seed": seed,
+        "rows": len(simulated),
+        "parameters": about,
+        "output": output,
+    }
     write_json(content, "simulate", json_path)
 
 
@@ -145,15 +151,21 @@ def frames_command(
     from llrkit.simulate.write_frames import write_frames
 
     model = FrameModel(n_components=components, seed=seed, **shape)
-    made = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)
-    write_frames(made, output)
+    simulated = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)
+    write_frames(simulated, output)
     if utt2spk:
-        pairs = zip(made.ids, made.speakers or (), strict=True)
+        pairs = zip(simulated.ids, simulated.speakers or (), strict=True)
         write_atomically(utt2spk, "".join(f"{name} {speaker}\n" for name, speaker in pairs))
-    click.echo(f"{made!r} written to {output}", err=json_path == "-")
+    click.echo(f"{simulated!r} written to {output}", err=json_path == "-")
     about = {"components": components, **shape, "speakers": speakers, "sessions": sessions}
     about["seconds"] = seconds
-    content = {"kind": "frames", "seed": seed, "recordings": len(made), "parameters": about, "output": output}
+    content = {
+        "kind": "frames",
+        "seed": seed,
+        "recordings": len(simulated),
+        "parameters": about,
+        "output": output,
+    }
     write_json(content, "simulate", json_path)
 
 

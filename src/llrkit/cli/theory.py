@@ -69,10 +69,10 @@ def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> 
     points: list[dict[str, Any]] = []
     primaries: list[dict[str, Any]] = []
     for item in asked:
-        found = (
+        averaged = (
             None if isinstance(item, OperatingPoint) else preset(item, allow_unconfirmed=allow_unconfirmed)
         )
-        for point in (item,) if found is None else found.points:
+        for point in (item,) if averaged is None else averaged.points:
             cost = model.min_dcf(point)
             points.append(
                 {
@@ -84,9 +84,9 @@ def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> 
                     "act_dcf": cost,
                 }
             )
-        if found is not None and found.averages:
-            mean = sum(point["min_dcf"] for point in points[-len(found.points) :]) / len(found.points)
-            primaries.append({"name": found.name, "min": mean, "act": mean})
+        if averaged is not None and averaged.averages:
+            mean = sum(point["min_dcf"] for point in points[-len(averaged.points) :]) / len(averaged.points)
+            primaries.append({"name": averaged.name, "min": mean, "act": mean})
     plain = {name: float(getattr(model, name)) for name in ("eer", "d_prime", "mu", "sigma", "auc", "cllr")}
     return {**plain, "points": points, "primaries": primaries}
 

@@ -62,29 +62,29 @@ def validate_command(
 
     calibration = load_map(map_path) if map_path else None
     trials = TrialInput.of(reading).open(scores)
-    found = validate(
+    checked = validate(
         trials, criteria, calibration=calibration, worst=worst, curves=html_path is not None
     )  # fmt: skip
     to_stderr = json_path == "-"
-    cells = [matrix_cells(row) for row in found.rows]
+    cells = [matrix_cells(row) for row in checked.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
-    if found.misleading:
+    if checked.misleading:
         click.echo("\nMost misleading trials:", err=to_stderr)
-        head, rows = misleading_rows(found, verbal)
+        head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    said = found.check.verdict.text
-    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(found)}", err=to_stderr)
+    said = checked.check.verdict.text
+    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(checked)}", err=to_stderr)
     if report_path:
-        write_atomically(report_path, found.to_markdown(verbal=verbal))
+        write_atomically(report_path, checked.to_markdown(verbal=verbal))
     if html_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.trust_sections import validation
 
         (name,) = titles_of([scores])
         write_page(
-            {name: found.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
-            title="Validation report", first=validation(found, verbal=verbal), checks={name: found.check},
-            bands={name: found.bands}, to_stderr=to_stderr,
+            {name: checked.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
+            title="Validation report", first=validation(checked, verbal=verbal), checks={name: checked.check},
+            bands={name: checked.bands}, to_stderr=to_stderr,
         )  # fmt: skip
-    write_json({"scores": scores, "criteria": criteria, **found.to_dict()}, "validate", json_path)
-    sys.exit(0 if found.passed else 1)
+    write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
+    sys.exit(0 if checked.passed else 1)

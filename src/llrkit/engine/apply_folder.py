@@ -75,30 +75,30 @@ def apply_parts(
     done.mkdir(parents=True, exist_ok=True)
     calibration = hashlib.sha256(json.dumps(map_to_dict(fitted), sort_keys=True).encode()).hexdigest()
     finished = {part.name: part for part in _finished(target, calibration)}
-    there = [part for part in parts if part.name in finished and finished[part.name].same_input(part)]
-    todo = [part for part in parts if part not in there]
+    kept = [part for part in parts if part.name in finished and finished[part.name].same_input(part)]
+    todo = [part for part in parts if part not in kept]
     (target / MANIFEST).unlink(missing_ok=True)
     for part in todo:  # what a killed run was at
         for unfinished in target.glob(f".{escape(part.name)}.*"):
             unfinished.unlink()
-    for part in there:  # so that they are known should this run be interrupted too
+    for part in kept:  # so that they are known should this run be interrupted too
         _note(finished[part.name], done, calibration)
     work = partial(_apply_one, fitted=fitted, folder=target, calibration=calibration, reading=reading)
-    made = [finished[part.name] for part in there]
+    written = [finished[part.name] for part in kept]
     with stage("files", len(todo), "files") as tick:
         for part in (run or _one_by_one)(work, todo):
-            made.append(part)
+            written.append(part)
             tick(1)
     manifest = {
         "schema": "llrkit.apply/1",
         "calibration_sha256": calibration,
-        "rows": sum(part.rows for part in made),
-        "parts": [asdict(part) for part in sorted(made, key=lambda part: part.name)],
+        "rows": sum(part.rows for part in written),
+        "parts": [asdict(part) for part in sorted(written, key=lambda part: part.name)],
     }
     write_atomically(target / MANIFEST, json.dumps(manifest, indent=2) + "\n")
     shutil.rmtree(done)
-    kept = (f"{len(there):,} of {len(parts):,} files were finished already",) if there else ()
-    return Applied(manifest["rows"], kept)  # type: ignore[arg-type]
+    notes = (f"{len(kept):,} of {len(parts):,} files were finished already",) if kept else ()
+    return Applied(manifest["rows"], notes)  # type: ignore[arg-type]
 
 
 def _apply_one(part: Part, *, fitted: Map, folder: Path, calibration: str, reading: Reading) -> Part:
@@ -119,14 +119,14 @@ def _note(part: Part, done: Path, calibration: str) -> None:
 
 def _finished(folder: Path, calibration: str) -> Iterator[Part]:
     """The parts whose files are there, by the manifest of a whole run or the notes of an interrupted one."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for note in sorted((folder / DONE).glob("*.json")):
-        found.append(_read(note))
+        entries.append(_read(note))
     if (folder / MANIFEST).is_file():
         manifest = _read(folder / MANIFEST)
         sha = manifest.get("calibration_sha256")
-        found += [{"calibration_sha256": sha, **part} for part in manifest.get("parts", [])]
-    for entry in found:
+        entries += [{"calibration_sha256": sha, **part} for part in manifest.get("parts", [])]
+    for entry in entries:
         if (
             entry.pop("calibration_sha256", None) == calibration
             and (folder / str(entry.get("name"))).is_file()

@@ -223,7 +223,7 @@ class DaskSource(ScoreSource):
     @cached_property
     def _tasks(self) -> list[list[Any]]:
         """The partitions that one task reads: small files together, everything else by itself."""
-        rows = [sum(part.rows) if isinstance(part, RowGroups) else ROWS_A_TASK for part in self.partitions]
+        rows = [sum(one.rows) if isinstance(one, RowGroups) else ROWS_A_TASK for one in self.partitions]
         most = max(ROWS_A_TASK, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
         return [[self.partitions[i] for i in run] for run in runs(rows, most)]
 
@@ -235,7 +235,7 @@ class DaskSource(ScoreSource):
                 self.client.compute(self._leaves(self.chunking.counted, self.chunking.carrying())),
             )
             none = self.chunking.nothing_before()
-            each = (none if part.summary is None else part.summary for part in counted)
+            each = (none if total.summary is None else total.summary for total in counted)
             self._before = tuple(accumulate(each, initial=none))
         return self._before[:-1]
 
@@ -251,8 +251,8 @@ class DaskSource(ScoreSource):
 
     @contextmanager
     def _told_of_progress(self) -> Iterator[None]:
-        sized = [part for part in self.partitions if isinstance(part, RowGroups)]
-        total = sum(sum(part.rows) for part in sized) if len(sized) == len(self.partitions) else None
+        sized = [one for one in self.partitions if isinstance(one, RowGroups)]
+        total = sum(sum(one.rows) for one in sized) if len(sized) == len(self.partitions) else None
         with stage("trials on the cluster", total) as done:
             self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
             try:

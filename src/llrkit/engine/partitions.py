@@ -134,12 +134,12 @@ def expand(path: str) -> list[str]:
 
     files, root = fsspec.core.url_to_fs(path)
     if files.isdir(root):
-        found = [name for name in files.ls(root, detail=False) if name.endswith((".parquet", ".pq"))]
+        names = [name for name in files.ls(root, detail=False) if name.endswith((".parquet", ".pq"))]
     else:
-        found = files.glob(root) if "*" in path or "?" in path else [root] if files.exists(root) else []
-    if not found:
+        names = files.glob(root) if "*" in path or "?" in path else [root] if files.exists(root) else []
+    if not names:
         raise FileFormatError(f"{path}: no Parquet file, and no directory or pattern with some")
-    return sorted(files.unstrip_protocol(name) if "://" in path else name for name in found)
+    return sorted(files.unstrip_protocol(name) if "://" in path else name for name in names)
 
 
 def runs(rows: Sequence[int], most: int) -> Iterator[range]:

@@ -27,25 +27,25 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialSum:
     """The summary of some partitions, if any could be read, and those that could not."""
 
     summary: Any
     skipped: tuple[str, ...] = ()
 
 
-def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Part:
+def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> PartialSum:
     """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
     from distributed import get_worker
 
-    found, skipped, rows = None, [], 0
+    total, skipped, rows = None, [], 0
     # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
     together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
     for some in together:
-        part, after, here = None, before, 0
+        summary, after, here = None, before, 0
         try:
             for chunk in joined(chunks_of(some, work.chunking, before)):
-                part = _sum(part, work.summarize(chunk))
+                summary = _sum(summary, work.summarize(chunk))
                 after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
@@ -53,15 +53,15 @@ def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Part:
                 raise
             skipped.append(str(error))
             continue
-        found, before, rows = _sum(found, part), after, rows + here
+        total, before, rows = _sum(total, summary), after, rows + here
     get_worker().log_event(work.topic, rows)
-    return Part(found, tuple(skipped))
+    return PartialSum(total, tuple(skipped))
 
 
-def merge(parts: Sequence[Part]) -> Part:
+def merge(sums: Sequence[PartialSum]) -> PartialSum:
     """The sum of some parts."""
-    return Part(
-        reduce(_sum, (part.summary for part in parts)), tuple(name for part in parts for name in part.skipped)
+    return PartialSum(
+        reduce(_sum, (one.summary for one in sums)), tuple(name for one in sums for name in one.skipped)
     )
 
 

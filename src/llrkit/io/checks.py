@@ -45,13 +45,13 @@ def as_trials_checked(
 
 
 def target_mask_of(
-    found: TrialTable, positive: str | None = None, expected: Iterable[str] = ()
+    trials: TrialTable, positive: str | None = None, expected: Iterable[str] = ()
 ) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
     """Which rows are targets, and the words that occur among the labels; for one batch of a larger table."""
     if positive is not None:
-        found = with_positive(found, positive)
-    with _naming_labels(found):
-        return target_rows(found.table[found.label or "label"], found.place, expected)
+        trials = with_positive(trials, positive)
+    with _naming_labels(trials):
+        return target_rows(trials.table[trials.label or "label"], trials.place, expected)
 
 
 def require_roles(trials: TrialTable, *, labeled: bool = True) -> None:
@@ -78,91 +78,91 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
         )
 
 
-def with_scores(found: TrialTable, *, missing: bool = False) -> TrialTable:
+def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
     """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed."""
-    for name in found.score:
-        column = found.table[name]
+    for name in trials.score:
+        column = trials.table[name]
         if column.len() == 0:
             continue
         if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Null):
-            raise FileFormatError(f"{found.file}, column {name!r}: holds {column.dtype}, not numbers")
+            raise FileFormatError(f"{trials.file}, column {name!r}: holds {column.dtype}, not numbers")
         if not column.dtype.is_numeric():
             text = column.cast(pl.String, strict=False).str.strip_chars()
             number = text.cast(pl.Float64, strict=False)
             bad = number.is_null() & text.is_not_null()
             if bad.any():
                 row = int(bad.arg_max() or 0)
-                raise not_a_number(f"{found.place(row)}, column {name!r}", str(column[row]))
+                raise not_a_number(f"{trials.place(row)}, column {name!r}", str(column[row]))
             column = number.alias(name)
-            found = replace(found, table=found.table.with_columns(column))
+            trials = replace(trials, table=trials.table.with_columns(column))
         if missing:
             continue
         if column.has_nulls():
             row = int(column.is_null().arg_max() or 0)
             raise FileFormatError(
-                f"{found.place(row)}, column {name!r}: the score is missing; every trial needs a score"
+                f"{trials.place(row)}, column {name!r}: the score is missing; every trial needs a score"
             )
         if column.dtype.is_float() and np.isnan(column.to_numpy().min()):
             row = int(column.is_nan().arg_max() or 0)
             raise FileFormatError(
-                f"{found.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
+                f"{trials.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
                 "(+-inf is allowed)"
             )
-    return found
+    return trials
 
 
-def score_values(found: TrialTable) -> npt.NDArray[Any]:
+def score_values(trials: TrialTable) -> npt.NDArray[Any]:
     """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
-    if not all(found.table[name].dtype.is_float() for name in found.score):
-        found = with_scores(found)
-    columns = [found.table[name] for name in found.score]
+    if not all(trials.table[name].dtype.is_float() for name in trials.score):
+        trials = with_scores(trials)
+    columns = [trials.table[name] for name in trials.score]
     arrays = [column.cast(pl.Float64).to_numpy() if not column.dtype.is_float() else column.to_numpy()
               for column in columns]  # fmt: skip
     # min() hands a NaN through, which is also what stands for a null
     if any(len(array) and np.isnan(array.min()) for array in arrays):
-        with_scores(found)
+        with_scores(trials)
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 
-def with_positive(found: TrialTable, positive: str) -> TrialTable:
+def with_positive(trials: TrialTable, positive: str) -> TrialTable:
     """Labels as booleans: true where they are this word."""
-    label = found.label or ""
-    column = found.table[label]
+    label = trials.label or ""
+    column = trials.table[label]
     if column.has_nulls() or not is_label_type(column.dtype):
-        _name_label(found)
+        _name_label(trials)
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     is_target = (words == positive.strip().lower()).alias(label)
-    return replace(found, table=found.table.with_columns(is_target))
+    return replace(trials, table=trials.table.with_columns(is_target))
 
 
-def _refuse_if_absent(found: TrialTable, positive: str) -> None:
-    column = found.table[found.label or ""]
+def _refuse_if_absent(trials: TrialTable, positive: str) -> None:
+    column = trials.table[trials.label or ""]
     seen = column.unique(maintain_order=True).to_list()
     if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
         shown = ", ".join(repr(word) for word in seen[:SHOWN])
-        raise LabelError(f"{found.file}, column {column.name!r}: no label {positive!r}; there are: {shown}")
+        raise LabelError(f"{trials.file}, column {column.name!r}: no label {positive!r}; there are: {shown}")
 
 
 @contextmanager
-def _naming_labels(found: TrialTable) -> Iterator[None]:
+def _naming_labels(trials: TrialTable) -> Iterator[None]:
     try:
         yield
     except LabelError as error:
-        _name_label(found)
+        _name_label(trials)
         said = str(error)
-        raise LabelError(said if said.startswith(found.file) else f"{found.file}: {said}") from None
+        raise LabelError(said if said.startswith(trials.file) else f"{trials.file}: {said}") from None
 
 
-def _name_label(found: TrialTable) -> None:
+def _name_label(trials: TrialTable) -> None:
     """Raise an error that names the first label that is none; there is none if all are known words."""
-    label = found.label or ""
-    column = found.table[label]
+    label = trials.label or ""
+    column = trials.table[label]
     if column.has_nulls():
         row = int(column.is_null().arg_max() or 0)
-        raise LabelError(f"{found.place(row)}, column {label!r}: no label")
+        raise LabelError(f"{trials.place(row)}, column {label!r}: no label")
     if not is_label_type(column.dtype):
         raise LabelError(
-            f"{found.file}, column {label!r}: holds {column.dtype}, not labels; accepted are {ACCEPTED}"
+            f"{trials.file}, column {label!r}: holds {column.dtype}, not labels; accepted are {ACCEPTED}"
         )
     words = column.cast(pl.String)
     known = {word for word in words.unique() if classify_words([word.removesuffix(".0")]) != [None]}
@@ -170,31 +170,31 @@ def _name_label(found: TrialTable) -> None:
     if strange.any():
         row = int(strange.arg_max() or 0)
         raise LabelError(
-            f"{found.place(row)}, column {label!r}: {words[row]!r} is not a label of two classes; accepted "
+            f"{trials.place(row)}, column {label!r}: {words[row]!r} is not a label of two classes; accepted "
             f"are {ACCEPTED}, or say which means target with --positive"
         )
 
 
-def id_columns(found: TrialTable) -> list[str]:
+def id_columns(trials: TrialTable) -> list[str]:
     """The columns that identify a trial."""
-    ids = [name for name in (found.enroll, found.test) if name is not None]
-    return [*ids, "side"] if ids and "side" in found.table.columns else ids
+    ids = [name for name in (trials.enroll, trials.test) if name is not None]
+    return [*ids, "side"] if ids and "side" in trials.table.columns else ids
 
 
-def repeated(found: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
+def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
-    ids = id_columns(found) if ids is None else ids
+    ids = id_columns(trials) if ids is None else ids
     if policy == "keep":
-        return found
+        return trials
     if not ids:
-        raise InputError(f"{found.file}: no columns with the ids of the trials, so none can be repeated")
-    first = found.table.select(pl.struct(ids).is_first_distinct()).to_series()
+        raise InputError(f"{trials.file}: no columns with the ids of the trials, so none can be repeated")
+    first = trials.table.select(pl.struct(ids).is_first_distinct()).to_series()
     if first.all():
-        return found
+        return trials
     if policy == "error":
         rows = (~first).arg_true().head(SHOWN).to_list()
-        trial = " ".join(map(str, found.table.select(ids).row(rows[0])))
+        trial = " ".join(map(str, trials.table.select(ids).row(rows[0])))
         raise FileFormatError(
-            f"{found.file}: trial {trial} occurs more than once (again: {found.places(rows)})"
+            f"{trials.file}: trial {trial} occurs more than once (again: {trials.places(rows)})"
         )
-    return replace(found, table=found.table.filter(first), lines=None)
+    return replace(trials, table=trials.table.filter(first), lines=None)

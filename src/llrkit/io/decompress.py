@@ -45,8 +45,8 @@ def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
                 raw.seek(0)
                 blocks = _plain(raw, size)
             before = 0
-            for part in blocks:
-                yield part
+            for block in blocks:
+                yield block
                 done(raw.tell() - before)
                 before = raw.tell()
     except OSError as error:
@@ -73,20 +73,20 @@ def _refuse_bomb(size: int, packed: int, file: Path) -> None:
 
 
 def _gunzip(waiting: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes]:
-    member, packed, made = zlib.decompressobj(wbits=31), len(waiting), 0
+    member, packed, unpacked = zlib.decompressobj(wbits=31), len(waiting), 0
     while True:
         try:
-            part = member.decompress(waiting, size)
+            block = member.decompress(waiting, size)
         except zlib.error as error:
             raise FileFormatError(f"{file}: broken gzip data ({error})") from None
-        made += len(part)
-        _refuse_bomb(made, packed, file)
-        if part:
-            yield part
+        unpacked += len(block)
+        _refuse_bomb(unpacked, packed, file)
+        if block:
+            yield block
         waiting = (member.unused_data if member.eof else member.unconsumed_tail) or raw.read(size)
         packed = raw.tell()
         if not member.eof:
-            if not waiting and not part:
+            if not waiting and not block:
                 raise FileFormatError(f"{file}: the gzip data end too early")
             continue
         while waiting and not waiting.strip(b"\x00"):  # files are padded with zeros

@@ -1,4 +1,4 @@
-"""The formats: how each is recognized, read and written, and where it is tested."""
+"""The formats: how each is recognized, and which reader takes it."""
 
 from __future__ import annotations
 
@@ -16,38 +16,26 @@ class Format:
 
     name: str
     holds: str
-    detector: str
-    reader: str
-    writer: str
-    test: str
     magic: bytes = b""
     endings: tuple[str, ...] = ()
 
 
-TEXT, COLUMNS = "layouts.kinds_of", "delimited.scan_delimited"
-_TESTS = "tests/io/test_formats.py"
 FORMATS = (
-    Format("table", "delimited text with a header, or --columns", "layouts.has_header", COLUMNS,
-           "write.write_text", "tests/io/test_read_trials.py", endings=(".csv", ".tsv")),
-    Format("kaldi", "enroll test score | enroll test target", TEXT, COLUMNS, "write.write_text", _TESTS),
-    Format("voxceleb", "label enroll test | score enroll test", TEXT, COLUMNS, "", _TESTS),
-    Format("nist", "model segment side LLR, keys", TEXT, COLUMNS, "write.write_text", _TESTS),
-    Format("asvspoof", "ASV and CM scores, protocols", TEXT, COLUMNS, "", _TESTS),
-    Format("bob", "4 or 5 columns", TEXT, COLUMNS, "", _TESTS),
-    Format("two-column", "label score | score label", TEXT, COLUMNS, "", _TESTS),
-    Format("values", "one score per line, of one class", TEXT, COLUMNS, "", _TESTS),
-    Format("matrix", "ids in the first row and column", "delimited._is_matrix", "matrices.read_matrix", "",
-           _TESTS),
-    Format("npz", "arrays by name", "magic", "numpy_files.read_npz", "", _TESTS, b"PK\x03\x04", (".npz",)),
-    Format("npy", "one array, of one class", "magic", "numpy_files.read_npy", "", _TESTS, b"\x93NUMPY",
-           (".npy",)),
-    Format("bosaris", "HDF5: Scores, Key, Ndx; bob arrays", "magic", "bosaris.read_hdf5",
-           "bosaris.write_hdf5", "tests/io/test_hdf5.py", b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
-    Format("parquet", "table", "magic", "tables.read_parquet", "write.write_columns", _TESTS, b"PAR1",
-           (".parquet", ".pq")),
-    Format("arrow", "table, file or stream", "magic", "tables.read_arrow", "write.write_columns", _TESTS,
-           b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
-)  # fmt: skip
+    Format("table", "delimited text with a header, or --columns", endings=(".csv", ".tsv")),
+    Format("kaldi", "enroll test score | enroll test target"),
+    Format("voxceleb", "label enroll test | score enroll test"),
+    Format("nist", "model segment side LLR, keys"),
+    Format("asvspoof", "ASV and CM scores, protocols"),
+    Format("bob", "4 or 5 columns"),
+    Format("two-column", "label score | score label"),
+    Format("values", "one score per line, of one class"),
+    Format("matrix", "ids in the first row and column"),
+    Format("npz", "arrays by name", b"PK\x03\x04", (".npz",)),
+    Format("npy", "one array, of one class", b"\x93NUMPY", (".npy",)),
+    Format("bosaris", "HDF5: Scores, Key, Ndx; bob arrays", b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
+    Format("parquet", "table", b"PAR1", (".parquet", ".pq")),
+    Format("arrow", "table, file or stream", b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
+)
 NAMES = tuple(known.name for known in FORMATS)
 BINARY = tuple(known for known in FORMATS if known.magic)
 
@@ -92,8 +80,8 @@ def read_file(
         from llrkit.io.binary.column_files import read_arrow, read_parquet
 
         return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
-    found = scan_file(file, format=format, columns=columns, score=score, label=label)
-    return found.whole() if isinstance(found, Scan) else found
+    opened = scan_file(file, format=format, columns=columns, score=score, label=label)
+    return opened.whole() if isinstance(opened, Scan) else opened
 
 
 def scan_file(

@@ -33,7 +33,7 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     table = _join(left, right, ids)
     if not _one_to_one(table, left, right):
         if duplicates != "keep":
-            scores, renamed = (repeated(found, duplicates, ids) for found in (scores, renamed))
+            scores, renamed = (repeated(trials, duplicates, ids) for trials in (scores, renamed))
         renamed = _one_label_each(renamed, ids)
         if missing == "error":
             _refuse_unmatched(scores, renamed, ids, "no label", renamed.file)

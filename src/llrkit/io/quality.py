@@ -33,11 +33,11 @@ def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
         columns: dict[str, Any] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
-        found = read_table(path, score=[])
-        name = named(found.table.columns, ID_NAMES) or found.table.columns[0]
-        table = found.table.rename({name: "id"}).with_columns(pl.col("id").cast(pl.String))
+        measures = read_table(path, score=[])
+        name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
+        table = measures.table.rename({name: "id"}).with_columns(pl.col("id").cast(pl.String))
         table = table.select(
-            "id", *(_numbers(table[column], found) for column in table.columns if column != "id")
+            "id", *(_numbers(table[column], measures) for column in table.columns if column != "id")
         )
     if table["id"].is_duplicated().any():
         twice = table["id"].filter(table["id"].is_duplicated())[0]
@@ -45,16 +45,16 @@ def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
     return table
 
 
-def _numbers(column: pl.Series, found: TrialTable) -> pl.Series:
+def _numbers(column: pl.Series, trials: TrialTable) -> pl.Series:
     numbers = column.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | numbers.is_nan()
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise FileFormatError(f"{found.place(row)}, column {column.name!r}: {column[row]!r} is not a number")
+        raise FileFormatError(f"{trials.place(row)}, column {column.name!r}: {column[row]!r} is not a number")
     return numbers
 
 
-def with_quality(found: TrialTable, path: str | PathLike[str], *, missing: str = "error") -> TrialTable:
+def with_quality(trials: TrialTable, path: str | PathLike[str], *, missing: str = "error") -> TrialTable:
     """Trials with the measures of both sides, as far as their ids are in the file.
 
     The columns are named ``enroll_<name>`` and ``test_<name>``. A side none of whose ids is known gets none;
@@ -62,8 +62,8 @@ def with_quality(found: TrialTable, path: str | PathLike[str], *, missing: str =
     """
     quality = read_quality(path)
     added: list[str] = []
-    table = found.table
-    for side, name in (("enroll", found.enroll), ("test", found.test)):
+    table = trials.table
+    for side, name in (("enroll", trials.enroll), ("test", trials.test)):
         if name is None:
             continue
         renamed = {column: f"{side}_{column}" for column in quality.columns if column != "id"}
@@ -73,16 +73,18 @@ def with_quality(found: TrialTable, path: str | PathLike[str], *, missing: str =
             table = table.with_columns(joined)
             added += joined.columns
     if not added:
-        raise InputError(f"{path}: none of its ids is one of {found.file}")
-    return _complete(replace(found, table=table), added, path, missing)
+        raise InputError(f"{path}: none of its ids is one of {trials.file}")
+    return _complete(replace(trials, table=table), added, path, missing)
 
 
-def _complete(found: TrialTable, added: Sequence[str], path: str | PathLike[str], missing: str) -> TrialTable:
-    lacking = found.table.select(pl.any_horizontal(pl.col(added).is_null())).to_series()
+def _complete(
+    trials: TrialTable, added: Sequence[str], path: str | PathLike[str], missing: str
+) -> TrialTable:
+    lacking = trials.table.select(pl.any_horizontal(pl.col(added).is_null())).to_series()
     if not lacking.any():
-        return found
+        return trials
     if missing == "drop":
-        return replace(found, table=found.table.filter(~lacking), lines=None)
+        return replace(trials, table=trials.table.filter(~lacking), lines=None)
     row = int(lacking.arg_max() or 0)
     n = int(np.count_nonzero(lacking.to_numpy()))
-    raise FileFormatError(f"{found.place(row)}: no quality measures in {path}; {n:,} trials have none")
+    raise FileFormatError(f"{trials.place(row)}: no quality measures in {path}; {n:,} trials have none")

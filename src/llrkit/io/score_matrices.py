@@ -53,7 +53,7 @@ def read_matrix(text: Text, names: Sequence[str]) -> TrialTable:
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
     ids = [field.strip() for field in text.head[0][1][1:]]
-    table = pl.concat(part for _, part in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
+    table = pl.concat(piece for _, piece in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:
         raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")
@@ -61,5 +61,5 @@ def read_matrix(text: Text, names: Sequence[str]) -> TrialTable:
         raise FileFormatError(f"{text.file}, line 1: the ids are not all there, or not all different")
     cells = table[:, 1:]
     there = cells.select(pl.all().is_not_null()).to_numpy()  # an empty cell is no trial
-    made = long_table(cells.to_numpy(), row_ids.to_list(), ids, mask=there)
-    return TrialTable(text.file, "matrix", made, Roles(("score",), None, "enroll", "test"))
+    trials = long_table(cells.to_numpy(), row_ids.to_list(), ids, mask=there)
+    return TrialTable(text.file, "matrix", trials, Roles(("score",), None, "enroll", "test"))

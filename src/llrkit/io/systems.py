@@ -74,20 +74,20 @@ def titles_of(
     return titles
 
 
-def trial_columns(parts: Sequence[TrialTable], ids: Sequence[str]) -> list[str]:
+def trial_columns(files: Sequence[TrialTable], ids: Sequence[str]) -> list[str]:
     """The columns that identify a trial: those asked for, or all that the files share but score and label."""
-    for part in parts:
+    for one in files:
         for name in ids:
-            require_column(name, part.table.columns, part.file)
-    roles = {name for part in parts for name in (*part.score, part.label)}
+            require_column(name, one.table.columns, one.file)
+    roles = {name for one in files for name in (*one.score, one.label)}
     shared = [
-        name for name in parts[0].table.columns
-        if name not in roles and all(name in part.table.columns for part in parts)
+        name for name in files[0].table.columns
+        if name not in roles and all(name in one.table.columns for one in files)
     ]  # fmt: skip
-    found = list(ids) or shared
-    if not found:
-        raise InputError(f"{parts[0].file}: no columns that identify the trials; name them with --ids")
-    return found
+    columns = list(ids) or shared
+    if not columns:
+        raise InputError(f"{files[0].file}: no columns that identify the trials; name them with --ids")
+    return columns
 
 
 def named_alike(first: TrialTable, other: TrialTable) -> TrialTable:
@@ -99,12 +99,12 @@ def named_alike(first: TrialTable, other: TrialTable) -> TrialTable:
     return other
 
 
-def one_score(found: TrialTable, *, missing: bool = False) -> TrialTable:
+def one_score(trials: TrialTable, *, missing: bool = False) -> TrialTable:
     """A file with exactly one column of scores, all of them numbers."""
-    require_roles(found, labeled=False)
-    if len(found.score) != 1:
-        raise InputError(f"{found.file}: one column of scores expected, got {', '.join(found.score)}")
-    return with_scores(found, missing=missing)
+    require_roles(trials, labeled=False)
+    if len(trials.score) != 1:
+        raise InputError(f"{trials.file}: one column of scores expected, got {', '.join(trials.score)}")
+    return with_scores(trials, missing=missing)
 
 
 def side_by_side(
@@ -122,15 +122,15 @@ def side_by_side(
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         streams = [scan.read(scan.columns) for scan in scans]
-        for parts in _in_step(streams):
-            head, *others = [one_score(part, missing=missing) for part in parts]
-            others = [named_alike(head, part) for part in others]
-            for part in others:
-                if not _same_rows(head.table, part.table, keys):
+        for files in _in_step(streams):
+            head, *others = [one_score(one, missing=missing) for one in files]
+            others = [named_alike(head, one) for one in others]
+            for one in others:
+                if not _same_rows(head.table, one.table, keys):
                     raise NotAlignedError
             scores = [
-                part.table[part.score[0]].alias(name)
-                for name, part in zip(names[1:], others, strict=True)
+                one.table[one.score[0]].alias(name)
+                for name, one in zip(names[1:], others, strict=True)
             ]  # fmt: skip
             table = head.table.rename({head.score[0]: names[0]}).with_columns(scores)
             yield head.with_table(table.select(wanted), score=tuple(names))
@@ -147,23 +147,23 @@ def _in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[TrialTabl
     waiting: list[TrialTable | None] = [None] * len(streams)
     while True:
         for i, stream in enumerate(streams):
-            part = waiting[i]
-            while part is None or part.table.height == 0:
-                part = next(stream, None)
-                if part is None:
+            one = waiting[i]
+            while one is None or one.table.height == 0:
+                one = next(stream, None)
+                if one is None:
                     break
-            waiting[i] = part
-        ready = [part for part in waiting if part is not None]
+            waiting[i] = one
+        ready = [one for one in waiting if one is not None]
         if len(ready) < len(streams):
             if ready:
                 raise NotAlignedError
             return
-        height = min(part.table.height for part in ready)
-        yield [replace(part, table=part.table[:height]) for part in ready]
+        height = min(one.table.height for one in ready)
+        yield [replace(one, table=one.table[:height]) for one in ready]
         waiting = [
-            replace(part, table=part.table[height:], first_row=part.first_row + height, lines=None)
-            if part.table.height > height else None
-            for part in ready
+            replace(one, table=one.table[height:], first_row=one.first_row + height, lines=None)
+            if one.table.height > height else None
+            for one in ready
         ]  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def _same_rows(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> 
 
 
 def join_systems(
-    parts: Sequence[TrialTable],
+    files: Sequence[TrialTable],
     names: Sequence[str],
     *,
     ids: Sequence[str] = (),
@@ -187,37 +187,37 @@ def join_systems(
     something else: then its score is null. If they matter, labels come from any file and must agree.
     """
     allowed = missing != "error"
-    first = one_score(parts[0], missing=allowed)
-    others = [named_alike(first, one_score(part, missing=allowed)) for part in parts[1:]]
+    first = one_score(files[0], missing=allowed)
+    others = [named_alike(first, one_score(one, missing=allowed)) for one in files[1:]]
     keys = trial_columns([first, *others], ids)
-    for part in (first, *others):
-        _refuse_repeated(part, keys)
+    for one in (first, *others):
+        _refuse_repeated(one, keys)
     joined, label = first.table.rename({first.score[0]: names[0]}), first.label
-    for name, part in zip(names[1:], others, strict=True):
-        wanted = [pl.col(keys), pl.col(part.score[0]).alias(name)]
-        if labeled and part.label is not None:
-            wanted.append(pl.col(part.label).alias(_OTHER))
-        right = part.table.select(wanted)
+    for name, one in zip(names[1:], others, strict=True):
+        wanted = [pl.col(keys), pl.col(one.score[0]).alias(name)]
+        if labeled and one.label is not None:
+            wanted.append(pl.col(one.label).alias(_OTHER))
+        right = one.table.select(wanted)
         differs = [key for key in keys if joined.schema[key] != right.schema[key]]
         joined, right = (
             table.with_columns(pl.col(differs).cast(pl.String)) for table in (joined, right)
         )  # fmt: skip
         if not allowed:
-            _refuse_missing(joined, right, keys, (first.file, part.file))
+            _refuse_missing(joined, right, keys, (first.file, one.file))
         # nothing is missing on either side unless that was allowed, so "full" adds rows only then
         joined = joined.join(
             right, on=keys, how="full", coalesce=True, maintain_order="left", nulls_equal=True
         )
         if _OTHER in joined.columns:
-            joined, label = _one_label(joined, label, keys, part)
+            joined, label = _one_label(joined, label, keys, one)
     return replace(first.with_table(joined, score=tuple(names), label=label), lines=None)
 
 
-def _refuse_repeated(part: TrialTable, keys: list[str]) -> None:
-    repeated = part.table.select(keys).is_duplicated()
+def _refuse_repeated(trials: TrialTable, keys: list[str]) -> None:
+    repeated = trials.table.select(keys).is_duplicated()
     if repeated.any():
-        row = part.table.select(keys).row(int(repeated.arg_max() or 0))
-        raise FileFormatError(f"{part.file}: trial {' '.join(map(str, row))} occurs more than once")
+        row = trials.table.select(keys).row(int(repeated.arg_max() or 0))
+        raise FileFormatError(f"{trials.file}: trial {' '.join(map(str, row))} occurs more than once")
 
 
 def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], files: tuple[str, str]) -> None:
@@ -229,17 +229,17 @@ def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], fi
 
 
 def _one_label(
-    joined: pl.DataFrame, label: str | None, keys: list[str], part: TrialTable
+    joined: pl.DataFrame, label: str | None, keys: list[str], trials: TrialTable
 ) -> tuple[pl.DataFrame, str]:
     """The labels so far completed by those of one more file, which must agree."""
     if label is None:
-        name = part.label or "label"
+        name = trials.label or "label"
         return joined.rename({_OTHER: name}), name
     ours, theirs = pl.col(label).cast(pl.String), pl.col(_OTHER).cast(pl.String)
     differs = joined.filter(ours.is_not_null() & theirs.is_not_null() & (ours != theirs))
     if differs.height:
         row = " ".join(map(str, differs.select(keys).row(0)))
-        raise FileFormatError(f"{part.file}: trial {row} has another label than in the first file")
+        raise FileFormatError(f"{trials.file}: trial {row} has another label than in the first file")
     if joined.schema[label] != joined.schema[_OTHER]:
         joined = joined.with_columns(pl.col(label, _OTHER).cast(pl.String))
     return joined.with_columns(pl.coalesce(label, _OTHER).alias(label)).drop(_OTHER), label

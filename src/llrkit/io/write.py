@@ -66,15 +66,15 @@ def table_of(trials: Trials) -> TrialTable:
 
 
 def write_table(
-    found: TrialTable,
+    trials: TrialTable,
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
     key: str | PathLike[str] | None = None,
 ) -> None:
     """Write a table with roles; labels may be missing."""
-    like = replace(found, table=found.table.clear())
-    write_batches([found], like, path, format=format, key=key)
+    like = replace(trials, table=trials.table.clear())
+    write_batches([trials], like, path, format=format, key=key)
 
 
 def write_batches(
@@ -161,8 +161,8 @@ def _first_even_if_empty(batches: Iterable[TrialTable], like: TrialTable) -> Ite
         yield like
 
 
-def _as_text(found: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
-    return found.table if kind in ("csv", "tsv") else _trial_table(found, path, kind, key)
+def _as_text(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
+    return trials.table if kind in ("csv", "tsv") else _trial_table(trials, path, kind, key)
 
 
 def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> None:
@@ -181,11 +181,11 @@ def _write_matrix(
     from llrkit.io.binary.bosaris import write_hdf5
 
     table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
-    found = replace(like, table=table)
+    trials = replace(like, table=table)
     with _writing(path):
-        write_hdf5(found, path)
+        write_hdf5(trials, path)
         if key is not None:
-            write_hdf5(found, Path(key), key=True)
+            write_hdf5(trials, Path(key), key=True)
     return table.height
 
 
@@ -198,25 +198,25 @@ def _writing(path: Path) -> Iterator[None]:
         raise OSError(f"{path}: cannot be written ({str(error).strip().splitlines()[0]})") from None
 
 
-def _trial_table(found: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
-    if found.enroll is None or found.test is None:
+def _trial_table(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
+    if trials.enroll is None or trials.test is None:
         raise InputError(f"{path}: {kind} needs the ids of both sides of each trial; the table has none")
-    if key and found.label is None:
+    if key and trials.label is None:
         raise InputError(f"{path}: there are no labels to write")
-    if not key and len(found.score) != 1:
-        raise InputError(f"{path}: {kind} holds one score per trial, not {len(found.score)}")
-    ids = [pl.col(found.enroll).cast(pl.String), pl.col(found.test).cast(pl.String)]
+    if not key and len(trials.score) != 1:
+        raise InputError(f"{path}: {kind} holds one score per trial, not {len(trials.score)}")
+    ids = [pl.col(trials.enroll).cast(pl.String), pl.col(trials.test).cast(pl.String)]
     if kind == "nist":
-        side = pl.col("side").cast(pl.String) if "side" in found.table.columns else pl.lit("a")
+        side = pl.col("side").cast(pl.String) if "side" in trials.table.columns else pl.lit("a")
         ids = [ids[0].alias("modelid"), ids[1].alias("segmentid"), side.alias("side")]
     if key:
-        is_target, _ = target_mask_of(found)
+        is_target, _ = target_mask_of(trials)
         words = pl.Series("targettype", is_target).replace_strict(
             {True: "target", False: "nontarget"}, return_dtype=pl.String
         )
-        table = found.table.select(*ids).with_columns(words)
+        table = trials.table.select(*ids).with_columns(words)
     else:
-        table = found.table.select(*ids, pl.col(found.score[0]).alias("LLR"))
+        table = trials.table.select(*ids, pl.col(trials.score[0]).alias("LLR"))
     _refuse_blanks(table, path, kind)
     return table
 

@@ -23,7 +23,7 @@ def write_partitions(
 ) -> int:
     """Write ``make(0)``, ``make(1)``, ... as ``part-0000.parquet``, ...; gives the number of rows.
 
-    Parts are made and written by a pool of threads; only as many are in memory as there are threads.
+    Parts are folder and written by a pool of threads; only as many are in memory as there are threads.
     The folder must be new or empty, and appears when it is complete.
 
     Parameters
@@ -46,17 +46,17 @@ def write_partitions(
         raise FileNotFoundError(f"{target}: the folder {target.absolute().parent} does not exist")
     digits = len(str(n_parts - 1))
     with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as name:
-        made = Path(name) / "parts"
-        made.mkdir()
+        folder = Path(name) / "parts"
+        folder.mkdir()
 
         def write(number: int) -> float:
             trials = trials_of([make(number)])
-            write_trials(trials, made / f"part-{number:0{digits}d}.parquet")
+            write_trials(trials, folder / f"part-{number:0{digits}d}.parquet")
             on_part(len(trials))
             return float(len(trials))
 
         rows = int(reduce_chunks(range(n_parts), write, threads=threads))
         if target.exists():
             target.rmdir()
-        made.rename(target)
+        folder.rename(target)
     return rows

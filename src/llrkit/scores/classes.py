@@ -96,7 +96,7 @@ class ClassScores(ClassVectors):
         prior: Any,
         columns: Mapping[str, Any] | None = None,
     ) -> ClassScores:
-        """From log-posteriors (or logits) made for a prior, whose logarithm is taken away again.
+        """From log-posteriors (or logits) trials for a prior, whose logarithm is taken away again.
 
         ``prior`` holds one probability per class, or is "counts": the proportions of the labels.
 
@@ -120,9 +120,9 @@ class ClassScores(ClassVectors):
             raise InputError(f"the prior must hold a positive number for each of the classes, got {prior!r}")
         shift = np.log(share / share.sum())
         values = self.values - (shift if self.values.ndim == 2 else shift[:, None])
-        made = self.part(read_only(values), self.codes, self.classes, self.columns)
-        made.ids = self.ids
-        return made
+        trials = self.part(read_only(values), self.codes, self.classes, self.columns)
+        trials.ids = self.ids
+        return trials
 
     @classmethod
     def stack(cls, systems: Sequence[ClassScores]) -> ClassScores:
@@ -145,9 +145,9 @@ class ClassScores(ClassVectors):
             if first.ids is not None and other.ids is not None and not np.array_equal(other.ids, first.ids):
                 raise LabelError(f"system {i} has other trials, or in another order, than system 1")
         parts = [one.values if one.values.ndim == 3 else one.values[:, :, None] for one in systems]
-        made = cls.part(read_only(np.concatenate(parts, axis=2)), first.codes, first.classes, first.columns)
-        made.ids = first.ids
-        return made
+        trials = cls.part(read_only(np.concatenate(parts, axis=2)), first.codes, first.classes, first.columns)
+        trials.ids = first.ids
+        return trials
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""

@@ -124,11 +124,11 @@ class ClassVectors:
         classes: tuple[str, ...],
         columns: Mapping[str, Array] | None = None,
     ) -> Self:
-        """A chunk made by a source: arrays already checked, classes may be missing."""
-        made = cls.__new__(cls)
-        made.values, made.codes, made.classes = values, codes, classes
-        made.ids, made.columns = None, columns or {}
-        return made
+        """A chunk trials by a source: arrays already checked, classes may be missing."""
+        trials = cls.__new__(cls)
+        trials.values, trials.codes, trials.classes = values, codes, classes
+        trials.ids, trials.columns = None, columns or {}
+        return trials
 
     @property
     def loglik(self) -> Array:
@@ -159,9 +159,9 @@ class ClassVectors:
     def take(self, rows: Any) -> Self:
         """Some of the trials, by a boolean mask, a slice or their places."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        made = self.part(self.values[rows], self.codes[rows], self.classes, columns)
-        made.ids = None if self.ids is None else self.ids[rows]
-        return made
+        trials = self.part(self.values[rows], self.codes[rows], self.classes, columns)
+        trials.ids = None if self.ids is None else self.ids[rows]
+        return trials
 
     def reduce(self, summarize: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
         """Summarize every chunk in a pool of threads and merge the summaries."""
@@ -176,9 +176,9 @@ class ClassVectors:
             if name not in own:
                 there = ", ".join(self.columns) or "none"
                 raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
-        made = self.part(self.values, self.codes, self.classes, {name: own[name] for name in names})
-        made.ids = self.ids
-        return made
+        trials = self.part(self.values, self.codes, self.classes, {name: own[name] for name in names})
+        trials.ids = self.ids
+        return trials
 
     def chunks(self) -> Iterator[Self]:
         """Consecutive pieces; how they are cut depends on the data alone."""
@@ -203,6 +203,6 @@ def positions(codes: IntArray, before: IntArray) -> IntArray:
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=len(before))
     starts = np.cumsum(counts) - counts
-    found = np.empty(len(codes), dtype=np.intp)
-    found[order] = np.arange(len(codes)) + (before - starts)[codes[order]]
-    return found
+    places = np.empty(len(codes), dtype=np.intp)
+    places[order] = np.arange(len(codes)) + (before - starts)[codes[order]]
+    return places

@@ -126,18 +126,18 @@ def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> np
 
 
 def _texts(archive: Any, name: str, file: str) -> list[str]:
-    found = _array(archive, name, file, ID_RATIO).ravel()
-    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in found]
+    values = _array(archive, name, file, ID_RATIO).ravel()
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
 
 def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
-    found = []
+    ids = []
     for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
         there = next((known for known in (name, other) if known in archive), None)
         if there is None:
             raise FileFormatError(f"{file}: neither /{name} nor /{other}")
-        found.append(_texts(archive, there, file))
-    return found[0], found[1]
+        ids.append(_texts(archive, there, file))
+    return ids[0], ids[1]
 
 
 def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
@@ -148,15 +148,15 @@ def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str
     return values
 
 
-def write_hdf5(found: TrialTable, path: str | Path, *, key: bool = False) -> None:
+def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> None:
     """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
     h5py = _h5py()
-    column = found.label if key else (found.score[0] if len(found.score) == 1 else None)
-    if found.enroll is None or found.test is None or column is None:
+    column = trials.label if key else (trials.score[0] if len(trials.score) == 1 else None)
+    if trials.enroll is None or trials.test is None or column is None:
         what = "a label" if key else "one score"
         raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
-    models, rows = _codes(found, found.enroll, path)
-    segments, columns = _codes(found, found.test, path)
+    models, rows = _codes(trials, trials.enroll, path)
+    segments, columns = _codes(trials, trials.test, path)
     shape = (len(models), len(segments))
     mask = np.zeros(shape, np.int8)
     np.add.at(mask, (rows, columns), 1)
@@ -165,10 +165,10 @@ def write_hdf5(found: TrialTable, path: str | Path, *, key: bool = False) -> Non
     if key:
         from llrkit.scores.trials import Trials
 
-        is_target = Trials(found.table.with_columns(score=0.0), label=column, score="score").is_target
+        is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
         mask[rows, columns] = np.where(is_target, 1, -1)
-    made = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
-    with h5py.File(made, "w") as archive:
+    written = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
+    with h5py.File(written, "w") as archive:
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -177,16 +177,16 @@ def write_hdf5(found: TrialTable, path: str | Path, *, key: bool = False) -> Non
             archive["trial_mask"] = mask
         else:
             scores = np.zeros(shape)
-            scores[rows, columns] = found.table[column].to_numpy()
+            scores[rows, columns] = trials.table[column].to_numpy()
             archive["scores"], archive["score_mask"] = scores, mask
         archive["file_format"] = VERSION
     with replacing(path) as temporary:
-        temporary.write_bytes(made.getbuffer())
+        temporary.write_bytes(written.getbuffer())
 
 
-def _codes(found: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
     """The ids in the order in which they come first, and which of them each trial has."""
-    column = found.table[name]
+    column = trials.table[name]
     if column.has_nulls():
         raise InputError(f"{path}: some trials have no {name}")
     names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)

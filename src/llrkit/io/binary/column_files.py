@@ -97,13 +97,13 @@ def _named(file: Path, kind: str) -> Iterator[None]:
         raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
 
 
-def together(parts: Sequence[TrialTable], name: str) -> TrialTable:
+def together(tables: Sequence[TrialTable], name: str) -> TrialTable:
     """The tables of several files as one, in the order of their names; all must have the same columns."""
-    first = parts[0]
-    for part in parts[1:]:
-        refuse_other_columns(first, part)
+    first = tables[0]
+    for other in tables[1:]:
+        refuse_other_columns(first, other)
     try:
-        table = pl.concat([part.table for part in parts], how="vertical_relaxed")
+        table = pl.concat([one.table for one in tables], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
         words = str(error).strip().split("\n", 1)[0]
         raise FileFormatError(f"{name}: the files do not fit together ({words})") from None
@@ -113,5 +113,5 @@ def together(parts: Sequence[TrialTable], name: str) -> TrialTable:
 def refuse_other_columns(first: TrialTable, other: TrialTable) -> None:
     """Files that make one table have the same columns."""
     if other.table.columns != first.table.columns:
-        here, there = (", ".join(found.table.columns) for found in (first, other))
+        here, there = (", ".join(trials.table.columns) for trials in (first, other))
         raise FileFormatError(f"{other.file}: columns {there}, but in {first.file}: {here}")

@@ -29,7 +29,7 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
     arrays = read_arrays(file)
     name = score[0] if score else named(list(arrays), SCORE_NAMES)
     classes = {"target", "nontarget"} <= arrays.keys() and all(
-        arrays[part].ndim == 1 for part in ("target", "nontarget")
+        arrays[one].ndim == 1 for one in ("target", "nontarget")
     )
     if classes and (name is None or name not in arrays):
         return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
@@ -83,8 +83,8 @@ def two_classes(
     target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str, kind: str, score: str, label: str | None
 ) -> TrialTable:
     """Trials from the scores of each class, targets first."""
-    both = [one_class(part, file, kind).table["score"].to_numpy() for part in (target, nontarget)]
-    is_target = np.repeat([True, False], [len(part) for part in both])
+    both = [one_class(one, file, kind).table["score"].to_numpy() for one in (target, nontarget)]
+    is_target = np.repeat([True, False], [len(one) for one in both])
     role = label or "label"
     table = pl.DataFrame({score: np.concatenate(both), role: is_target})
     return TrialTable(file, kind, table, Roles((score,), role))
@@ -101,7 +101,7 @@ def _matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     shape = (arrays[row_ids].size, arrays[column_ids].size)
     if values.shape != shape or values.dtype.kind not in "iuf":
         raise FileFormatError(f"{file}: {name!r} has shape {values.shape}, but there are ids for {shape}")
-    ids = [arrays[part].ravel().astype(str).tolist() for part in (row_ids, column_ids)]
+    ids = [arrays[one].ravel().astype(str).tolist() for one in (row_ids, column_ids)]
     table = long_table(values, ids[0], ids[1])
     role = named(list(arrays), LABEL_NAMES)
     if role is not None and arrays[role].shape == values.shape:

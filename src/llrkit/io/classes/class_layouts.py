@@ -88,65 +88,65 @@ def _label_names(column: pl.Series, names: tuple[str, ...], file: str) -> pl.Ser
     return pl.Series(column.name, np.asarray(names, dtype=object)[codes].tolist())
 
 
-def from_wide(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
+def from_wide(trials: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with one column per class: all numeric columns that are nothing else, or those named."""
-    return with_scores(wide_roles(found, classes, label))
+    return with_scores(wide_roles(trials, classes, label))
 
 
-def wide_roles(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
+def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """Which columns are classes, labels and ids; the scores themselves are not looked at yet."""
-    table = found.table
-    role = label or found.label or named(table.columns, TRUTH_NAMES)
-    test = found.test or named(table.columns, ("id", "ids", *TEST_NAMES, "file_name"))
+    table = trials.table
+    role = label or trials.label or named(table.columns, TRUTH_NAMES)
+    test = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES, "file_name"))
     if classes is not None:
-        names = chosen(table.columns, classes, found.file)
+        names = chosen(table.columns, classes, trials.file)
     else:
-        others = {role, test, found.enroll}
+        others = {role, test, trials.enroll}
         names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
     if role in names:
         role = None
-    return found.with_roles(score=tuple(names), label=role, test=test)
+    return trials.with_roles(score=tuple(names), label=role, test=test)
 
 
-def from_long(found: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
+def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with one row per trial and class, turned into one with a column per class.
 
     The true class is in the column of labels, or it is the class of the row that is marked as a target.
     """
-    table = found.table
+    table = trials.table
     score = named(table.columns, SCORE_NAMES)
     given = label or named([name for name in table.columns if name != _hypothesis(table, label)], TRUTH_NAMES)
     hypothesis = _hypothesis(table, given)
-    trial = found.test or named(table.columns, ("id", "ids", *TEST_NAMES))
+    trial = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES))
     if score is None or hypothesis is None or trial is None:
         raise FileFormatError(
-            f"{found.file}: a long table needs the columns of trial, class and score; there are: "
+            f"{trials.file}: a long table needs the columns of trial, class and score; there are: "
             + ", ".join(table.columns)
         )
-    numbers = with_scores(found.with_roles(score=(score,))).table.with_columns(
+    numbers = with_scores(trials.with_roles(score=(score,))).table.with_columns(
         pl.col(hypothesis).cast(pl.String)
     )
     twice = numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series()
     if twice.any():
         row = int(twice.arg_max() or 0)
         raise FileFormatError(
-            f"{found.place(row)}: trial {table[trial][row]} has more than one score for "
+            f"{trials.place(row)}: trial {table[trial][row]} has more than one score for "
             f"class {table[hypothesis][row]}"
         )
-    names = chosen(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, found.file)
+    names = chosen(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, trials.file)
     wide = numbers.pivot(on=hypothesis, index=trial, values=score, maintain_order=True)
     wide = wide.select(trial, *names)
     gaps = wide.filter(pl.any_horizontal(pl.col(name).is_null() for name in names))
     if gaps.height:
         row_of = gaps.row(0, named=True)
         absent = next(name for name in names if row_of[name] is None)
-        raise FileFormatError(f"{found.file}: trial {row_of[trial]} has no score for class {absent}")
+        raise FileFormatError(f"{trials.file}: trial {row_of[trial]} has no score for class {absent}")
     role = None
     if given is not None:
-        truth = _truth(numbers, trial, hypothesis, given, names, found)
+        truth = _truth(numbers, trial, hypothesis, given, names, trials)
         role = "label" if "label" not in names else "_label"
         wide = wide.join(truth.rename({given: role}), on=trial, how="left", maintain_order="left")
-    return TrialTable(found.file, found.format, wide, Roles(tuple(names), role, None, trial))
+    return TrialTable(trials.file, trials.format, wide, Roles(tuple(names), role, None, trial))
 
 
 def _hypothesis(table: pl.DataFrame, label: str | None) -> str | None:
@@ -154,7 +154,7 @@ def _hypothesis(table: pl.DataFrame, label: str | None) -> str | None:
 
 
 def _truth(
-    table: pl.DataFrame, trial: str, hypothesis: str, label: str, names: Sequence[str], found: TrialTable
+    table: pl.DataFrame, trial: str, hypothesis: str, label: str, names: Sequence[str], trials: TrialTable
 ) -> pl.DataFrame:
     """The true class of each trial."""
     words = table[label].cast(pl.String).str.strip_chars()
@@ -170,7 +170,7 @@ def _truth(
     several = truth.select(pl.col(trial).is_duplicated()).to_series()
     if several.any():
         raise LabelError(
-            f"{found.file}: trial {truth[trial][int(several.arg_max() or 0)]} has several labels"
+            f"{trials.file}: trial {truth[trial][int(several.arg_max() or 0)]} has several labels"
         )
     return truth
 

@@ -124,30 +124,30 @@ def _like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     return replace(other, table=joined, lines=None)
 
 
-def scores_of(found: TrialTable) -> ClassScores:
+def scores_of(trials: TrialTable) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
-    if found.label is None:
+    if trials.label is None:
         raise FileFormatError(
-            f"{found.file}: no column with the true classes; name it with --label-column, or give --key. "
-            f"There are the columns {listed(found.table.columns)}"
+            f"{trials.file}: no column with the true classes; name it with --label-column, or give --key. "
+            f"There are the columns {listed(trials.table.columns)}"
         )
-    labels = found.table[found.label].cast(pl.String).str.strip_chars()
-    bad = labels.is_null() | ~labels.is_in(list(found.score))
+    labels = trials.table[trials.label].cast(pl.String).str.strip_chars()
+    bad = labels.is_null() | ~labels.is_in(list(trials.score))
     if bad.any():
         row = int(bad.arg_max() or 0)
         said = "no label" if labels[row] is None else f"unknown class {labels[row]!r}"
         raise LabelError(
-            f"{found.place(row)}, column {found.label!r}: {said}; the classes are {listed(found.score)}"
+            f"{trials.place(row)}, column {trials.label!r}: {said}; the classes are {listed(trials.score)}"
         )
-    values = found.table.select(found.score).to_numpy()
-    ids = None if found.test is None else found.table[found.test].cast(pl.String).to_numpy()
-    others = [name for name in found.table.columns if name not in (*found.score, found.label)]
-    columns = {name: found.table[name].to_numpy() for name in others}
+    values = trials.table.select(trials.score).to_numpy()
+    ids = None if trials.test is None else trials.table[trials.test].cast(pl.String).to_numpy()
+    others = [name for name in trials.table.columns if name not in (*trials.score, trials.label)]
+    columns = {name: trials.table[name].to_numpy() for name in others}
     try:
-        return ClassScores(values, labels.to_numpy(), found.score, ids, columns=columns)
+        return ClassScores(values, labels.to_numpy(), trials.score, ids, columns=columns)
     except InputError as error:
-        where = f", after row {found.first_row}" if found.first_row else ""  # a batch counts its own trials
-        raise type(error)(f"{found.file}{where}: {error}") from None
+        where = f", after row {trials.first_row}" if trials.first_row else ""  # a batch counts its own trials
+        raise type(error)(f"{trials.file}{where}: {error}") from None
 
 
 def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> TrialTable:
@@ -156,13 +156,13 @@ def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Tr
     if kind == "npz":
         return from_npz(first, classes)
     if kind == "text" and is_lre07([fields for _, fields in open_text(first).head]):
-        found = read_table(path, columns=LRE07_COLUMNS, score=[])
+        trials = read_table(path, columns=LRE07_COLUMNS, score=[])
         lower = pl.col(pl.String).str.to_lowercase()
-        return from_long(replace(found, table=found.table.with_columns(lower)), classes, "label")
-    found = read_table(path, score=[], label=label)
-    if _is_long(found.table.columns):
-        return from_long(found, classes, label)
-    return from_wide(found, classes, label)
+        return from_long(replace(trials, table=trials.table.with_columns(lower)), classes, "label")
+    trials = read_table(path, score=[], label=label)
+    if _is_long(trials.table.columns):
+        return from_long(trials, classes, label)
+    return from_wide(trials, classes, label)
 
 
 def _is_long(columns: Sequence[str]) -> bool:
@@ -175,9 +175,9 @@ def _read_key(path: PathArg, label: str | None) -> TrialTable:
     rows = [fields for _, fields in open_text(first).head] if detect(first) == "text" else []
     if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
         return read_table(path, columns=("test", "label"), score=[]).with_roles(label="label", test="test")
-    found = read_table(path, score=[], label=label)
-    role = found.label or named(found.table.columns, TRUTH_NAMES)
-    return found.with_roles(label=role, score=())
+    key = read_table(path, score=[], label=label)
+    role = key.label or named(key.table.columns, TRUTH_NAMES)
+    return key.with_roles(label=role, score=())
 
 
 def class_file(path: PathArg, key: PathArg | None = None, *, label: str | None = None) -> bool:
@@ -212,17 +212,15 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
         return name is not None and arrays[name].ndim == 2 and named(list(arrays), NPZ_LABELS) is not None
     if kind == "text" and is_lre07([fields for _, fields in open_text(file).head]):
         return True
-    found = _glance(file, kind)
-    if found is None or not (
-        _is_long(found.table.columns) or named(found.table.columns, SCORE_NAMES) is None
-    ):
+    head = _glance(file, kind)
+    if head is None or not (_is_long(head.table.columns) or named(head.table.columns, SCORE_NAMES) is None):
         return False
-    if _is_long(found.table.columns):
-        role = label or named([c for c in found.table.columns if c not in HYPOTHESIS_NAMES], TRUTH_NAMES)
-        return role is not None and None in classify_words(_distinct(found.table[role]))
-    if named(found.table.columns, SCORE_NAMES) is not None:
+    if _is_long(head.table.columns):
+        role = label or named([c for c in head.table.columns if c not in HYPOTHESIS_NAMES], TRUTH_NAMES)
+        return role is not None and None in classify_words(_distinct(head.table[role]))
+    if named(head.table.columns, SCORE_NAMES) is not None:
         return False
-    wide = wide_roles(found, None, label if key is None else None)
+    wide = wide_roles(head, None, label if key is None else None)
     labels = wide if key is None else _read_key(key, label)
     if len(wide.score) < 2 or labels.label is None:
         return False
@@ -254,7 +252,7 @@ def _distinct(column: pl.Series) -> list[str]:
     return column.drop_nulls().cast(pl.String).str.strip_chars().unique().to_list()
 
 
-def with_loglik(found: TrialTable, loglik: npt.NDArray[np.float64]) -> TrialTable:
+def with_loglik(trials: TrialTable, loglik: npt.NDArray[np.float64]) -> TrialTable:
     """The table with other log-likelihoods in the columns of its classes."""
-    columns = [pl.Series(name, loglik[:, i]) for i, name in enumerate(found.score)]
-    return replace(found, table=found.table.with_columns(columns))
+    columns = [pl.Series(name, loglik[:, i]) for i, name in enumerate(trials.score)]
+    return replace(trials, table=trials.table.with_columns(columns))

@@ -66,12 +66,12 @@ class Piece:
 
     def lines(self, rows: list[int]) -> list[int]:
         """The lines on which these rows of the piece stand."""
-        last, found = max(rows), {}
+        last, line_of = max(rows), {}
         for row, (line, _) in enumerate(self.rows()):
-            found[row] = line
+            line_of[row] = line
             if row == last:
                 break
-        return [found[row] for row in rows]
+        return [line_of[row] for row in rows]
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def parse(
     """The pieces of a text, each with a table of its rows (at least one table, perhaps without rows).
 
     ``numbers`` are read as floats, the other columns as they are written, null where empty or, except for
-    ``ids``, NA. With ``wanted`` only these columns are made, which is faster.
+    ``ids``, NA. With ``wanted`` only these columns are pieces, which is faster.
     """
     columns = [name for name in names if wanted is None or name in wanted]
     whole = Columns(names, numbers, ids)
@@ -65,12 +65,12 @@ def parse(
         table = _fast(piece, whole, columns)
         return piece, _slow(piece, whole, header).select(columns) if table is None else table
 
-    made = 0
+    pieces = 0
     for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
         if table.height:
             yield piece, table
-            made += 1
-    if not made:
+            pieces += 1
+    if not pieces:
         yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=whole.types).select(columns)
 
 
@@ -185,5 +185,5 @@ def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
                 raise not_a_number(f"{piece.file}, line {line}, column {name!r}", fields[at])
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
-    made = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
-    return made.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
+    table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    return table.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
