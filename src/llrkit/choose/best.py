@@ -15,7 +15,7 @@ from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
 from llrkit.choose.expected_loss import MethodScore
-from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
+from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.core.special import probability
 from llrkit.errors import InputError
@@ -59,7 +59,7 @@ def cross_calibrate(
     """
     dealt = make_folds(source, groups, folds, seed)
     maps = _maps(source.with_columns(*dealt.columns), dealt, method_name(method), options)
-    return CrossCalibration(cross_source(source, dealt, maps), MappingProxyType(maps), dealt)
+    return CrossCalibration(crossed_source(source, dealt, maps), MappingProxyType(maps), dealt)
 
 
 def fit_best(
@@ -130,7 +130,7 @@ def fit_best(
         except InputError as error:
             failed[name] = str(error)
             continue
-        found = MethodScore.of(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
+        found = MethodScore.from_source(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
         if math.isfinite(found.crossed):
             scores[name], fitted[name], crossed[name] = found, whole, maps
         else:
@@ -164,6 +164,6 @@ def fit_best(
 
 def _maps(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
     return {
-        pair: fit_quietly(method, training_part(source, folds, pair), options)
+        pair: fit_quietly(method, training_source(source, folds, pair), options)
         for pair in tracked(folds.pairs, method, len(folds.pairs), "fits")
     }

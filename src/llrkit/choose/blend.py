@@ -73,7 +73,7 @@ def best_blend(
     first = scores[names[0]]
     correction = np.array([score.cllr - score.crossed for score in scores.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
-    start, price = _doubt(list(scores.values()))
+    start, price = _start_and_penalty(list(scores.values()))
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
@@ -96,7 +96,7 @@ def best_blend(
     return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
 
 
-def _doubt(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
+def _start_and_penalty(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
     """The same share for every method that may be the best, and what it costs to leave these shares."""
     values, vectors = np.linalg.eigh(covariance(scores))
     cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance

@@ -35,7 +35,7 @@ class CrossLosses(SummaryBase):
     """For each of those maps, and at the end for the map fitted on everything, the losses of all trials."""
 
     @classmethod
-    def of(
+    def at(
         cls, folds: Folds, maps: Mapping[Pair, Map], whole: Map, prior: float
     ) -> Callable[[Scores], CrossLosses]:
         """A summarizer: each trial goes through every map."""
@@ -86,7 +86,7 @@ class MethodScore:
     corrected: bool = True
 
     @classmethod
-    def of(
+    def from_source(
         cls,
         source: ScoreSource,
         deals: Sequence[Folds],
@@ -101,7 +101,7 @@ class MethodScore:
         The source carries the columns of the folds.
         """
         make = both(
-            *(CrossLosses.of(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
+            *(CrossLosses.at(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
         )
         return cls(source.reduce(make).parts, prior, corrected)
 

@@ -109,7 +109,7 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     return Folds(n, columns, found, seed)
 
 
-def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
+def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
     """The trials that share no fold with a pair."""
     n = folds.n
 
@@ -123,7 +123,7 @@ def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
     return DerivedSource(source, kept, folds.columns)
 
 
-def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
+def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
 
     def crossed(chunk: Scores) -> Scores:

@@ -54,7 +54,7 @@ def equalized(
     weights = scaled_to_size(nist_weights(sizes), sizes)
     second = _added([Both(tuple(part.weighted(*weights[key]) for part in parts[key])) for key in parts])
     first = _added([groups.parts[key].weighted(*weights[key]) for key in parts])
-    result = Evaluation.of(finish(first, second, asked))
+    result = Evaluation.from_measurements(finish(first, second, asked))
     by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
     return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
 

@@ -96,9 +96,9 @@ def evaluate(
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
-        grouped = Evaluation.of(with_groups(result, source, by, points, allow_unconfirmed))
+        grouped = Evaluation.from_measurements(with_groups(result, source, by, points, allow_unconfirmed))
         return replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
-    result = Evaluation.of(
+    result = Evaluation.from_measurements(
         measure(
             source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
         )

@@ -42,10 +42,10 @@ class Evaluation(Measurements):
     """Intervals of the numbers, where they were asked for."""
 
     @classmethod
-    def of(cls, measured: Measurements) -> Evaluation:
+    def from_measurements(cls, measured: Measurements) -> Evaluation:
         """The same numbers, of every group too, ready to be given intervals."""
         values = {item.name: getattr(measured, item.name) for item in fields(Measurements)}
-        groups = {name: cls.of(group) for name, group in measured.groups.items()}
+        groups = {name: cls.from_measurements(group) for name, group in measured.groups.items()}
         return cls(**values | {"groups": MappingProxyType(groups)})
 
     @property
@@ -101,7 +101,7 @@ class Evaluation(Measurements):
         return plain
 
     def _uncertain(self, prefix: str) -> dict[str, Any]:
-        return {} if self.uncertainty is None else self.uncertainty.part(prefix)
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
     def __repr__(self) -> str:
         return words.plain_table(self)

@@ -109,7 +109,7 @@ class Scatter(SummaryBase):
     each: FloatArray
 
     @classmethod
-    def around(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
+    def at(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
         """A summarizer around means; with weights for the shared scatter, without for that of each class."""
         k, d = mean.shape
 

@@ -35,7 +35,7 @@ class TrainingTrials(SummaryBase):
     vectors: bool
 
     @classmethod
-    def of(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
+    def at(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
         """A summarizer that keeps at most about ``limit`` numbers' worth of trials."""
 
         def make(chunk: ClassVectors) -> TrainingTrials:
@@ -78,7 +78,7 @@ class TrainingTrials(SummaryBase):
 
 def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
-    found = source.reduce(TrainingTrials.of(limit))
+    found = source.reduce(TrainingTrials.at(limit))
     require_all_classes(found.classes, found.n)
     require_finite(found.first_infinite)
     if (found.low == found.high).all():

@@ -55,7 +55,7 @@ def make_class_folds(
     name = groups or folds
     if name is None:
         return ClassFolds(n, seed=seed)
-    found = sorted(source.with_columns(name).reduce(_Distinct.of(name)).values, key=str)
+    found = sorted(source.with_columns(name).reduce(_DistinctValues.at(name)).values, key=str)
     if folds is not None:
         if len(found) < 2:
             raise InputError(f"column {name!r} names fewer than 2 folds")
@@ -194,17 +194,17 @@ def calibration_loss(
 
 
 @dataclass(frozen=True, eq=False)
-class _Distinct(SummaryBase):
+class _DistinctValues(SummaryBase):
     """The distinct values of a column."""
 
     values: frozenset[Any]
 
     @classmethod
-    def of(cls, column: str) -> Callable[[ClassVectors], _Distinct]:
+    def at(cls, column: str) -> Callable[[ClassVectors], _DistinctValues]:
         return lambda chunk: cls(frozenset(plain_value(v) for v in np.unique(chunk.columns[column])))
 
-    def __add__(self, other: _Distinct) -> _Distinct:
-        return _Distinct(self.values | other.values)
+    def __add__(self, other: _DistinctValues) -> _DistinctValues:
+        return _DistinctValues(self.values | other.values)
 
-    def __mul__(self, weight: float) -> _Distinct:
+    def __mul__(self, weight: float) -> _DistinctValues:
         return self

@@ -132,7 +132,7 @@ def fit_vector(
         classes=list(found.classes),
         scales=scales,
         offsets=_centered(own[1] - scales * fit.family.center),
-        **_story(found, fit, "vector", target),
+        **_map_metadata(found, fit, "vector", target),
     )
 
 
@@ -164,7 +164,7 @@ def fit_affine(
         classes=list(found.classes),
         weights=matrix - matrix.mean(axis=0),
         offsets=_centered(own[-1] - matrix @ fit.family.center),
-        **_story(found, fit, "affine", target),
+        **_map_metadata(found, fit, "affine", target),
     )
 
 
@@ -209,7 +209,10 @@ def _scale_map(found: TrainingTrials, fit: Fit, method: str, target: Target) -> 
         )
     offsets = _centered(own[0]) if len(own) else np.zeros(len(found.classes))
     return ScaleMap(
-        classes=list(found.classes), scales=scales, offsets=offsets, **_story(found, fit, method, target)
+        classes=list(found.classes),
+        scales=scales,
+        offsets=offsets,
+        **_map_metadata(found, fit, method, target),
     )
 
 
@@ -217,7 +220,7 @@ def _centered(offsets: FloatArray) -> FloatArray:
     return np.asarray(offsets - offsets.mean())
 
 
-def _story(found: TrainingTrials, fit: Fit, method: str, target: Target) -> dict[str, Any]:
+def _map_metadata(found: TrainingTrials, fit: Fit, method: str, target: Target) -> dict[str, Any]:
     options = {
         "prior": _plain(target.prior),
         "weights": _plain(target.weights),

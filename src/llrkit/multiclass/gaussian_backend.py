@@ -61,7 +61,7 @@ def fit_gaussian(
         },
     }
     if not shared:
-        each = source.reduce(Scatter.around(means.mean, None)).each / means.n[:, None, None]
+        each = source.reduce(Scatter.at(means.mean, None)).each / means.n[:, None, None]
         each = np.array([_usable(one, shrinkage, f"class {name}")
                          for one, name in zip(each, means.classes, strict=True)])  # fmt: skip
         return QuadraticClassMap(means=means.mean, covariances=each, differences=means.differences, **story)
@@ -74,7 +74,7 @@ def fit_gaussian(
 
 def shared_covariance(source: ClassSource, means: ClassMeans, weights: FloatArray) -> FloatArray:
     """The weighted mean of the 1/N covariance matrices of the classes, in a second pass."""
-    return source.reduce(Scatter.around(means.mean, weights / means.n)).shared
+    return source.reduce(Scatter.at(means.mean, weights / means.n)).shared
 
 
 def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -79,7 +79,7 @@ def evaluate(
     counts = count_classes(source)
     share = class_prior(prior, counts)
     matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
-    asked = _Asked(counts, share, matrices, _presets(cavg, allow_unconfirmed))
+    asked = _EvaluationPlan(counts, share, matrices, _presets(cavg, allow_unconfirmed))
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else detection
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
@@ -120,7 +120,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _EvaluationPlan:
     """What is to be found out, and how it is put together."""
 
     counts: ClassCounts

@@ -51,7 +51,11 @@ def write_class_report(
     if not detections:
         raise InputError("the evaluation has no detections: evaluate with detection=True")
     worst = sorted(detections, key=lambda name: -detections[name].eer)[:MOST_CLASSES]
-    shown = {name: Evaluation.of(detection) for name, detection in detections.items() if name in worst}
+    shown = {
+        name: Evaluation.from_measurements(detection)
+        for name, detection in detections.items()
+        if name in worst
+    }
     cautions = []
     if len(shown) < len(detections):
         cautions.append(

@@ -60,7 +60,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
         wide, names = source.with_columns(POSITION), (POSITION,)
-    found = wide.reduce(_Worst.of(n, names))
+    found = wide.reduce(_MostMisleading.at(n, names))
     return tuple(
         MisleadingTrial(side == 0, llr, dict(zip(names, values, strict=True)))
         for side, rows in enumerate((found.targets, found.nontargets))
@@ -69,7 +69,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
 
 
 @dataclass(frozen=True, eq=False)
-class _Worst(SummaryBase):
+class _MostMisleading(SummaryBase):
     """The most misleading trials of each class: LLR, then the values of some columns."""
 
     most: int
@@ -77,8 +77,8 @@ class _Worst(SummaryBase):
     nontargets: tuple[tuple[Any, ...], ...]
 
     @classmethod
-    def of(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _Worst]:
-        def make(chunk: Scores) -> _Worst:
+    def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
+        def make(chunk: Scores) -> _MostMisleading:
             sides = []
             for side, values in enumerate((chunk.target_index.values, chunk.nontarget_index.values)):
                 wrong = -values if side == 0 else values
@@ -94,10 +94,10 @@ class _Worst(SummaryBase):
 
         return make
 
-    def __add__(self, other: _Worst) -> _Worst:
+    def __add__(self, other: _MostMisleading) -> _MostMisleading:
         targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]
         nontargets = sorted(self.nontargets + other.nontargets, key=lambda row: -row[0])[: self.most]
-        return _Worst(self.most, tuple(targets), tuple(nontargets))
+        return _MostMisleading(self.most, tuple(targets), tuple(nontargets))
 
-    def __mul__(self, weight: float) -> _Worst:
+    def __mul__(self, weight: float) -> _MostMisleading:
         return self

@@ -19,7 +19,7 @@ from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
 from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, Criterion, criteria_from_dict, read_criteria
 from llrkit.validation.misleading import MisleadingTrial, misleading_trials
-from llrkit.validation.validated_scope import Setting, find_setting
+from llrkit.validation.validated_scope import ValidatedScope, find_scope
 from llrkit.validation.validation_report import markdown, summary_lines
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -62,7 +62,7 @@ class Validation:
     misleading: tuple[MisleadingTrial, ...]
     report: Mapping[str, str]
     """What the owner of the system states in words."""
-    setting: Setting
+    setting: ValidatedScope
     """What was counted: trials, sources, recordings, range and bounds of the LLRs."""
     bands: CurveBands | None = None
     """Of the DET, Tippett and ECE curves, where they were asked for."""
@@ -151,7 +151,7 @@ def validate(
     speakers = options.get("speakers")
     check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
     listed = misleading_trials(source, worst)
-    setting = find_setting(
+    setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
     judge = _Judge(source, criteria, options, result, check, listed)

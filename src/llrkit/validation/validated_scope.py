@@ -26,7 +26,7 @@ WHY = {
 
 
 @dataclass(frozen=True)
-class Occurring:
+class DistinctCounts:
     """How many different values occur in some columns: at all, in target trials, in non-target trials."""
 
     columns: tuple[str, ...]
@@ -60,13 +60,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ValidatedScope:
     """What a validation report must state about trials and LLRs besides what only people know."""
 
     n_target: int
     n_nontarget: int
-    sources: Occurring | None
-    recordings: Occurring | None
+    sources: DistinctCounts | None
+    recordings: DistinctCounts | None
     lowest: float
     highest: float
     supported: tuple[float, float]
@@ -101,14 +101,14 @@ class Setting:
         return {name: text for name, text in said.items() if text}
 
 
-def find_setting(
+def find_scope(
     source: ScoreSource,
     result: Evaluation,
     *,
     speakers: str | Sequence[str] | None = None,
     recordings: str | Sequence[str] | None = None,
     calibration: Map | None = None,
-) -> Setting:
+) -> ValidatedScope:
     """Count what a report states about trials that hold LLRs and their evaluation; a few passes.
 
     Without ``recordings`` the enrollment and test ids of the trials are counted, if they have both.
@@ -119,14 +119,14 @@ def find_setting(
     >>> from llrkit.scores import Scores
     >>> who = {"left": (["a", "b"], ["a", "c", "d"]), "right": (["a", "b"], ["b", "d", "a"])}
     >>> scores = Scores([2.0, 1.0], [-1.0, 0.5, -3.0], who)
-    >>> found = find_setting(scores, evaluate(scores), speakers=("left", "right"))
+    >>> found = find_scope(scores, evaluate(scores), speakers=("left", "right"))
     >>> found.words()["sources"]
     '4 (2 in same-source, 4 in different-source trials)'
     """
     bounded = _bounded(calibration)
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _stronger(source, supported.low, supported.high)
-    return Setting(
+    return ValidatedScope(
         int(result.n_target), int(result.n_nontarget), _occurring(source, _names(speakers)),
         _occurring(source, _names(recordings) or _ids(source)), *result.moments.extremes,
         (supported.low, supported.high), below + above,
@@ -145,12 +145,12 @@ def _ids(source: ScoreSource) -> tuple[str, ...]:
     return names if len(names) == len(roles) else ()
 
 
-def _occurring(source: ScoreSource, columns: tuple[str, ...]) -> Occurring | None:
+def _occurring(source: ScoreSource, columns: tuple[str, ...]) -> DistinctCounts | None:
     if not columns:
         return None
     counts = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
     of_class = [sum(1 for size in counts.values() if size[side] > 0) for side in (0, 1)]
-    return Occurring(columns, len(counts), *of_class)
+    return DistinctCounts(columns, len(counts), *of_class)
 
 
 def _stronger(source: ScoreSource, low: float, high: float) -> tuple[int, int]:

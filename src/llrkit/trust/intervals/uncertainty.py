@@ -24,10 +24,11 @@ class Uncertainty:
 
     Examples
     --------
-    >>> found = Uncertainty("trial", 0.95, {"eer": (0.04, 0.06)}, no_interval={"points.0.act_dcf": "why"})
-    >>> found.part("")
+    >>> reasons = {"points.0.act_dcf": "why"}
+    >>> uncertainty = Uncertainty("trial", 0.95, {"eer": (0.04, 0.06)}, no_interval=reasons)
+    >>> uncertainty.with_prefix("")
     {'intervals': {'eer': [0.04, 0.06]}, 'no_interval': {}}
-    >>> found.part("points.0.")
+    >>> uncertainty.with_prefix("points.0.")
     {'intervals': {}, 'no_interval': {'act_dcf': 'why'}}
     """
 
@@ -42,8 +43,8 @@ class Uncertainty:
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
 
-    def part(self, prefix: str) -> dict[str, Any]:
-        """What belongs to the object whose numbers have this prefix, as in the JSON."""
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """The intervals of the object whose numbers have this prefix, as in the JSON."""
 
         def own(values: Mapping[str, Any]) -> dict[str, Any]:
             names = (name for name in values if name.startswith(prefix))
@@ -52,11 +53,11 @@ class Uncertainty:
                 if "." not in name.removeprefix(prefix)
             }  # fmt: skip
 
-        found = {
+        plain = {
             "intervals": {name: list(ends) for name, ends in own(self.intervals).items()},
             "no_interval": own(self.no_interval),
         }
-        return found | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
+        return plain | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
 
     def how(self) -> dict[str, Any]:
         """How the intervals were made."""
