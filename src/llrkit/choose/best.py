@@ -57,9 +57,9 @@ def cross_calibrate(
     >>> lk.evaluate(crossed.source).n_target
     5
     """
-    dealt = make_folds(source, groups, folds, seed)
-    maps = _maps(source.with_columns(*dealt.columns), dealt, method_name(method), options)
-    return CrossCalibration(crossed_source(source, dealt, maps), MappingProxyType(maps), dealt)
+    assigned = make_folds(source, groups, folds, seed)
+    maps = _fit_folds(source.with_columns(*assigned.columns), assigned, method_name(method), options)
+    return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
 def fit_best(
@@ -125,14 +125,14 @@ def fit_best(
     failed: dict[str, str] = {}
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
-            whole = fit_quietly(name, source, {})
-            maps = [_maps(wide, dealt, name, {}) for dealt in deals]
+            full_map = fit_quietly(name, source, {})
+            maps = [_fit_folds(wide, deal, name, {}) for deal in deals]
         except InputError as error:
             failed[name] = str(error)
             continue
-        found = MethodScore.from_source(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
-        if math.isfinite(found.crossed):
-            scores[name], fitted[name], crossed[name] = found, whole, maps
+        score = MethodScore.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
+        if math.isfinite(score.crossed):
+            scores[name], fitted[name], crossed[name] = score, full_map, maps
         else:
             failed[name] = "its cross-validated loss is infinite"
     if not scores:
@@ -143,26 +143,26 @@ def fit_best(
     table = [{"method": name, **scores[name].row(scores[chosen])} for name in ranked]
     table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
     how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
-    found_out = {"chosen": chosen, "cross_validation": table, **how}
+    details = {"chosen": chosen, "cross_validation": table, **how}
     if not blend or len(scores) == 1:
         mix = Blend({chosen: 1.0}, scores[chosen].cllr)
     else:
         mix = best_blend(wide, deals, crossed, scores)
-    found_out |= {"weights": mix.weights, "expected_cllr": mix.cllr}
+    details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
     if len(mix.weights) == 1:
         (only,) = (fitted[name] for name in mix.weights)
-        return replace(only, details={**only.details, **found_out})
+        return replace(only, details={**only.details, **details})
     return MeanMap(
         maps={name: fitted[name] for name in mix.weights},
         weights=mix.weights,
         method="blend",
         options={**how, "methods": names},
-        details=found_out,
+        details=details,
         provenance=fitted[chosen].provenance,
     )
 
 
-def _maps(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
+def _fit_folds(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
     return {
         pair: fit_quietly(method, training_source(source, folds, pair), options)
         for pair in tracked(folds.pairs, method, len(folds.pairs), "fits")

@@ -88,11 +88,11 @@ def best_blend(
             hessian + 2.0 * price + bent,
         )
 
-    found = newton_of_shares(objective, start, tolerance=_CLOSE)
-    off, counts = found.x - start, found.x > _NOTHING
-    shares = found.x[counts] / found.x[counts].sum()
+    minimum = newton_of_shares(objective, start, tolerance=_CLOSE)
+    off, counts = minimum.x - start, minimum.x > _NOTHING
+    shares = minimum.x[counts] / minimum.x[counts].sum()
     kept = [name for name, counting in zip(names, counts, strict=True) if counting]
-    loss = max(found.value - float(off @ price @ off), 0.0)
+    loss = max(minimum.value - float(off @ price @ off), 0.0)
     return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
 
 
@@ -119,10 +119,10 @@ def _crossed_sums(
     log_odds: float,
 ) -> NewtonSums:
     """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
-    found = []
-    for part in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
-        for dealt, maps in zip(deals, methods, strict=True):
-            target, nontarget = crossed_llrs(part, dealt, maps)
+    sums = []
+    for block in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
+        for folds, maps in zip(deals, methods, strict=True):
+            target, nontarget = crossed_llrs(block, folds, maps)
             llrs = Scores.part(target.clip(-_CERTAIN, _CERTAIN), nontarget.clip(-_CERTAIN, _CERTAIN))
-            found.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
-    return reduce(add, found)
+            sums.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
+    return reduce(add, sums)

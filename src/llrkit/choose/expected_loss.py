@@ -1,6 +1,6 @@
 """What cross-validation says of a method: its expected loss after a fit on everything, and how sure that is.
 
-The losses are kept as sums over blocks of trials, so any source will do. A block are the trials between two
+The losses are kept as sums over blocks of trials, so any source will do. A block holds the trials between two
 sets of groups (speakers); there are as many sets as groups, at most 64, or 64 sets of trials without groups.
 """
 
@@ -36,7 +36,7 @@ class CrossLosses(SummaryBase):
 
     @classmethod
     def at(
-        cls, folds: Folds, maps: Mapping[Pair, Map], whole: Map, prior: float
+        cls, folds: Folds, maps: Mapping[Pair, Map], full_map: Map, prior: float
     ) -> Callable[[Scores], CrossLosses]:
         """A summarizer: each trial goes through every map."""
         log_odds = float(logit(prior))
@@ -51,11 +51,11 @@ class CrossLosses(SummaryBase):
             held_out = [np.zeros(len(code)) for code in own]
             share, on_all = np.zeros((2, len(maps))), np.zeros((2, len(maps) + 1))
             for i, ((f, g), fitted) in enumerate(maps.items()):
-                for side, loss in enumerate(losses(fitted, chunk)):
-                    mine = own[side] == f * folds.n + g
-                    held_out[side][mine] = loss[mine]
-                    share[side, i], on_all[side, i] = mine.sum(), loss.sum()
-            on_all[:, -1] = [loss.sum() for loss in losses(whole, chunk)]
+                for class_index, loss in enumerate(losses(fitted, chunk)):
+                    mine = own[class_index] == f * folds.n + g
+                    held_out[class_index][mine] = loss[mine]
+                    share[class_index, i], on_all[class_index, i] = mine.sum(), loss.sum()
+            on_all[:, -1] = [loss.sum() for loss in losses(full_map, chunk)]
             size = SETS * SETS
             count = [np.bincount(block, minlength=size) for block in blocks]
             sums = [np.bincount(block, held, size) for block, held in zip(blocks, held_out, strict=True)]
@@ -91,7 +91,7 @@ class MethodScore:
         source: ScoreSource,
         deals: Sequence[Folds],
         maps: Sequence[Mapping[Pair, Map]],
-        whole: Map,
+        full_map: Map,
         prior: float,
         *,
         corrected: bool = True,
@@ -101,7 +101,7 @@ class MethodScore:
         The source carries the columns of the folds.
         """
         make = both(
-            *(CrossLosses.at(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
+            *(CrossLosses.at(folds, own, full_map, prior) for folds, own in zip(deals, maps, strict=True))
         )
         return cls(source.reduce(make).parts, prior, corrected)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.choose.folds import dealt
+from llrkit.choose.folds import deal_folds
 from llrkit.core.column_values import plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
@@ -39,7 +39,7 @@ class ClassFolds:
         """The fold of each trial."""
         values = chunk.columns[self.column]
         if self.fold_of is None:
-            return dealt(values, self.n, self.seed) % self.n
+            return deal_folds(values, self.n, self.seed) % self.n
         distinct, inverse = np.unique(values, return_inverse=True)
         return np.array([self.fold_of[plain_value(value)] for value in distinct], dtype=np.int64)[inverse]
 

@@ -1,4 +1,4 @@
-"""Uncertainty: the intervals of an evaluation as data; :mod:`llrkit.trust` computes them."""
+"""Uncertainty: the intervals of an evaluation as data; ``closed_form`` and ``bootstrap`` compute them."""
 
 from __future__ import annotations
 
