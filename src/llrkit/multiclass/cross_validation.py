@@ -55,15 +55,15 @@ def make_class_folds(
     name = groups or folds
     if name is None:
         return ClassFolds(n, seed=seed)
-    found = sorted(source.with_columns(name).reduce(_DistinctValues.at(name)).values, key=str)
+    values = sorted(source.with_columns(name).reduce(_DistinctValues.at(name)).values, key=str)
     if folds is not None:
-        if len(found) < 2:
+        if len(values) < 2:
             raise InputError(f"column {name!r} names fewer than 2 folds")
-        return ClassFolds(len(found), name, {value: i for i, value in enumerate(found)})
-    if len(found) < n:
-        raise InputError(f"{len(found)} groups in {name!r} are too few for {n} folds")
-    order = np.random.default_rng(seed).permutation(len(found))
-    return ClassFolds(n, name, {found[i]: place % n for place, i in enumerate(order)})
+        return ClassFolds(len(values), name, {value: i for i, value in enumerate(values)})
+    if len(values) < n:
+        raise InputError(f"{len(values)} groups in {name!r} are too few for {n} folds")
+    order = np.random.default_rng(seed).permutation(len(values))
+    return ClassFolds(n, name, {values[i]: place % n for place, i in enumerate(order)})
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class CrossedClasses:
 
 
 @dataclass(frozen=True)
-class _Training:
+class _OutsideFold:
     """The trials outside one fold."""
 
     source: ClassSource
@@ -145,9 +145,9 @@ def cross_calibrate(
     >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed), 2)
     (1.11, 0.49)
     """
-    dealt_out = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
-    maps = tuple(fit(_Training(source, dealt_out, f), **options) for f in range(dealt_out.n))
-    return CrossedClasses(source, dealt_out, maps)
+    assigned = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
+    maps = tuple(fit(_OutsideFold(source, assigned, f), **options) for f in range(assigned.n))
+    return CrossedClasses(source, assigned, maps)
 
 
 def calibration_loss(
