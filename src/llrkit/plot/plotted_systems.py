@@ -26,7 +26,7 @@ class System(Generic[C]):
 
     def labeled(self, *numbers: str) -> str:
         """The name followed by numbers, as the legend has it."""
-        return ": ".join(part for part in (self.name, ", ".join(numbers)) if part)
+        return ": ".join(text for text in (self.name, ", ".join(numbers)) if text)
 
 
 def systems_of(
@@ -34,10 +34,10 @@ def systems_of(
 ) -> list[System[C]]:
     """The systems to draw, whatever form they were given in."""
     named = data if isinstance(data, Mapping) else {"": data}
-    found = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
-    if not found:
+    systems = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
+    if not systems:
         raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
-    return found
+    return systems
 
 
 def _system(name: str, value: Any, kinds: Any, of: Callable[[Measurements], Any], plot: str) -> System[Any]:
@@ -69,12 +69,14 @@ def bands_of(
         raise InputError(
             f"{plot}: there are bands of systems that are not drawn: {', '.join(sorted(unknown))}"
         )
-    found = {str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()}
-    for name, band in found.items():
+    by_system = {
+        str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()
+    }
+    for name, band in by_system.items():
         if not isinstance(band, kind):
             words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
             raise InputError(f"{plot}: bands of {name!r} must be {words}")
-    return found
+    return by_system
 
 
 def in_words(systems: list[System[Any]], *numbers: tuple[str, Callable[[Measurements], float], str]) -> str:
