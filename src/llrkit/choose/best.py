@@ -14,7 +14,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
-from llrkit.choose.expected_loss import MethodScore
+from llrkit.choose.expected_loss import MethodLoss
 from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.core.special import probability
@@ -119,7 +119,7 @@ def fit_best(
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
-    scores: dict[str, MethodScore] = {}
+    losses: dict[str, MethodLoss] = {}
     fitted: dict[str, Map] = {}
     crossed: dict[str, list[dict[Pair, Map]]] = {}
     failed: dict[str, str] = {}
@@ -130,24 +130,24 @@ def fit_best(
         except InputError as error:
             failed[name] = str(error)
             continue
-        score = MethodScore.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
-        if math.isfinite(score.crossed):
-            scores[name], fitted[name], crossed[name] = score, full_map, maps
+        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
+        if math.isfinite(loss.crossed):
+            losses[name], fitted[name], crossed[name] = loss, full_map, maps
         else:
             failed[name] = "its cross-validated loss is infinite"
-    if not scores:
+    if not losses:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise InputError(f"no method could be cross-validated: {reasons}")
-    ranked = sorted(scores, key=lambda name: scores[name].cllr)
+    ranked = sorted(losses, key=lambda name: losses[name].cllr)
     chosen = ranked[0]
-    table = [{"method": name, **scores[name].row(scores[chosen])} for name in ranked]
+    table = [{"method": name, **losses[name].row(losses[chosen])} for name in ranked]
     table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
     how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
     details = {"chosen": chosen, "cross_validation": table, **how}
-    if not blend or len(scores) == 1:
-        mix = Blend({chosen: 1.0}, scores[chosen].cllr)
+    if not blend or len(losses) == 1:
+        mix = Blend({chosen: 1.0}, losses[chosen].cllr)
     else:
-        mix = best_blend(wide, deals, crossed, scores)
+        mix = best_blend(wide, deals, crossed, losses)
     details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
     if len(mix.weights) == 1:
         (only,) = (fitted[name] for name in mix.weights)

@@ -16,7 +16,7 @@ from operator import add
 import numpy as np
 
 from llrkit.calibrate.maps import Map
-from llrkit.choose.expected_loss import MethodScore, covariance
+from llrkit.choose.expected_loss import MethodLoss, covariance
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.minimize import newton_of_shares
 from llrkit.core.newton_sums import NewtonSums
@@ -43,7 +43,7 @@ def best_blend(
     source: ScoreSource,
     deals: Sequence[Folds],
     maps: Mapping[str, Sequence[Mapping[Pair, Map]]],
-    scores: Mapping[str, MethodScore],
+    losses: Mapping[str, MethodLoss],
 ) -> Blend:
     """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR.
 
@@ -69,11 +69,11 @@ def best_blend(
     Wolpert, "Stacked generalization", Neural Networks 5 (1992) 241; van der Laan, Polley & Hubbard, "Super
     learner", Statistical Applications in Genetics and Molecular Biology 6 (2007) 25.
     """
-    names = list(scores)
-    first = scores[names[0]]
-    correction = np.array([score.cllr - score.crossed for score in scores.values()])
+    names = list(losses)
+    first = losses[names[0]]
+    correction = np.array([method.cllr - method.crossed for method in losses.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
-    start, price = _start_and_penalty(list(scores.values()))
+    start, price = _start_and_penalty(list(losses.values()))
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
@@ -96,11 +96,11 @@ def best_blend(
     return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
 
 
-def _start_and_penalty(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
+def _start_and_penalty(methods: Sequence[MethodLoss]) -> tuple[FloatArray, FloatArray]:
     """The same share for every method that may be the best, and what it costs to leave these shares."""
-    values, vectors = np.linalg.eigh(covariance(scores))
+    values, vectors = np.linalg.eigh(covariance(methods))
     cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance
-    losses, units = np.array([score.cllr for score in scores]), np.eye(len(scores))
+    losses, units = np.array([method.cllr for method in methods]), np.eye(len(methods))
     best = units[losses.argmin()]
 
     def error(difference: FloatArray) -> float:
@@ -108,7 +108,7 @@ def _start_and_penalty(scores: Sequence[MethodScore]) -> tuple[FloatArray, Float
 
     far = losses - losses.min() > 3.0 * np.array([error(unit - best) for unit in units])
     possible = ~far | (losses <= 1.5 * losses.min())
-    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(scores)))
+    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(methods)))
 
 
 def _crossed_sums(

@@ -78,7 +78,7 @@ class CrossLosses(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class MethodScore:
+class MethodLoss:
     """The cross-validated loss of a method at a prior, as a share of the prior's entropy (Cllr at 1/2)."""
 
     deals: tuple[CrossLosses, ...]
@@ -95,15 +95,18 @@ class MethodScore:
         prior: float,
         *,
         corrected: bool = True,
-    ) -> MethodScore:
+    ) -> MethodLoss:
         """From the maps of each deal of the folds and the map fitted on everything; one pass.
 
         The source carries the columns of the folds.
         """
-        make = both(
-            *(CrossLosses.at(folds, own, full_map, prior) for folds, own in zip(deals, maps, strict=True))
+        summarize = both(
+            *(
+                CrossLosses.at(folds, fold_maps, full_map, prior)
+                for folds, fold_maps in zip(deals, maps, strict=True)
+            )
         )
-        return cls(source.reduce(make).parts, prior, corrected)
+        return cls(source.reduce(summarize).parts, prior, corrected)
 
     @property
     def crossed(self) -> float:
@@ -131,14 +134,14 @@ class MethodScore:
         correction = float(np.mean(gaps))
         return max(crossed + correction, 0.0) if math.isfinite(correction) else crossed
 
-    def standard_error(self, other: MethodScore) -> float:
+    def standard_error(self, other: MethodLoss) -> float:
         """Of the difference in cross-validated loss, trials with a group in common being dependent."""
         if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
             return math.inf
         (own, shared), (_, others) = covariance([self, other])
         return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
 
-    def row(self, best: MethodScore) -> dict[str, float]:
+    def row(self, best: MethodLoss) -> dict[str, float]:
         """What is reported of a method beside the best one."""
         return {
             "cllr": self.cllr,
@@ -153,7 +156,7 @@ class MethodScore:
         return np.asarray(share / self.deals[0].count.sum(1))
 
 
-def covariance(methods: Sequence[MethodScore]) -> FloatArray:
+def covariance(methods: Sequence[MethodLoss]) -> FloatArray:
     """Of the cross-validated losses of methods, trials with a group in common being dependent.
 
     ``Cov = sum_p t_p t_p' - sum_(p<q) b_pq b_pq'`` with ``t_p`` the losses of the trials that touch group p,

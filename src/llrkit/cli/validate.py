@@ -78,7 +78,7 @@ def validate_command(
     if report_path:
         write_atomically(report_path, found.to_markdown(verbal=verbal))
     if html_path:
-        from llrkit.report.trust_sections import validation
+        from llrkit.report.validation_sections import validation
 
         (name,) = system_names((scores,), [None], None)
         write_page(

@@ -77,7 +77,7 @@ class Evaluation(Measurements):
             **self._uncertain(""),
         }
         if self.uncertainty is not None:
-            plain["ci"] = self.uncertainty.how()
+            plain["ci"] = self.uncertainty.settings()
         if self.primary is not None:
             rows = [
                 {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}

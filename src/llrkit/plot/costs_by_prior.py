@@ -12,7 +12,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
-from llrkit.plot.plotted_systems import System, bands_of, in_words, systems_of
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import EceBand
 
@@ -153,7 +153,7 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     )
 
 
-def _bayes_curves(systems: Any, plot: str) -> list[System[BayesErrorCurve]]:
+def _bayes_curves(systems: Any, plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
     return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
 
 
@@ -168,7 +168,7 @@ def _ends(x: FloatArray) -> tuple[float, float]:
 
 
 def _pair(
-    system: System[Any],
+    system: PlottedSystem[Any],
     i: int,
     n: int,
     x: FloatArray,

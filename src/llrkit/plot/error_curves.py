@@ -12,7 +12,7 @@ from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks
 from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Picture, Points, band, system_ink
-from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import DetBand
@@ -134,13 +134,13 @@ def roc(
     )
 
 
-def _error_curves(systems: Any, curve: str, plot: str) -> list[System[ErrorCurve]]:
+def _error_curves(systems: Any, curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
     if curve not in ("steps", "hull"):
         raise UnknownNameError(f"{plot}: unknown curve {curve!r}; known are steps and hull")
     return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
 
 
-def _evaluation(system: System[ErrorCurve]) -> tuple[Measurements, ...]:
+def _evaluation(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
     return () if system.evaluation is None else (system.evaluation,)
 
 
@@ -157,7 +157,7 @@ def _hover(path: ErrorCurve) -> tuple[HoverValues, ...]:
     return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
 
 
-def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:
+def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any) -> list[Mark]:
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
@@ -169,7 +169,7 @@ def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:
     return marks
 
 
-def _operating_points(drawn: list[System[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
+def _operating_points(drawn: list[PlottedSystem[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
     marks: list[Mark] = []
     names: dict[str, int] = {}
     for i, system in enumerate(drawn):

@@ -14,7 +14,7 @@ from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import Axis, Band, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
-from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -168,7 +168,7 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     ['LLR = score', 'mine']
     """
     kinds: Any = (PavCurve, ScoreToLlr)
-    drawn: list[System[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
+    drawn: list[PlottedSystem[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
     lines = [
         _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
     ]

@@ -96,7 +96,7 @@ def identities(
 ) -> Identities:
     """Check the identities; two passes, at thresholds on either side of 0."""
     up = tuple(sorted(abs(float(t)) for t in thresholds))
-    terms = _Terms(up)
+    terms = _IdentityTerms(up)
     sums = estimate_sums(source, terms, speakers)
     usable = max(float(moments.target.variance[0]), float(moments.nontarget.variance[0])) <= MEANINGLESS_ABOVE
     k = len(up)
@@ -136,7 +136,7 @@ def _shape(moments: Moments, is_target: bool) -> ClassShape:
 
 
 @dataclass(frozen=True)
-class _Terms:
+class _IdentityTerms:
     """Differences between predicted and counted errors, then the likelihood ratios themselves."""
 
     thresholds: tuple[float, ...]

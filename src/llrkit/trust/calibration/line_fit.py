@@ -16,7 +16,7 @@ _CELLS = 2048
 def cross_validated_cllr(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
     """Cllr in bits of LLRs calibrated by straight lines, each fitted to the other folds."""
     if max(len(target), len(nontarget)) > 8 * _CELLS:
-        return _on_cells(target, nontarget, folds)
+        return _cllr_on_cells(target, nontarget, folds)
     loss = 0.0
     for i in range(folds):
         (t_held, t_rest), (n_held, n_rest) = (_split(values, i, folds) for values in (target, nontarget))
@@ -37,12 +37,12 @@ def _split(values: FloatArray, i: int, folds: int) -> tuple[FloatArray, FloatArr
     return values[held], np.delete(values, held)
 
 
-def _on_cells(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
+def _cllr_on_cells(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
     """The same with LLRs counted in cells that are narrow beside what they are fitted with."""
     low, high = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
     edges = np.linspace(low, high, _CELLS + 1)
     x = (edges[1:] + edges[:-1]) / 2.0
-    counts = [_in_folds(values, edges, folds) for values in (target, nontarget)]
+    counts = [_counts_in_folds(values, edges, folds) for values in (target, nontarget)]
     totals, loss = [in_folds.sum(axis=0) for in_folds in counts], 0.0
     for i in range(folds):
         t, n = (total - in_folds[i] for total, in_folds in zip(totals, counts, strict=True))
@@ -54,7 +54,7 @@ def _on_cells(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
     return (loss - raw + exact) / (2.0 * LN2)
 
 
-def _in_folds(values: FloatArray, edges: FloatArray, folds: int) -> FloatArray:
+def _counts_in_folds(values: FloatArray, edges: FloatArray, folds: int) -> FloatArray:
     bounds = [i * len(values) // folds for i in range(folds + 1)]
     return np.array([np.histogram(values[i:j], edges)[0] for i, j in pairwise(bounds)], dtype=np.float64)
 

@@ -118,7 +118,7 @@ def llr_curves(
             try:
                 estimate = estimator(source, at)
                 sets = tracked(drawn, f"curve by {name}", len(drawn), "sets")
-                null_curves = [_or_none(estimator, one, at) for one in sets]
+                null_curves = [_estimate_or_none(estimator, one, at) for one in sets]
             except InputError:  # this estimator cannot cope with these trials
                 continue
             ordered = np.sort([curve for curve in null_curves if curve is not None], axis=0)
@@ -127,7 +127,7 @@ def llr_curves(
     return tuple(curves)
 
 
-def _or_none(estimator: Estimator, source: ScoreSource, at: FloatArray) -> FloatArray | None:
+def _estimate_or_none(estimator: Estimator, source: ScoreSource, at: FloatArray) -> FloatArray | None:
     try:
         return estimator(source, at)
     except InputError:

@@ -22,8 +22,13 @@ from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownN
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.calibration.recalibration import LineErrors, LineGradients, line_hessian, positive_block
-from llrkit.trust.intervals.bootstrap import tails
+from llrkit.trust.calibration.recalibration import (
+    LineErrors,
+    LineGradients,
+    line_hessian,
+    positive_covariance,
+)
+from llrkit.trust.intervals.bootstrap import tail_probabilities
 from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.resample import resampled, speaker_resampling
@@ -90,12 +95,12 @@ def map_uncertainty(
         prior = float(options.get("prior", 0.5))
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), speaker_set)
         inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b, prior))
-        spread = inverse @ positive_block(terms) @ inverse
+        spread = inverse @ positive_covariance(terms) @ inverse
     else:
         terms = estimate_sums(
             source, _MomentTerms.from_source(source, float(options.get("alpha", 0.5))), speaker_set
         )
-        spread = positive_block(terms)
+        spread = positive_covariance(terms)
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return MapUncertainty(fitted.a, fitted.b, rows, df)
 
@@ -197,7 +202,7 @@ def llr_band(
     if len(curves) < replicates // 2:
         raise TooFewTrialsError("most replicates cannot be fitted: too few speakers, or too little overlap")
     ordered = np.sort(curves, axis=0)
-    share = tails(resampling.speakers.n, level)
+    share = tail_probabilities(resampling.speakers.n, level)
     ends = int(share[0] * len(ordered)), min(math.ceil(share[1] * len(ordered)), len(ordered)) - 1
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
     return LlrBand(name, level, scores, llr, ordered[ends[0]], ordered[ends[1]])

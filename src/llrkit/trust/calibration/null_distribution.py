@@ -207,11 +207,11 @@ def calibration_null(
     sizes = min(int(n_target), MOST_DRAWN), min(int(n_nontarget), MOST_DRAWN)
     used = folds if cross_validate else 0
     sets = tracked(range(replicates), "null distributions", replicates, "sets")
-    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in sets])
+    rows = np.array([_losses_of_set(cells.draw(*sizes, rng), used) for _ in sets])
     return CalibrationNull(*rows.T)
 
 
-def _one_set(drawn: Scores, folds: int) -> tuple[float, float, float, float]:
+def _losses_of_set(drawn: Scores, folds: int) -> tuple[float, float, float, float]:
     cllr = float(cross_entropy_from_losses(LossSums.of(drawn))[0]) / LN2
     blocks = pav_blocks(count_trials(drawn).bins())
     loss = cllr - min_cllr_from_blocks(blocks)

@@ -111,7 +111,7 @@ def identity_test(
     if speakers is not None:
         together = null + at_identity.matrix - at_identity.covariance.independent
         positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null)[0]
-        null = together if positive else positive_block(at_identity)
+        null = together if positive else positive_covariance(at_identity)
     gradient = at_identity.values
     statistic = _distance(gradient, null)
     df = speakers.n - 1.0 if speakers is not None else math.inf
@@ -128,7 +128,7 @@ def recalibrate(source: ScoreSource, test: IdentityTest, speakers: Speakers | No
     fitted = fit_logistic(source)
     terms = estimate_sums(source, LineGradients(fitted.a, fitted.b), speakers)
     inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
-    spread = inverse @ positive_block(terms) @ inverse
+    spread = inverse @ positive_covariance(terms) @ inverse
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return Recalibration(fitted.a, fitted.b, rows, test.statistic, test.p_value, test.df)
 
@@ -154,7 +154,7 @@ def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) ->
     return np.asarray(prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n)
 
 
-def positive_block(terms: EstimatedSums) -> FloatArray:
+def positive_covariance(terms: EstimatedSums) -> FloatArray:
     """The covariance matrix, without taking the pairs of speakers out where that leaves nothing."""
     single = terms.covariance.independent
     if np.linalg.eigvalsh(terms.matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:

@@ -21,7 +21,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
-from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tails
+from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
 from llrkit.trust.intervals.dyadic import Contributions, covariance
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
@@ -170,7 +170,7 @@ def compare_systems(
     source = as_source(source)
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
-    names = _names(source)
+    names = _system_names(source)
     systems = [one_system(source, k) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
     trials = trial_numbers(source)
@@ -193,7 +193,8 @@ def compare_systems(
         ]
         n_speakers = resampling.speakers.n
         differences = {
-            a.name: _resampled(a, b, drawn[0][a.name] - drawn[1][a.name], n_speakers, level) for a, b in pairs
+            a.name: _bootstrap_difference(a, b, drawn[0][a.name] - drawn[1][a.name], n_speakers, level)
+            for a, b in pairs
         }
     else:
         both = PairedInfluences((numbers[0].influences, numbers[1].influences))
@@ -203,14 +204,14 @@ def compare_systems(
         differences = {}
         for a, b in pairs:
             variance = spread.variance(np.concatenate([a.coefficients, -b.coefficients]))
-            differences[a.name] = _tested(a, b, math.sqrt(max(variance, 0.0)), df, level)
+            differences[a.name] = _normal_difference(a, b, math.sqrt(max(variance, 0.0)), df, level)
     return SystemComparison(
         names, ci, level, MappingProxyType(differences), MappingProxyType(reasons), (results[0], results[1]),
         n_speakers or None,
     )  # fmt: skip
 
 
-def _tested(a: Functional, b: Functional, error: float, df: float, level: float) -> Difference:
+def _normal_difference(a: Functional, b: Functional, error: float, df: float, level: float) -> Difference:
     gap, reach = a.value - b.value, quantile(level, df) * error
     if error > 0.0:
         z = -abs(gap) / error
@@ -220,16 +221,18 @@ def _tested(a: Functional, b: Functional, error: float, df: float, level: float)
     return Difference(a.value, b.value, gap - reach, gap + reach, error, p)
 
 
-def _resampled(a: Functional, b: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Difference:
+def _bootstrap_difference(
+    a: Functional, b: Functional, drawn: FloatArray, n_speakers: int, level: float
+) -> Difference:
     gap = a.value - b.value
     moved = drawn + 2.0 * (gap - float(drawn.mean()))  # see percentile_interval
-    low, high = (float(end) for end in np.quantile(moved, tails(n_speakers, level)))
+    low, high = (float(end) for end in np.quantile(moved, tail_probabilities(n_speakers, level)))
     beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
     p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
     return Difference(a.value, b.value, low, high, float(drawn.std()), p)
 
 
-def _names(source: ScoreSource) -> tuple[str, str]:
+def _system_names(source: ScoreSource) -> tuple[str, str]:
     """The names of the two systems, where the source has any."""
     names = tuple(getattr(source, "score", ())) or ("first", "second")
     count = getattr(source, "n_systems", len(names))

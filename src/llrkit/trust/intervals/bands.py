@@ -120,16 +120,16 @@ def curve_bands(
     speaker_set = find_speakers(source, speakers) if speakers else None
     width = quantile(level, speaker_set.n - 1) if speaker_set is not None else quantile(level)
     at_llrs = rate_errors(source, result.tippett.llr, speaker_set)
-    det, det_errors = _det(source, result, speaker_set, width, level)
+    det, det_errors = _det_band(source, result, speaker_set, width, level)
     notes = []
     if at_llrs.pairs_left_out or det_errors.pairs_left_out:
         notes.append("too many pairs of speakers: what they count twice for is left in, bands are wider")
-    tippett = _tippett(at_llrs, result.tippett.llr, width, level)
-    ece = _ece(source, result.cllr, speaker_set, width, level)
+    tippett = _tippett_band(at_llrs, result.tippett.llr, width, level)
+    ece = _ece_band(source, result.cllr, speaker_set, width, level)
     return CurveBands(det, tippett, ece, speaker_set.n if speaker_set is not None else None, tuple(notes))
 
 
-def _det(
+def _det_band(
     source: ScoreSource, result: Measurements, speakers: Speakers | None, width: float, level: float
 ) -> tuple[DetBand, RateErrors]:
     roc = error_path(result.summaries.bins)
@@ -164,7 +164,7 @@ def _logit_band(rate: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatA
     return np.where(inside, lower, rate), np.where(inside, upper, rate)
 
 
-def _tippett(errors: RateErrors, llr: FloatArray, width: float, level: float) -> TippettBand:
+def _tippett_band(errors: RateErrors, llr: FloatArray, width: float, level: float) -> TippettBand:
     place = np.searchsorted(errors.thresholds, llr)  # the LLRs of the curve may repeat
     low, high = _rate_band(errors, 0, width, level)
     fa_low, fa_high = _rate_band(errors, 1, width, level)
@@ -211,7 +211,9 @@ class _PriorLosses:
         ]
 
 
-def _ece(source: ScoreSource, cllr: float, speakers: Speakers | None, width: float, level: float) -> EceBand:
+def _ece_band(
+    source: ScoreSource, cllr: float, speakers: Speakers | None, width: float, level: float
+) -> EceBand:
     odds = ECE_LOG10_ODDS * np.log(10.0)
     if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
         nowhere = np.full(len(odds), np.nan)

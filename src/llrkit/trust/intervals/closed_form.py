@@ -31,12 +31,12 @@ def closed_form(
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
             continue
         variance = spread.variance(number.coefficients)
-        reason = number.reason or why_not(number, variance)
+        reason = number.reason or reason_for_no_interval(number, variance)
         if reason:
             reasons[number.name] = reason
             continue
         errors[number.name] = math.sqrt(variance)
-        intervals[number.name] = scaled(number, width * errors[number.name])
+        intervals[number.name] = scaled_interval(number, width * errors[number.name])
         if speakers is not None:
             effects[number.name] = spread.design_effect(number.coefficients)
     return Uncertainty(
@@ -51,7 +51,7 @@ def closed_form(
     )
 
 
-def why_not(number: Functional, variance: float) -> str:
+def reason_for_no_interval(number: Functional, variance: float) -> str:
     """Why a number has no interval, if it has none."""
     inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
     if not (inside and variance > 0.0):
@@ -59,7 +59,7 @@ def why_not(number: Functional, variance: float) -> str:
     return ""
 
 
-def scaled(number: Functional, error: float) -> Range:
+def scaled_interval(number: Functional, error: float) -> Range:
     """The interval of a number on its scale."""
     return (on_logit_scale if number.scale == "rate" else on_log_scale)(number.value, error)
 

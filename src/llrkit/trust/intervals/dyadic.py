@@ -124,7 +124,7 @@ class InfluenceSums(SummaryBase):
         """A summarizer; without speakers only the sums over trials are made."""
 
         def make(chunk: Scores) -> InfluenceSums:
-            target, nontarget = (_one_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1))
+            target, nontarget = (_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1))
             return target + nontarget
 
         return make
@@ -138,7 +138,7 @@ class InfluenceSums(SummaryBase):
         return InfluenceSums(self.trials * weight**2, self.speakers * weight, self.pairs * weight)
 
 
-def _one_class(
+def _sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)

@@ -121,7 +121,7 @@ class _Builder:
         crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
         for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
             share = table.false_alarm_share(rate) if 0.0 < rate < 1.0 else 0.5
-            reason = no_overlap or self.few(rate, rate)
+            reason = no_overlap or self.too_few_errors(rate, rate)
             self.record(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
         for i in range(len(result.points)):
             self.add_point(i)
@@ -130,14 +130,14 @@ class _Builder:
         self.add_primaries()
         return self.assemble()
 
-    def few(self, p_miss: float, p_fa: float) -> str:
+    def too_few_errors(self, p_miss: float, p_fa: float) -> str:
         """Why rates that rest on few errors have no interval."""
         for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
             if round(rate * n) < FEWEST_ERRORS:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
         return ""
 
-    def few_trials(self) -> str:
+    def too_few_trials(self) -> str:
         """Why numbers of a class of few trials get no interval."""
         for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
             if n < FEWEST_ERRORS:
@@ -149,23 +149,25 @@ class _Builder:
             self.reasons[f"points.{i}.{name}"] = GIVEN
         result = self.result.points[i]
         at_bayes = self.table.add_threshold(result.point.threshold, result.p_miss, result.p_fa)
-        few = self.few(result.p_miss, result.p_fa)
+        few = self.too_few_errors(result.p_miss, result.p_fa)
         self.record(f"points.{i}.act_dcf", result.act_dcf, "cost", {at_bayes: error_costs(result.point)}, few)
         self.add_rates(f"points.{i}", at_bayes, result.p_miss, result.p_fa)
         vertex = int(np.searchsorted(self.table.blocks.llr, result.point.threshold))
         p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
         terms = {self.table.add_vertex(vertex): error_costs(result.point)}
-        self.record(f"points.{i}.min_dcf", result.min_dcf, "cost", terms, self.few(p_miss, p_fa))
+        self.record(f"points.{i}.min_dcf", result.min_dcf, "cost", terms, self.too_few_errors(p_miss, p_fa))
 
     def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
-        self.record(f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.few(p_miss, 1.0))
-        self.record(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.few(1.0, p_fa))
+        self.record(
+            f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.too_few_errors(p_miss, 1.0)
+        )
+        self.record(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.too_few_errors(1.0, p_fa))
 
     def add_fixed(self) -> None:
         fixed = self.result.fixed
         assert fixed is not None
         number = self.table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
-        few = self.few(fixed.p_miss, fixed.p_fa)
+        few = self.too_few_errors(fixed.p_miss, fixed.p_fa)
         self.record("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
         self.add_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
         self.reasons["fixed_threshold.threshold"] = "fixed on other trials"
@@ -184,7 +186,7 @@ class _Builder:
 
     def assemble(self) -> Functionals:
         influences = self.table.influences()
-        few = self.few_trials()
+        few = self.too_few_trials()
         numbers = []
         for name, value, scale, terms, reason in self.recorded:
             coefficients = np.zeros(influences.size)

@@ -115,7 +115,7 @@ class CellCounts(SummaryBase):
         """A summarizer; ``pairs`` says whether pairs of speakers are counted too."""
 
         def make(chunk: Scores) -> CellCounts:
-            target, nontarget = (_count(chunk, i, finder, speakers, pairs) for i in (0, 1))
+            target, nontarget = (_count_class(chunk, i, finder, speakers, pairs) for i in (0, 1))
             return cls(*zip(target, nontarget, strict=True))
 
         return make
@@ -137,7 +137,7 @@ class CellCounts(SummaryBase):
         return self._with(float(weight))
 
 
-def _count(
+def _count_class(
     chunk: Scores, class_index: int, finder: CellFinder, speakers: Speakers | None, pairs: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     cell, width = finder((chunk.target, chunk.nontarget)[class_index]), finder.n_cells

@@ -44,7 +44,7 @@ class ReplicateCounts(SummaryBase):
         points, target_grid = grid.points, grid.smaller == "target"
         assert points is not None
         classes = [
-            _OneClass.of(
+            _SortedClass.of(
                 chunk, class_index, points, (class_index == 0) == target_grid, thresholds, resampling
             )
             for class_index in (0, 1)
@@ -126,7 +126,7 @@ def replicates(
 
 
 @dataclass(frozen=True, eq=False)
-class _OneClass:
+class _SortedClass:
     """The trials of one class of a chunk in ascending order, and where they are cut."""
 
     indices: Any
@@ -142,7 +142,7 @@ class _OneClass:
     def of(
         cls, chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
         resampling: SpeakerResampling,
-    ) -> _OneClass:  # fmt: skip
+    ) -> _SortedClass:  # fmt: skip
         index = (chunk.target_index, chunk.nontarget_index)[class_index]
         values = index.values.astype(np.float64, copy=False)
         order = np.argsort(values, kind="stable")

@@ -10,7 +10,7 @@ from typing import Any
 Range = tuple[float, float]
 
 
-def _nothing() -> Mapping[str, Any]:
+def _empty() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -36,10 +36,10 @@ class Uncertainty:
     """``"trial"``, ``"speaker"`` or ``"bootstrap"``."""
     level: float
     intervals: Mapping[str, Range]
-    standard_error: Mapping[str, float] = field(default_factory=_nothing)
-    design_effect: Mapping[str, float] = field(default_factory=_nothing)
+    standard_error: Mapping[str, float] = field(default_factory=_empty)
+    design_effect: Mapping[str, float] = field(default_factory=_empty)
     """Variance over the variance of as many independent trials; empty where trials are taken as such."""
-    no_interval: Mapping[str, str] = field(default_factory=_nothing)
+    no_interval: Mapping[str, str] = field(default_factory=_empty)
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -59,7 +59,7 @@ class Uncertainty:
         }
         return plain | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
 
-    def how(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """How the intervals were made."""
         return {
             "kind": self.kind, "level": self.level, "n_speakers": self.n_speakers, "notes": list(self.notes)
