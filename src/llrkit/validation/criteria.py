@@ -53,12 +53,12 @@ class Criterion:
     @property
     def words(self) -> str:
         """The criterion as a sentence."""
-        parts = []
+        bounds = []
         if math.isfinite(self.at_least):
-            parts.append(f">= {self.at_least:g}")
+            bounds.append(f">= {self.at_least:g}")
         if math.isfinite(self.at_most):
-            parts.append(f"<= {self.at_most:g}")
-        said = " and ".join(parts) if parts else "no evidence of miscalibration"
+            bounds.append(f"<= {self.at_most:g}")
+        said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
         said += f" more than in {self.change_from}" if self.change_from else ""
         return said + (" with its whole interval" if self.use == "interval" else "")
