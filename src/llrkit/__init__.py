@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         UnreadableWarning,
     )
     from llrkit.evaluation.compare import Comparison, compare
-    from llrkit.evaluation.conditions import ConditionTable, condition_table
+    from llrkit.evaluation.condition_table import ConditionTable, condition_table
     from llrkit.evaluation.diagnose import Diagnosis, diagnose
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.evaluation.result import Evaluation
@@ -187,7 +187,7 @@ _HOME = {
     "llrkit.theory.operating_points": ("OperatingPoint", "operating_point", "preset"),
     "llrkit.trust.intervals.bands": ("CurveBands", "curve_bands"),
     "llrkit.trust.calibration.check": ("CalibrationCheck", "check_calibration"),
-    "llrkit.evaluation.conditions": ("ConditionTable", "condition_table"),
+    "llrkit.evaluation.condition_table": ("ConditionTable", "condition_table"),
     "llrkit.validation.criteria": ("Criteria", "read_criteria"),
     "llrkit.trust.differences.delong": ("DeLong", "delong_test"),
     "llrkit.trust.calibration.devpav": ("dev_pav",),

@@ -7,7 +7,7 @@ from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
 from llrkit._progress import watched_by
-from llrkit.choose.folds import make_folds, training_part
+from llrkit.choose.folds import make_folds, training_source
 from llrkit.choose.methods import METHODS, method_names
 from llrkit.core.summary import split_by
 
@@ -25,7 +25,7 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
     for f, g in folds.pairs:
         used_for = codes == f * 4 + g
         speakers = {*names[0][used_for], *names[1][used_for]}
-        seen = training_part(trials, folds, (f, g)).with_columns("one", "two").reduce(Kept.of)
+        seen = training_source(trials, folds, (f, g)).with_columns("one", "two").reduce(Kept.of)
         trained = {
             wide.categories[name][code]
             for chunk in seen.chunks

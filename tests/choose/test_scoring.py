@@ -9,7 +9,7 @@ from pieces import collected, speaker_trials
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.choose.expected_loss import MethodScore
+from llrkit.choose.expected_loss import MethodLoss
 from llrkit.choose.folds import make_folds
 
 PRIOR = 0.2
@@ -19,7 +19,7 @@ def scored(trials, folds, name, prior=PRIOR):
     crossed = lk.cross_calibrate(trials, name, groups=folds.groups or None, folds=folds.n)
     whole = getattr(lk, f"fit_{name}")(trials)
     wide = trials.with_columns(*folds.columns)
-    return MethodScore.of(wide, [folds], [crossed.maps], whole, prior), crossed
+    return MethodLoss.from_source(wide, [folds], [crossed.maps], whole, prior), crossed
 
 
 def losses(llrs, is_target, prior):
@@ -105,6 +105,6 @@ def test_an_infinite_loss_stays_infinite():
     folds = make_folds(scores, None, 2)
     crossed = lk.cross_calibrate(scores, "pav", folds=2, laplace="none")
     wide = scores.with_columns("position")
-    found = MethodScore.of(wide, [folds], [crossed.maps], lk.fit_pav(scores), 0.5)
+    found = MethodLoss.from_source(wide, [folds], [crossed.maps], lk.fit_pav(scores), 0.5)
     assert found.cllr == found.crossed == np.inf
     assert found.standard_error(found) == np.inf

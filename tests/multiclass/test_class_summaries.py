@@ -27,8 +27,8 @@ SUMMARIES = {
         np.log([0.2, 0.3, 0.5]), [COST], [Detection(np.ones(K), 0.0), Detection(np.ones(K), 2.0)]
     ),
     "ClassMeans": ClassMeans.of,
-    "Scatter": Scatter.around(np.ones((K, K - 1)), np.array([1.0, 2.0, 0.5])),
-    "Scatter of each": Scatter.around(np.ones((K, K - 1)), None),
+    "Scatter": Scatter.at(np.ones((K, K - 1)), np.array([1.0, 2.0, 0.5])),
+    "Scatter of each": Scatter.at(np.ones((K, K - 1)), None),
     "SoftmaxSums": SoftmaxSums.at(
         FAMILY, np.arange(4.0), np.log(np.ones(K) / K), np.ones(K), 0.1 * np.ones(K)
     ),
@@ -83,7 +83,7 @@ def test_training_trials_count_sample_and_find_the_first_infinity():
     values = chunks[2].values.copy()
     values[40, 1] = np.inf
     chunks[2] = lk.ClassScores.part(values, chunks[2].codes, chunks[2].classes)
-    of = TrainingTrials.of(limit=300)
+    of = TrainingTrials.at(limit=300)
     found = of(chunks[0]) + of(chunks[1]) + of(chunks[2])
     assert found.first_infinite == 345
     assert_array_equal(found.n, joined(*chunks).counts)

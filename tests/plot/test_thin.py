@@ -73,7 +73,7 @@ def test_pictures_lose_no_mark_and_keep_exact_points(name, data):
         pairs = set(zip(before.x.tolist(), before.y.tolist(), strict=True))
         if np.isfinite(before.x).all():
             assert set(zip(after.x.tolist(), after.y.tolist(), strict=True)) <= pairs
-        for old, new in zip(before.shown, after.shown, strict=True):
+        for old, new in zip(before.hover, after.hover, strict=True):
             assert len(new.values) == len(after.x)
             assert set(new.texts()) <= set(old.texts())
 

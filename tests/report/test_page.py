@@ -16,7 +16,7 @@ from llrkit.evaluation.condition_map import HeatMap
 from llrkit.report.exact_rates import encoded
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.sections import Section, Words, as_words
+from llrkit.report.sections import Section, TextTable, text_tables
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 
@@ -84,7 +84,7 @@ def test_names_are_escaped_everywhere(tmp_path):
     scores = some_scores()
     columns = {EVIL: ([EVIL, "m"] * 30, [EVIL, "m"] * 150)}
     result = lk.evaluate(lk.Scores(scores.target, scores.nontarget, columns), by=EVIL)
-    extra = Section(EVIL, (EVIL,), [Words((EVIL,), ((EVIL,),), EVIL)],
+    extra = Section(EVIL, (EVIL,), [TextTable((EVIL,), ((EVIL,),), EVIL)],
                     [lk.plot.heat_map(HeatMap([[0.1]], (EVIL,), (EVIL,), value_name=EVIL), renderer="none")],
                     note=EVIL)  # fmt: skip
     page = page_of({EVIL: result}, tmp_path, title=EVIL, by=EVIL, sections=[extra], cautions=[EVIL],
@@ -102,13 +102,13 @@ def test_names_are_escaped_everywhere(tmp_path):
 
 def test_wide_tables_are_cut_and_lose_no_column():
     table = summary_table({"A": lk.evaluate(some_scores(), ["sre08", "sre10", "sre12", "sre16", "sre21"])})
-    parts = as_words(table)
+    parts = text_tables(table)
     assert len(parts) == 3
     assert all(len(part.header) <= 14 for part in parts)
     assert [title for part in parts for title in part.header[1:]] == list(table.titles)
     assert [text for part in parts for text in part.rows[0][1:]] == list(table.texts[0])
     assert {part.rows[0][0] for part in parts} == {"A"}
-    assert len(as_words(summary_table({"A": some_evaluation()}))) == 1
+    assert len(text_tables(summary_table({"A": some_evaluation()}))) == 1
 
 
 def test_nothing_is_fetched(tmp_path):
@@ -126,7 +126,7 @@ def test_provenance_hashes_files(tmp_path):
     made = provenance([tmp_path / "*.csv"], command="llrkit report", now=datetime(2026, 1, 2, tzinfo=UTC))
     assert [file.sha256[:6] for file in made.files] == ["ba7816", "e3b0c4"]  # SHA-256 of "abc" and of nothing
     assert [file.size for file in made.files] == [3, 0]
-    assert made.made == "2026-01-02 00:00:00 +0000"
+    assert made.date == "2026-01-02 00:00:00 +0000"
     assert provenance([tmp_path]).files == made.files
     page = page_of(some_evaluation(), tmp_path, made_from=made)
     text = " ".join(Reader(page).text)

@@ -204,7 +204,7 @@ def test_line_and_its_errors_against_a_simulation():
 
 
 def test_null_covariance_against_quadrature():
-    cells = CalibratedCells.of_pair(MODEL)
+    cells = CalibratedCells.from_pair(MODEL)
 
     def moments(sign, power):
         """E[(sigma(sign x) x^i)(sigma(sign x) x^j)] and the product of the means, by quadrature."""

@@ -213,7 +213,7 @@ def test_weights_are_products_of_how_often_speakers_were_drawn():
         mask = trials.is_target == (side == 0)
         pairs = zip(trials.column("left")[mask], trials.column("right")[mask], strict=True)
         np.testing.assert_array_equal(
-            drawn.weights(resampling.places(chunk, side)), [wanted(p, q) for p, q in pairs]
+            drawn.weights(resampling.speaker_indices(chunk, side)), [wanted(p, q) for p, q in pairs]
         )
 
 

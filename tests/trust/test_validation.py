@@ -14,7 +14,7 @@ import llrkit as lk
 from llrkit.cli import cli
 from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
 from llrkit.validation.validate import number_of
-from llrkit.validation.validated_scope import find_setting
+from llrkit.validation.validated_scope import find_scope
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -356,7 +356,7 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
         "other": ["a", "b", "b", "b", "b", "a", "a"],
     }
     trials = lk.Trials(table, score="llr", enroll="model", test="seg")
-    found = find_setting(trials, lk.evaluate(trials), speakers=("who", "other"))
+    found = find_scope(trials, lk.evaluate(trials), speakers=("who", "other"))
     assert (found.n_target, found.n_nontarget) == (3, 4)
     assert (found.sources.n, found.sources.n_target, found.sources.n_nontarget) == (3, 2, 3)
     assert (found.recordings.n, found.recordings.n_target, found.recordings.n_nontarget) == (6, 5, 6)
@@ -367,10 +367,10 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert found.calibration is found.bounds is None
     assert "bounds of the map" not in found.words()
     pieces = Pieces(trials.scores(), pieces=3)
-    again = find_setting(pieces, lk.evaluate(pieces))
+    again = find_scope(pieces, lk.evaluate(pieces))
     assert again.sources is again.recordings is None
     assert again.n_beyond == found.n_beyond
-    named = find_setting(trials, lk.evaluate(trials), recordings="seg")
+    named = find_scope(trials, lk.evaluate(trials), recordings="seg")
     assert named.recordings.n == 3
 
 

@@ -14,8 +14,8 @@ from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
-from llrkit.choose.expected_loss import MethodScore
-from llrkit.choose.folds import Folds, Pair, cross_source, make_folds, training_part
+from llrkit.choose.expected_loss import MethodLoss
+from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.core.special import probability
 from llrkit.errors import InputError
@@ -57,9 +57,9 @@ def cross_calibrate(
     >>> lk.evaluate(crossed.source).n_target
     5
     """
-    dealt = make_folds(source, groups, folds, seed)
-    maps = _maps(source.with_columns(*dealt.columns), dealt, method_name(method), options)
-    return CrossCalibration(cross_source(source, dealt, maps), MappingProxyType(maps), dealt)
+    assigned = make_folds(source, groups, folds, seed)
+    maps = _fit_folds(source.with_columns(*assigned.columns), assigned, method_name(method), options)
+    return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
 def fit_best(
@@ -119,51 +119,51 @@ def fit_best(
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
-    scores: dict[str, MethodScore] = {}
+    losses: dict[str, MethodLoss] = {}
     fitted: dict[str, Map] = {}
     crossed: dict[str, list[dict[Pair, Map]]] = {}
     failed: dict[str, str] = {}
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
-            whole = fit_quietly(name, source, {})
-            maps = [_maps(wide, dealt, name, {}) for dealt in deals]
+            full_map = fit_quietly(name, source, {})
+            maps = [_fit_folds(wide, deal, name, {}) for deal in deals]
         except InputError as error:
             failed[name] = str(error)
             continue
-        found = MethodScore.of(wide, deals, maps, whole, prior, corrected=name not in NOT_SMOOTH)
-        if math.isfinite(found.crossed):
-            scores[name], fitted[name], crossed[name] = found, whole, maps
+        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
+        if math.isfinite(loss.crossed):
+            losses[name], fitted[name], crossed[name] = loss, full_map, maps
         else:
             failed[name] = "its cross-validated loss is infinite"
-    if not scores:
+    if not losses:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise InputError(f"no method could be cross-validated: {reasons}")
-    ranked = sorted(scores, key=lambda name: scores[name].cllr)
+    ranked = sorted(losses, key=lambda name: losses[name].cllr)
     chosen = ranked[0]
-    table = [{"method": name, **scores[name].row(scores[chosen])} for name in ranked]
+    table = [{"method": name, **losses[name].row(losses[chosen])} for name in ranked]
     table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
     how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
-    found_out = {"chosen": chosen, "cross_validation": table, **how}
-    if not blend or len(scores) == 1:
-        mix = Blend({chosen: 1.0}, scores[chosen].cllr)
+    details = {"chosen": chosen, "cross_validation": table, **how}
+    if not blend or len(losses) == 1:
+        mix = Blend({chosen: 1.0}, losses[chosen].cllr)
     else:
-        mix = best_blend(wide, deals, crossed, scores)
-    found_out |= {"weights": mix.weights, "expected_cllr": mix.cllr}
+        mix = best_blend(wide, deals, crossed, losses)
+    details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
     if len(mix.weights) == 1:
         (only,) = (fitted[name] for name in mix.weights)
-        return replace(only, details={**only.details, **found_out})
+        return replace(only, details={**only.details, **details})
     return MeanMap(
         maps={name: fitted[name] for name in mix.weights},
         weights=mix.weights,
         method="blend",
         options={**how, "methods": names},
-        details=found_out,
+        details=details,
         provenance=fitted[chosen].provenance,
     )
 
 
-def _maps(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
+def _fit_folds(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
     return {
-        pair: fit_quietly(method, training_part(source, folds, pair), options)
+        pair: fit_quietly(method, training_source(source, folds, pair), options)
         for pair in tracked(folds.pairs, method, len(folds.pairs), "fits")
     }

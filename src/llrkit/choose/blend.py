@@ -16,7 +16,7 @@ from operator import add
 import numpy as np
 
 from llrkit.calibrate.maps import Map
-from llrkit.choose.expected_loss import MethodScore, covariance
+from llrkit.choose.expected_loss import MethodLoss, covariance
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.minimize import newton_of_shares
 from llrkit.core.newton_sums import NewtonSums
@@ -43,7 +43,7 @@ def best_blend(
     source: ScoreSource,
     deals: Sequence[Folds],
     maps: Mapping[str, Sequence[Mapping[Pair, Map]]],
-    scores: Mapping[str, MethodScore],
+    losses: Mapping[str, MethodLoss],
 ) -> Blend:
     """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR.
 
@@ -69,11 +69,11 @@ def best_blend(
     Wolpert, "Stacked generalization", Neural Networks 5 (1992) 241; van der Laan, Polley & Hubbard, "Super
     learner", Statistical Applications in Genetics and Molecular Biology 6 (2007) 25.
     """
-    names = list(scores)
-    first = scores[names[0]]
-    correction = np.array([score.cllr - score.crossed for score in scores.values()])
+    names = list(losses)
+    first = losses[names[0]]
+    correction = np.array([method.cllr - method.crossed for method in losses.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
-    start, price = _doubt(list(scores.values()))
+    start, price = _start_and_penalty(list(losses.values()))
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
@@ -88,19 +88,19 @@ def best_blend(
             hessian + 2.0 * price + bent,
         )
 
-    found = newton_of_shares(objective, start, tolerance=_CLOSE)
-    off, counts = found.x - start, found.x > _NOTHING
-    shares = found.x[counts] / found.x[counts].sum()
+    minimum = newton_of_shares(objective, start, tolerance=_CLOSE)
+    off, counts = minimum.x - start, minimum.x > _NOTHING
+    shares = minimum.x[counts] / minimum.x[counts].sum()
     kept = [name for name, counting in zip(names, counts, strict=True) if counting]
-    loss = max(found.value - float(off @ price @ off), 0.0)
+    loss = max(minimum.value - float(off @ price @ off), 0.0)
     return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
 
 
-def _doubt(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
+def _start_and_penalty(methods: Sequence[MethodLoss]) -> tuple[FloatArray, FloatArray]:
     """The same share for every method that may be the best, and what it costs to leave these shares."""
-    values, vectors = np.linalg.eigh(covariance(scores))
+    values, vectors = np.linalg.eigh(covariance(methods))
     cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance
-    losses, units = np.array([score.cllr for score in scores]), np.eye(len(scores))
+    losses, units = np.array([method.cllr for method in methods]), np.eye(len(methods))
     best = units[losses.argmin()]
 
     def error(difference: FloatArray) -> float:
@@ -108,7 +108,7 @@ def _doubt(scores: Sequence[MethodScore]) -> tuple[FloatArray, FloatArray]:
 
     far = losses - losses.min() > 3.0 * np.array([error(unit - best) for unit in units])
     possible = ~far | (losses <= 1.5 * losses.min())
-    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(scores)))
+    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(methods)))
 
 
 def _crossed_sums(
@@ -119,10 +119,10 @@ def _crossed_sums(
     log_odds: float,
 ) -> NewtonSums:
     """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
-    found = []
-    for part in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
-        for dealt, maps in zip(deals, methods, strict=True):
-            target, nontarget = crossed_llrs(part, dealt, maps)
+    sums = []
+    for block in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
+        for folds, maps in zip(deals, methods, strict=True):
+            target, nontarget = crossed_llrs(block, folds, maps)
             llrs = Scores.part(target.clip(-_CERTAIN, _CERTAIN), nontarget.clip(-_CERTAIN, _CERTAIN))
-            found.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
-    return reduce(add, found)
+            sums.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
+    return reduce(add, sums)

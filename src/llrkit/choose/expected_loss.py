@@ -1,6 +1,6 @@
 """What cross-validation says of a method: its expected loss after a fit on everything, and how sure that is.
 
-The losses are kept as sums over blocks of trials, so any source will do. A block are the trials between two
+The losses are kept as sums over blocks of trials, so any source will do. A block holds the trials between two
 sets of groups (speakers); there are as many sets as groups, at most 64, or 64 sets of trials without groups.
 """
 
@@ -35,8 +35,8 @@ class CrossLosses(SummaryBase):
     """For each of those maps, and at the end for the map fitted on everything, the losses of all trials."""
 
     @classmethod
-    def of(
-        cls, folds: Folds, maps: Mapping[Pair, Map], whole: Map, prior: float
+    def at(
+        cls, folds: Folds, maps: Mapping[Pair, Map], full_map: Map, prior: float
     ) -> Callable[[Scores], CrossLosses]:
         """A summarizer: each trial goes through every map."""
         log_odds = float(logit(prior))
@@ -51,11 +51,11 @@ class CrossLosses(SummaryBase):
             held_out = [np.zeros(len(code)) for code in own]
             share, on_all = np.zeros((2, len(maps))), np.zeros((2, len(maps) + 1))
             for i, ((f, g), fitted) in enumerate(maps.items()):
-                for side, loss in enumerate(losses(fitted, chunk)):
-                    mine = own[side] == f * folds.n + g
-                    held_out[side][mine] = loss[mine]
-                    share[side, i], on_all[side, i] = mine.sum(), loss.sum()
-            on_all[:, -1] = [loss.sum() for loss in losses(whole, chunk)]
+                for class_index, loss in enumerate(losses(fitted, chunk)):
+                    mine = own[class_index] == f * folds.n + g
+                    held_out[class_index][mine] = loss[mine]
+                    share[class_index, i], on_all[class_index, i] = mine.sum(), loss.sum()
+            on_all[:, -1] = [loss.sum() for loss in losses(full_map, chunk)]
             size = SETS * SETS
             count = [np.bincount(block, minlength=size) for block in blocks]
             sums = [np.bincount(block, held, size) for block, held in zip(blocks, held_out, strict=True)]
@@ -78,7 +78,7 @@ class CrossLosses(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class MethodScore:
+class MethodLoss:
     """The cross-validated loss of a method at a prior, as a share of the prior's entropy (Cllr at 1/2)."""
 
     deals: tuple[CrossLosses, ...]
@@ -86,24 +86,27 @@ class MethodScore:
     corrected: bool = True
 
     @classmethod
-    def of(
+    def from_source(
         cls,
         source: ScoreSource,
         deals: Sequence[Folds],
         maps: Sequence[Mapping[Pair, Map]],
-        whole: Map,
+        full_map: Map,
         prior: float,
         *,
         corrected: bool = True,
-    ) -> MethodScore:
+    ) -> MethodLoss:
         """From the maps of each deal of the folds and the map fitted on everything; one pass.
 
         The source carries the columns of the folds.
         """
-        make = both(
-            *(CrossLosses.of(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
+        summarize = both(
+            *(
+                CrossLosses.at(folds, fold_maps, full_map, prior)
+                for folds, fold_maps in zip(deals, maps, strict=True)
+            )
         )
-        return cls(source.reduce(make).parts, prior, corrected)
+        return cls(source.reduce(summarize).parts, prior, corrected)
 
     @property
     def crossed(self) -> float:
@@ -131,14 +134,14 @@ class MethodScore:
         correction = float(np.mean(gaps))
         return max(crossed + correction, 0.0) if math.isfinite(correction) else crossed
 
-    def standard_error(self, other: MethodScore) -> float:
+    def standard_error(self, other: MethodLoss) -> float:
         """Of the difference in cross-validated loss, trials with a group in common being dependent."""
         if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
             return math.inf
         (own, shared), (_, others) = covariance([self, other])
         return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
 
-    def row(self, best: MethodScore) -> dict[str, float]:
+    def row(self, best: MethodLoss) -> dict[str, float]:
         """What is reported of a method beside the best one."""
         return {
             "cllr": self.cllr,
@@ -153,7 +156,7 @@ class MethodScore:
         return np.asarray(share / self.deals[0].count.sum(1))
 
 
-def covariance(methods: Sequence[MethodScore]) -> FloatArray:
+def covariance(methods: Sequence[MethodLoss]) -> FloatArray:
     """Of the cross-validated losses of methods, trials with a group in common being dependent.
 
     ``Cov = sum_p t_p t_p' - sum_(p<q) b_pq b_pq'`` with ``t_p`` the losses of the trials that touch group p,

@@ -63,16 +63,16 @@ class Folds:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
         if self.values is None:
             places = chunk.columns[POSITION]
-            return dealt(places[0], self.n, self.seed), dealt(places[1], self.n, self.seed)
-        found = []
-        for side in (0, 1):
-            folds = [self._lookup(chunk, name, side) for name in self.columns]
+            return deal_folds(places[0], self.n, self.seed), deal_folds(places[1], self.n, self.seed)
+        codes = []
+        for class_index in (0, 1):
+            folds = [self._lookup(chunk, name, class_index) for name in self.columns]
             low = np.minimum(folds[0], folds[-1])
-            found.append(low * self.n + np.maximum(folds[0], folds[-1]))
-        return found[0], found[1]
+            codes.append(low * self.n + np.maximum(folds[0], folds[-1]))
+        return codes[0], codes[1]
 
-    def _lookup(self, chunk: Scores, name: str, side: int) -> IntArray:
-        codes = chunk.columns[name][side]
+    def _lookup(self, chunk: Scores, name: str, class_index: int) -> IntArray:
+        codes = chunk.columns[name][class_index]
         values, inverse = np.unique(codes, return_inverse=True)
         names = chunk.categories.get(name)
         keys = [plain_value(names[value] if names is not None else value.item()) for value in values]
@@ -103,13 +103,13 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     if len(columns) == 2 and n < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
     values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
-    found = tuple(sorted(values.counts, key=str))
-    if len(found) < n:
-        raise InputError(f"{len(found)} groups in {', '.join(columns)} are too few for {n} folds")
-    return Folds(n, columns, found, seed)
+    distinct = tuple(sorted(values.counts, key=str))
+    if len(distinct) < n:
+        raise InputError(f"{len(distinct)} groups in {', '.join(columns)} are too few for {n} folds")
+    return Folds(n, columns, distinct, seed)
 
 
-def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
+def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
     """The trials that share no fold with a pair."""
     n = folds.n
 
@@ -123,7 +123,7 @@ def training_part(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
     return DerivedSource(source, kept, folds.columns)
 
 
-def cross_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
+def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
 
     def crossed(chunk: Scores) -> Scores:
@@ -138,17 +138,17 @@ def crossed_llrs(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The LLRs of each class under maps that have not seen the trials' groups; a column for each method."""
     codes = folds.of(chunk)
-    sides = np.empty((chunk.n_target, len(methods))), np.empty((chunk.n_nontarget, len(methods)))
+    llrs = np.empty((chunk.n_target, len(methods))), np.empty((chunk.n_nontarget, len(methods)))
     for f, g in folds.pairs:
         rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
-        part = chunk.select(*rows)
+        trials = chunk.select(*rows)
         for column, maps in enumerate(methods):
-            llrs = maps[f, g](part)
-            sides[0][rows[0], column], sides[1][rows[1], column] = llrs.target, llrs.nontarget
-    return sides
+            mapped = maps[f, g](trials)
+            llrs[0][rows[0], column], llrs[1][rows[1], column] = mapped.target, mapped.nontarget
+    return llrs
 
 
-def dealt(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
+def deal_folds(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
     """A fold for each trial of a class: n neighbors get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)

@@ -82,16 +82,16 @@ def fit_quietly(
 
 def method_name(name: str, known: Mapping[str, Fit] = METHODS) -> str:
     """The name of a known method, underscores and case aside."""
-    found = name.strip().lower().replace("_", "-")
-    if found not in known:
+    normalized = name.strip().lower().replace("_", "-")
+    if normalized not in known:
         raise UnknownNameError(f"unknown calibration method {name!r}; known are {', '.join(known)}")
-    return found
+    return normalized
 
 
 def method_names(names: str | Sequence[str], known: Mapping[str, Fit] = METHODS) -> list[str]:
     """Names of known methods, given as a list or separated by commas."""
-    parts = names.split(",") if isinstance(names, str) else names_of(names, "methods")
-    found = [method_name(name, known) for name in parts if name.strip()]
-    if not found:
+    typed = names.split(",") if isinstance(names, str) else names_of(names, "methods")
+    chosen = [method_name(name, known) for name in typed if name.strip()]
+    if not chosen:
         raise InputError(f"no method is named; known are {', '.join(known)}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(chosen))

@@ -78,7 +78,7 @@ def validate_command(
         write_atomically(report_path, checked.to_markdown(verbal=verbal))
     if html_path:
         from llrkit.io.systems import titles_of
-        from llrkit.report.trust_sections import validation
+        from llrkit.report.validation_sections import validation
 
         (name,) = titles_of([scores])
         write_page(

@@ -56,17 +56,18 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     """
     if value not in VALUES:
         raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")
-    found = {
+    by_row = {
         str(key): {
-            name: float(getattr(group, value)) for name, group in evaluate(part, by=columns).groups.items()
+            name: float(getattr(group, value))
+            for name, group in evaluate(row_trials, by=columns).groups.items()
         }
-        for key, part in trials.by(rows).items()
+        for key, row_trials in trials.by(rows).items()
     }
     across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
-    values = np.array([[row.get(name, np.nan) for name in across] for row in found.values()])
+    values = np.array([[row.get(name, np.nan) for name in across] for row in by_row.values()])
     return HeatMap(
         values,
-        tuple(found),
+        tuple(by_row),
         tuple(across),
         row_name=rows,
         column_name=columns,

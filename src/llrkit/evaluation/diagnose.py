@@ -72,8 +72,8 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.05)
     >>> target, nontarget = model.rvs(3000, 30000, np.random.default_rng(1))
-    >>> found = lk.diagnose(lk.Scores(3 * target + 7, 3 * nontarget + 7))
-    >>> found.problems, found.advised("cmlg")
+    >>> diagnosis = lk.diagnose(lk.Scores(3 * target + 7, 3 * nontarget + 7))
+    >>> diagnosis.problems, diagnosis.advised("cmlg")
     ((), True)
     """
     return diagnosis_of(evaluate(source))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 from typing import Any
 
@@ -43,26 +45,27 @@ def equalized(
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names:
         raise InputError("equalize needs the name of at least one column")
-    asked = resolve_points(points, allow_unconfirmed)
+    operating_points = resolve_points(points, allow_unconfirmed)
     wide = source.with_columns(*names)
     moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names)))
     grid = collect_again(source, grid)
-    parts = wide.reduce(grouped(second_pass(moments, grid, asked), names)).parts
-    sizes = {
-        key: (float(part.parts[0].n_target), float(part.parts[0].n_nontarget)) for key, part in parts.items()
-    }
+    by_condition = wide.reduce(grouped(second_pass(moments, grid, operating_points), names)).parts
+    counts = {key: summaries.parts[0] for key, summaries in by_condition.items()}
+    sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
     weights = scaled_to_size(nist_weights(sizes), sizes)
-    second = _added([Both(tuple(part.weighted(*weights[key]) for part in parts[key])) for key in parts])
-    first = _added([groups.parts[key].weighted(*weights[key]) for key in parts])
-    result = Evaluation.of(finish(first, second, asked))
+    second = _sum(
+        [
+            Both(tuple(summary.weighted(*weights[key]) for summary in summaries))
+            for key, summaries in by_condition.items()
+        ]
+    )
+    first = _sum([groups.parts[key].weighted(*weights[key]) for key in by_condition])
+    result = Evaluation.from_measurements(finish(first, second, operating_points))
     by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
     return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
 
 
-def _added(parts: list[Any]) -> Any:
-    if not parts:
+def _sum(summaries: list[Any]) -> Any:
+    if not summaries:
         raise EmptyClassError("there are no trials")
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(add, summaries)

@@ -1,4 +1,4 @@
-"""evaluate(): all numbers of a set of trials, and on request how sure they are."""
+"""evaluate(): all numbers of a set of trials, with intervals if asked for."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def evaluate(
     >>> left, right = rng.integers(0, 40, 3000), rng.integers(0, 40, 3000)
     >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=3000),
     ...                     "label": left == right, "left": left, "right": right})
-    >>> found = lk.evaluate(trials, ci="speaker", speakers=("left", "right"))
-    >>> [round(end, 3) for end in found.intervals["cllr"]]
+    >>> evaluation = lk.evaluate(trials, ci="speaker", speakers=("left", "right"))
+    >>> [round(end, 3) for end in evaluation.intervals["cllr"]]
     [0.386, 0.495]
     """
     require_columns(ci, KINDS, speakers, recordings)
@@ -96,9 +96,9 @@ def evaluate(
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
-        grouped = Evaluation.of(with_groups(result, source, by, points, allow_unconfirmed))
+        grouped = Evaluation.from_measurements(with_groups(result, source, by, points, allow_unconfirmed))
         return replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
-    result = Evaluation.of(
+    result = Evaluation.from_measurements(
         measure(
             source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
         )
@@ -106,23 +106,23 @@ def evaluate(
     if ci == "none":
         return result
 
-    def uncertainty(part: ScoreSource, found: Evaluation) -> Uncertainty:
+    def uncertainty(trials: ScoreSource, evaluation: Evaluation) -> Uncertainty:
         if ci == "trial":
-            return closed_form(part, found, None, level)
+            return closed_form(trials, evaluation, None, level)
         assert speakers is not None
         if ci == "speaker":
-            return closed_form(part, found, find_speakers(part, speakers), level)
-        resampling = speaker_resampling(part, speakers, recordings, seed)
-        return bootstrap(part, found, resampling, level, replicates)
+            return closed_form(trials, evaluation, find_speakers(trials, speakers), level)
+        resampling = speaker_resampling(trials, speakers, recordings, seed)
+        return bootstrap(trials, evaluation, resampling, level, replicates)
 
-    whole = uncertainty(source, result)
+    pooled = uncertainty(source, result)
     groups = {}
-    for name, found in result.groups.items():
+    for name, group in result.groups.items():
         assert by is not None
         try:
-            own = uncertainty(value_named(source, by, name), found)
+            own = uncertainty(value_named(source, by, name), group)
         except TooFewTrialsError as error:
-            names = (number.name for number in functionals(found).numbers)
+            names = (number.name for number in functionals(group).numbers)
             own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
-        groups[name] = replace(found, uncertainty=own)
-    return replace(result, uncertainty=whole, groups=MappingProxyType(groups))
+        groups[name] = replace(group, uncertainty=own)
+    return replace(result, uncertainty=pooled, groups=MappingProxyType(groups))

@@ -1,4 +1,4 @@
-"""Evaluation: what evaluate() found, frozen: the measurements, how sure they are, and what they mean."""
+"""Evaluation: the result of evaluate(), the measurements with their intervals and what they mean in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Measurements):
-    """What :func:`evaluate` found: numbers, curves, conventions. Nothing in it changes any more."""
+    """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
 
     groups: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
@@ -39,13 +39,13 @@ class Evaluation(Measurements):
     condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
     """Weight of each target and of each non-target by condition, where conditions were equalized."""
     uncertainty: Uncertainty | None = None
-    """Intervals of the numbers, where they were asked for."""
+    """Intervals of the numbers, if they were asked for."""
 
     @classmethod
-    def of(cls, measured: Measurements) -> Evaluation:
-        """The same numbers, of every group too, ready to be given intervals."""
-        values = {item.name: getattr(measured, item.name) for item in fields(Measurements)}
-        groups = {name: cls.of(group) for name, group in measured.groups.items()}
+    def from_measurements(cls, measurements: Measurements) -> Evaluation:
+        """The same numbers, those of the groups included, without intervals."""
+        values = {item.name: getattr(measurements, item.name) for item in fields(Measurements)}
+        groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
         return cls(**values | {"groups": MappingProxyType(groups)})
 
     @property
@@ -77,7 +77,7 @@ class Evaluation(Measurements):
             **self._uncertain(""),
         }
         if self.uncertainty is not None:
-            plain["ci"] = self.uncertainty.how()
+            plain["ci"] = self.uncertainty.settings()
         if self.primary is not None:
             rows = [
                 {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
@@ -101,7 +101,7 @@ class Evaluation(Measurements):
         return plain
 
     def _uncertain(self, prefix: str) -> dict[str, Any]:
-        return {} if self.uncertainty is None else self.uncertainty.part(prefix)
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
     def __repr__(self) -> str:
         return words.plain_table(self)

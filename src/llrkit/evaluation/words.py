@@ -63,8 +63,8 @@ class Row(NamedTuple):
 def rows(result: Evaluation) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
     table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
-    for found in numbers(result):
-        table.append((found.name, found.value, "  ".join(filter(None, (found.interval, found.note)))))
+    for row in numbers(result):
+        table.append((row.name, row.value, "  ".join(filter(None, (row.interval, row.note)))))
     return table
 
 

@@ -17,7 +17,7 @@ from llrkit.experiments.trial_lists import ListTable
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
-from llrkit.report.sections import Section, Words
+from llrkit.report.sections import Section, TextTable
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"
@@ -119,6 +119,6 @@ def _scan(result: PriorScanResult) -> tuple[Section, Shown]:
     return Section("Prior scan", words, tables, list(pictures.values())), pictures
 
 
-def _words(table: Table, caption: str) -> Words:
+def _words(table: Table, caption: str) -> TextTable:
     header, rows = table
-    return Words(tuple(header), tuple(tuple(row) for row in rows), caption, numeric=True)
+    return TextTable(tuple(header), tuple(tuple(row) for row in rows), caption, numeric=True)

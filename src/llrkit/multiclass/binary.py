@@ -82,8 +82,8 @@ class DetectionSource(ScoreSource):
         return DetectionSource(self.source.with_columns(*names), self.target, self.weights, names)
 
     def _two_classes(self, chunk: ClassVectors) -> Scores:
-        parts = [against_others(found, self.target, self.weights) for found, _ in loglik_blocks(chunk)]
-        llr = np.concatenate(parts) if parts else np.empty(0)
+        llrs = [against_others(loglik, self.target, self.weights) for loglik, _ in loglik_blocks(chunk)]
+        llr = np.concatenate(llrs) if llrs else np.empty(0)
         mine = chunk.codes == self.target
         columns = {name: (column[mine], column[~mine]) for name, column in chunk.columns.items()}
         return Scores.part(llr[mine], llr[~mine], columns)
@@ -99,8 +99,8 @@ def detection_llrs(loglik: npt.ArrayLike, weights: npt.ArrayLike | None = None) 
     """
     values = np.asarray(loglik, dtype=np.float64)
     share = np.ones(values.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    found = by_class(values)
-    return np.column_stack([against_others(found, t, share) for t in range(values.shape[1])])
+    turned = by_class(values)
+    return np.column_stack([against_others(turned, t, share) for t in range(values.shape[1])])
 
 
 def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
@@ -113,8 +113,8 @@ def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     >>> lk.multiclass.error_rate(lk.multiclass.only(scores, ["0", "2"]))
     0.0
     """
-    there = source.reduce(ClassCounts.of).classes
-    places = [_place(name, there) for name in classes]
+    known = source.reduce(ClassCounts.of).classes
+    places = [_place(name, known) for name in classes]
     if len(set(places)) != len(places) or len(places) < 2:
         raise UnknownNameError(f"at least two different classes are needed, got {listed(classes)}")
     return ChosenClasses(source, np.array(places, dtype=np.intp))

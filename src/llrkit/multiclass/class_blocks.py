@@ -36,11 +36,11 @@ def loglik_blocks(chunk: ClassVectors) -> Iterator[tuple[FloatArray, IntArray]]:
     """
     values = one_system(chunk)
     for block in trial_blocks(len(values), values.shape[1]):
-        found = by_class(values[block])
-        if np.isposinf(found.max()):
-            certain = np.isposinf(found.max(axis=0))
-            found[:, certain] = np.where(np.isposinf(found[:, certain]), 0.0, -np.inf)
-        yield found, chunk.codes[block]
+        loglik = by_class(values[block])
+        if np.isposinf(loglik.max()):
+            certain = np.isposinf(loglik.max(axis=0))
+            loglik[:, certain] = np.where(np.isposinf(loglik[:, certain]), 0.0, -np.inf)
+        yield loglik, chunk.codes[block]
 
 
 def one_system(chunk: ClassVectors) -> npt.NDArray[Any]:
@@ -51,10 +51,10 @@ def one_system(chunk: ClassVectors) -> npt.NDArray[Any]:
     return values
 
 
-def against_others(found: FloatArray, which: int | IntArray, weights: FloatArray) -> FloatArray:
+def against_others(loglik: FloatArray, which: int | IntArray, weights: FloatArray) -> FloatArray:
     """LLR of a class against the weighted rest: ``l_t - log sum_{n != t} w_n e^{l_n} / sum_{n != t} w_n``.
 
-    ``found`` has shape (K, m); ``which`` is a class, or one class for each trial. The sum leaves the class
+    ``loglik`` has shape (K, m); ``which`` is a class, or one class for each trial. The sum leaves the class
     out rather than taking it away again, so that two classes give exactly the difference.
 
     Examples
@@ -62,9 +62,9 @@ def against_others(found: FloatArray, which: int | IntArray, weights: FloatArray
     >>> against_others(np.array([[2.0], [0.5]]), 0, np.ones(2))
     array([1.5])
     """
-    trials = np.arange(found.shape[1])
-    own = found[which, trials]
-    rest = found.copy()
+    trials = np.arange(loglik.shape[1])
+    own = loglik[which, trials]
+    rest = loglik.copy()
     rest[which, trials] = -np.inf
     top = rest.max(axis=0)
     impossible = np.isneginf(top)

@@ -1,4 +1,4 @@
-"""ClassEvaluation: what evaluate() found of several classes, frozen."""
+"""ClassEvaluation: the result of evaluate() for several classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ActualRefined:
 
 @dataclass(frozen=True)
 class ClassResult:
-    """What was found for one class."""
+    """The numbers of one class."""
 
     name: str
     n: int
@@ -68,7 +68,7 @@ class ClassResult:
 
 @dataclass(frozen=True, eq=False)
 class ClassEvaluation:
-    """What :func:`evaluate` found of several classes. Nothing in it changes any more."""
+    """The result of :func:`evaluate` for several classes; immutable."""
 
     classes: tuple[str, ...]
     prior: FloatArray

@@ -74,8 +74,8 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
     >>> rng = np.random.default_rng(1)
     >>> z = np.concatenate([rng.normal(mean, 2.0, 2000) for mean in (2.0, -2.0)])
     >>> scores = lk.ClassScores(np.column_stack([z, np.zeros(4000)]), np.repeat([0, 1], 2000))
-    >>> found = lk.multiclass.idempotence(scores)
-    >>> found.expected.round(1).ravel(), found.p_value > 0.01
+    >>> test = lk.multiclass.idempotence(scores)
+    >>> test.expected.round(1).ravel(), test.p_value > 0.01
     (array([ 2., -2.]), True)
     """
     means = class_means(source)
@@ -127,25 +127,25 @@ def _covariances(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatAr
     expected means are linear in them.
     """
     k, d = len(per_trial), len(s)
-    found = np.zeros((k, d, k, d))
+    covariance = np.zeros((k, d, k, d))
     for j in range(k):
-        found[j, :, j, :] += s * per_trial[j]
+        covariance[j, :, j, :] += s * per_trial[j]
         for other in range(k):
-            found[j, :, other, :] += pooled * _of_expected(s, j, other)
-    return found.reshape(k * d, k * d)
+            covariance[j, :, other, :] += pooled * _of_expected(s, j, other)
+    return covariance.reshape(k * d, k * d)
 
 
 def _of_expected(s: FloatArray, j: int, other: int) -> FloatArray:
     """Covariance, times the number of trials, of ``S e_j - diag(S)/2`` and the same of another class."""
     d = len(s)
-    found = 0.5 * s**2  # of the halves of the diagonals
+    covariance = 0.5 * s**2  # of the halves of the diagonals
     if j < d:
-        found = found - s * s[j][None, :]  # S_aj with S_bb / 2
+        covariance = covariance - s * s[j][None, :]  # S_aj with S_bb / 2
     if other < d:
-        found = found - s * s[other][:, None]
+        covariance = covariance - s * s[other][:, None]
     if j < d and other < d:
-        found = found + s * s[j, other] + np.outer(s[:, other], s[j])
-    return np.asarray(found)
+        covariance = covariance + s * s[j, other] + np.outer(s[:, other], s[j])
+    return np.asarray(covariance)
 
 
 def _variances(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:

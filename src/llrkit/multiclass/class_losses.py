@@ -50,7 +50,7 @@ class ClassLosses(SummaryBase):
         costs: Sequence[FloatArray] = (),
         detections: Sequence[Detection] = (),
     ) -> Callable[[ClassVectors], ClassLosses]:
-        """A summarizer at a prior, for some cost matrices and detection thresholds.
+        """A summarizer at a prior, for cost matrices and detection thresholds.
 
         Examples
         --------
@@ -67,8 +67,8 @@ class ClassLosses(SummaryBase):
             top_class: list[IntArray] = []
             best: list[list[IntArray]] = [[] for _ in costs]
             cells: list[list[IntArray]] = [[] for _ in detections]
-            for found, codes in loglik_blocks(chunk):
-                weighted = found if flat else found + log_prior[:, None]
+            for loglik, codes in loglik_blocks(chunk):
+                weighted = loglik if flat else loglik + log_prior[:, None]
                 top = weighted.max(axis=0)
                 relative = np.exp(weighted - top)
                 loss += np.bincount(codes, _losses(weighted, top, relative, codes), k)
@@ -76,17 +76,20 @@ class ClassLosses(SummaryBase):
                 for cost, decisions in zip(costs, best, strict=True):
                     decisions.append(np.einsum("kj,km->jm", cost, relative).argmin(axis=0))
                 if detections and not flat:
-                    relative = np.exp(found - found.max(axis=0))
+                    relative = np.exp(loglik - loglik.max(axis=0))
                 for detection, cell in zip(detections, cells, strict=True):
-                    models, trials = _accepted(found, relative, detection)
+                    models, trials = _accepted(loglik, relative, detection)
                     cell.append(models * k + codes[trials])
-            accepted = [_tally(cell, k * k).reshape(k, k) for cell in cells]
+            accepted = [_count_cells(cell, k * k).reshape(k, k) for cell in cells]
             return cls(
                 chunk.classes,
                 chunk.counts,
                 loss,
-                _table(chunk.codes, top_class, (k, k)),
-                tuple(_table(chunk.codes, part, cost.shape) for part, cost in zip(best, costs, strict=True)),
+                _decision_counts(chunk.codes, top_class, (k, k)),
+                tuple(
+                    _decision_counts(chunk.codes, taken, cost.shape)
+                    for taken, cost in zip(best, costs, strict=True)
+                ),
                 np.array(accepted, dtype=np.int64).reshape(-1, k, k),
             )
 
@@ -108,18 +111,18 @@ class ClassLosses(SummaryBase):
             self.n * weight,
             self.loss * weight,
             self.confused * weight,
-            tuple(part * weight for part in self.decided),
+            tuple(counts * weight for counts in self.decided),
             self.accepted * weight,
         )
 
 
-def _table(codes: IntArray, decisions: list[IntArray], shape: tuple[int, int]) -> Counts:
+def _decision_counts(codes: IntArray, decisions: list[IntArray], shape: tuple[int, int]) -> Counts:
     """How often each decision was taken for each class."""
     cells = [codes * shape[1] + np.concatenate(decisions)] if decisions else []
-    return _tally(cells, shape[0] * shape[1]).reshape(shape)
+    return _count_cells(cells, shape[0] * shape[1]).reshape(shape)
 
 
-def _tally(cells: list[IntArray], size: int) -> Counts:
+def _count_cells(cells: list[IntArray], size: int) -> Counts:
     every = np.concatenate(cells) if cells else np.empty(0, dtype=np.intp)
     return np.bincount(every, minlength=size).astype(np.int64)
 
@@ -137,13 +140,13 @@ def _losses(weighted: FloatArray, top: FloatArray, relative: FloatArray, codes: 
     return np.asarray(np.where(right, np.log1p(ratio), wrong))
 
 
-def _accepted(found: FloatArray, relative: FloatArray, asked: Detection) -> tuple[IntArray, IntArray]:
+def _accepted(loglik: FloatArray, relative: FloatArray, detection: Detection) -> tuple[IntArray, IntArray]:
     """Models and trials of every acceptance; ``relative`` are likelihoods over the largest of the trial.
 
     ``x_t >= log b`` says that the share of the class in ``sum_n w_n e^{l_n}`` is at least b / (b w_t + rest),
     which takes no logarithm; where rounding could matter, the LLR itself decides.
     """
-    weights, odds = asked.weights, float(np.exp(asked.threshold))
+    weights, odds = detection.weights, float(np.exp(detection.threshold))
     least = odds / (odds * weights + sums_of_others(weights))
     total = np.einsum("k,km->m", weights, relative)
     bound = np.multiply.outer(least, total) if np.ptp(least) else least[0] * total
@@ -151,6 +154,6 @@ def _accepted(found: FloatArray, relative: FloatArray, asked: Detection) -> tupl
     surely = relative >= bound * (1.0 + _NEARLY)
     if np.count_nonzero(accepts) != np.count_nonzero(surely):
         models, trials = (accepts & ~surely).nonzero()
-        accepts[models, trials] = against_others(found[:, trials], models, weights) >= asked.threshold
+        accepts[models, trials] = against_others(loglik[:, trials], models, weights) >= detection.threshold
     places = np.flatnonzero(accepts)
     return np.divmod(places, accepts.shape[1])

@@ -52,15 +52,15 @@ class ClassMap(Saved):
         An array holds one trial, of the shape :attr:`shape`, or several of them.
         """
         if isinstance(trials, ClassVectors):
-            return self._of_chunk(trials)
+            return self._map_chunk(trials)
         values = np.asarray(trials, dtype=np.float64)
         single = values.shape == self.shape
         if not single and values.shape[1:] != self.shape:
             raise SystemCountError(
                 f"this map takes trials of shape {self.shape}, one or several; got shape {values.shape}"
             )
-        found = self._checked(values[None] if single else values)
-        return found[0] if single else found
+        loglik = self._checked(values[None] if single else values)
+        return loglik[0] if single else loglik
 
     def posteriors(self, trials: Any, prior: Prior = "flat") -> FloatArray:
         """Posterior probabilities of the classes at a prior, shape (n, K).
@@ -80,8 +80,8 @@ class ClassMap(Saved):
         """Logarithm of a prior over the classes of the map."""
         if isinstance(prior, str) and prior == "counts":
             raise InputError("a map has no trials to count: give a probability for each class, or 'flat'")
-        nobody = ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
-        return np.asarray(np.log(class_prior(prior, nobody)))
+        one_each = ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
+        return np.asarray(np.log(class_prior(prior, one_each)))
 
     def on(self, source: ClassSource) -> ClassSource:
         """The same trials with the map's log-likelihoods, as a source."""
@@ -98,33 +98,33 @@ class ClassMap(Saved):
 
     def try_out(self) -> None:
         """Map zeros: parameters of the wrong type or shape fail here."""
-        found = self(np.zeros((1, *self.shape)))
-        if found.shape != (1, len(self.classes)) or np.isnan(found).any():
-            raise ValueError(f"{len(self.classes)} classes, but log-likelihoods {found.tolist()}")
+        loglik = self(np.zeros((1, *self.shape)))
+        if loglik.shape != (1, len(self.classes)) or np.isnan(loglik).any():
+            raise ValueError(f"{len(self.classes)} classes, but log-likelihoods {loglik.tolist()}")
 
-    def _of_chunk(self, chunk: ClassVectors) -> ClassScores:
+    def _map_chunk(self, chunk: ClassVectors) -> ClassScores:
         self._require(chunk.classes)
         if chunk.values.shape[1:] != self.shape:
             raise SystemCountError(
                 f"this map takes trials of shape {self.shape}, got {chunk.values.shape[1:]}"
             )
-        found = self._checked(np.asarray(chunk.values, dtype=np.float64))
-        made = ClassScores.part(read_only(found), chunk.codes, chunk.classes, chunk.columns)
-        made.ids = chunk.ids
-        return made
+        loglik = self._checked(np.asarray(chunk.values, dtype=np.float64))
+        scores = ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
+        scores.ids = chunk.ids
+        return scores
 
     def _checked(self, values: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):  # looked at in the next line
-            found = self.loglik(values)
-        if np.isnan(found).any():
-            row = int(np.argwhere(np.isnan(found))[0][0])
+            loglik = self.loglik(values)
+        if np.isnan(loglik).any():
+            row = int(np.argwhere(np.isnan(loglik))[0][0])
             why = "NaN" if np.isnan(values[row]).any() else "infinite values that contradict each other"
             raise NaNScoreError(f"cannot map trial {row}: {why}")
-        hopeless = np.flatnonzero(found[:, 0] == -np.inf)
-        hopeless = hopeless[(found[hopeless] == -np.inf).all(axis=1)]
+        hopeless = np.flatnonzero(loglik[:, 0] == -np.inf)
+        hopeless = hopeless[(loglik[hopeless] == -np.inf).all(axis=1)]
         if len(hopeless):
             raise InputError(f"cannot map trial {hopeless[0]}: -inf for every class, so no class is possible")
-        return found
+        return loglik
 
     def _require(self, classes: tuple[str, ...]) -> None:
         if tuple(self.classes) == classes:
@@ -189,8 +189,8 @@ class ScaleMap(ClassMap):
 
     def loglik(self, values: FloatArray) -> FloatArray:
         """The weighted sum."""
-        found = values * self.scales[0] if values.ndim == 2 else values @ self.scales
-        return np.asarray(found + self.offsets)
+        scaled = values * self.scales[0] if values.ndim == 2 else values @ self.scales
+        return np.asarray(scaled + self.offsets)
 
     def __repr__(self) -> str:
         scales = ", ".join(f"{scale:.6g}" for scale in self.scales)
@@ -261,10 +261,10 @@ class QuadraticClassMap(ClassMap):
         """The Gaussian log-densities, without the constant that all classes share."""
         x = values[:, :-1] - values[:, -1:] if self.differences else values
         whitening, halves = self._whitening
-        found = np.empty((len(x), len(self.means)))
+        densities = np.empty((len(x), len(self.means)))
         for k, (mean, factor) in enumerate(zip(self.means, whitening, strict=True)):
-            found[:, k] = -0.5 * (((x - mean) @ factor.T) ** 2).sum(axis=1) - halves[k]
-        return found
+            densities[:, k] = -0.5 * (((x - mean) @ factor.T) ** 2).sum(axis=1) - halves[k]
+        return densities
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

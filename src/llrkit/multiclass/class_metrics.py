@@ -24,8 +24,8 @@ def losses_at(
     detections: Sequence[Detection] = (),
 ) -> tuple[ClassLosses, FloatArray]:
     """Losses of a source at a prior, and the prior as an array; every class must have trials."""
-    found = count_classes(source)
-    share = class_prior(prior, found)
+    counts = count_classes(source)
+    share = class_prior(prior, counts)
     return source.reduce(ClassLosses.at(np.log(share), costs, detections)), share
 
 
@@ -104,8 +104,8 @@ def expected_cost(
     >>> lk.multiclass.expected_cost(scores, [[0, 1], [10, 0]])
     1.0
     """
-    found = count_classes(source)
-    matrix = cost_matrix(cost, found)
+    counts = count_classes(source)
+    matrix = cost_matrix(cost, counts)
     losses, share = losses_at(source, prior, [matrix])
     return cost_from_decisions(losses.decided[0], matrix, share, normalized=normalized)
 
@@ -124,13 +124,13 @@ def cost_from_decisions(
     return value / blind
 
 
-def cost_matrix(cost: npt.ArrayLike, found: ClassCounts) -> FloatArray:
+def cost_matrix(cost: npt.ArrayLike, counts: ClassCounts) -> FloatArray:
     """A checked cost matrix: one row per class, finite, not negative."""
     try:
         matrix = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"the cost matrix is not a matrix of numbers ({error})") from None
-    k = len(found.classes)
+    k = len(counts.classes)
     if matrix.ndim != 2 or matrix.shape[0] != k or matrix.shape[1] == 0:
         raise InputError(
             f"the cost matrix must have a row for each of the {k} classes, got shape {matrix.shape}"

@@ -74,11 +74,11 @@ class ClassMeans(SummaryBase):
             return cls(chunk.classes, n, np.zeros((len(n), shape[1])), has_loglik(chunk), where)
         vectors = vectors_of(chunk)
         order = np.argsort(chunk.codes, kind="stable")
-        there = np.flatnonzero(n)
+        present = np.flatnonzero(n)
         mean = np.zeros((len(n), vectors.shape[1]))
-        if len(there):
-            starts = np.cumsum(n[there]) - n[there]
-            mean[there] = np.add.reduceat(vectors[order], starts) / n[there, None]
+        if len(present):
+            starts = np.cumsum(n[present]) - n[present]
+            mean[present] = np.add.reduceat(vectors[order], starts) / n[present, None]
         return cls(chunk.classes, n, mean, has_loglik(chunk))
 
     def __add__(self, other: ClassMeans) -> ClassMeans:
@@ -109,7 +109,7 @@ class Scatter(SummaryBase):
     each: FloatArray
 
     @classmethod
-    def around(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
+    def at(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
         """A summarizer around means; with weights for the shared scatter, without for that of each class."""
         k, d = mean.shape
 

@@ -38,10 +38,12 @@ def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
     3
     """
-    found = [one.detection for one in evaluation.per_class if one.detection is not None]
-    if not found:
+    detections = [one.detection for one in evaluation.per_class if one.detection is not None]
+    if not detections:
         raise InputError("the evaluation has no detections: evaluate with detection=True")
-    return ClassDets(evaluation.classes, tuple(one.det for one in found), tuple(one.eer for one in found))
+    return ClassDets(
+        evaluation.classes, tuple(one.det for one in detections), tuple(one.eer for one in detections)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +69,13 @@ def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     >>> lk.multiclass.class_calibration(lk.multiclass.evaluate(scores)).actual.round(2)
     array([0.  , 0.02, 2.51])
     """
-    nothing = float("nan")
+    missing = float("nan")
     rows = [
         (
             one.cllr.actual,
             one.cllr.refined,
-            nothing if one.detection is None else one.detection.cllr,
-            nothing if one.detection is None else one.detection.min_cllr,
+            missing if one.detection is None else one.detection.cllr,
+            missing if one.detection is None else one.detection.min_cllr,
         )
         for one in evaluation.per_class
     ]
@@ -103,13 +105,13 @@ def pair_histograms(
     [('0', '2')]
     """
     if pairs is None:
-        found = confusion(source)
-        mixed = found.rates + found.rates.T
-        every = list(combinations(range(len(found.classes)), 2))
+        counted = confusion(source)
+        mixed = counted.rates + counted.rates.T
+        every = list(combinations(range(len(counted.classes)), 2))
         every.sort(key=lambda two: -float(mixed[two]))
-        pairs = [(found.classes[a], found.classes[b]) for a, b in every[:most]]
-    made = []
+        pairs = [(counted.classes[a], counted.classes[b]) for a, b in every[:most]]
+    histograms = []
     for target, other in pairs:
         result = measure(pair(source, target, other), points=())
-        made.append(PairHistogram(target, other, result.histogram, result.eer))
-    return tuple(made)
+        histograms.append(PairHistogram(target, other, result.histogram, result.eer))
+    return tuple(histograms)

@@ -35,7 +35,7 @@ class TrainingTrials(SummaryBase):
     vectors: bool
 
     @classmethod
-    def of(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
+    def at(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
         """A summarizer that keeps at most about ``limit`` numbers' worth of trials."""
 
         def make(chunk: ClassVectors) -> TrainingTrials:
@@ -71,26 +71,26 @@ class TrainingTrials(SummaryBase):
 
     def sample(self) -> ClassVectors:
         """The sampled trials."""
-        values = np.concatenate([part.values for part in self.samples])
-        codes = np.repeat(np.arange(len(self.samples)), [len(part.values) for part in self.samples])
+        values = np.concatenate([sample.values for sample in self.samples])
+        codes = np.repeat(np.arange(len(self.samples)), [len(sample.values) for sample in self.samples])
         return ClassVectors.part(values, codes, self.classes)
 
 
 def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
-    found = source.reduce(TrainingTrials.of(limit))
-    require_all_classes(found.classes, found.n)
-    require_finite(found.first_infinite)
-    if (found.low == found.high).all():
+    training = source.reduce(TrainingTrials.at(limit))
+    require_all_classes(training.classes, training.n)
+    require_finite(training.first_infinite)
+    if (training.low == training.high).all():
         raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
-    if not np.isfinite((found.high - found.low) ** 2).all():
+    if not np.isfinite((training.high - training.low) ** 2).all():
         raise InputError("the scores are too large to calibrate: their squares are beyond float64")
-    return found
+    return training
 
 
-def provenance(found: TrainingTrials) -> dict[str, Any]:
+def provenance(training: TrainingTrials) -> dict[str, Any]:
     """What is written down about the training trials."""
     return {
         "llrkit": __version__,
-        "n": {name: int(n) for name, n in zip(found.classes, found.n, strict=True)},
+        "n": {name: int(n) for name, n in zip(training.classes, training.n, strict=True)},
     }

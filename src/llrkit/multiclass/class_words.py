@@ -43,8 +43,8 @@ def class_rows(result: ClassEvaluation) -> tuple[list[str], list[list[str]]]:
         row = [one.name, f"{one.n:,}", number(one.prior), number(one.cllr.actual), number(one.cllr.refined)]
         row.append(percent(one.error_rate.actual))
         if one.detection is not None and detected:
-            found = one.detection
-            row += [percent(found.eer), number(found.cllr), number(found.min_cllr)]
+            detection = one.detection
+            row += [percent(detection.eer), number(detection.cllr), number(detection.min_cllr)]
         table.append(row)
     return header, table
 

@@ -42,12 +42,12 @@ def method_name(name: str) -> str:
     >>> method_name("Scale_Offset")
     'scale-offset'
     """
-    found = name.strip().lower().replace("_", "-")
-    if found not in METHODS:
+    normalized = name.strip().lower().replace("_", "-")
+    if normalized not in METHODS:
         raise UnknownNameError(
             f"unknown calibration method {name!r} for several classes; known are {', '.join(METHODS)}"
         )
-    return found
+    return normalized
 
 
 def fit_named(name: str, source: ClassSource, *, prior: Prior = "flat", **options: Any) -> ClassMap:
@@ -60,8 +60,8 @@ def fit_named(name: str, source: ClassSource, *, prior: Prior = "flat", **option
     >>> fit_named("temperature", scores).method
     'temperature'
     """
-    found = method_name(name)
-    return METHODS[found](source, **options, **({} if found in _NO_PRIOR else {"prior": prior}))
+    method = method_name(name)
+    return METHODS[method](source, **options, **({} if method in _NO_PRIOR else {"prior": prior}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ def compare(
     >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
     'temperature'
     """
-    parts = methods.split(",") if isinstance(methods, str) else methods
-    names = [method_name(name) for name in parts if name.strip()]
+    typed = methods.split(",") if isinstance(methods, str) else methods
+    names = [method_name(name) for name in typed if name.strip()]
     evaluations = {"raw": evaluate(test, prior=prior, detection=False)}
     maps, failed = {}, {}
     for name in names:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.choose.folds import dealt
+from llrkit.choose.folds import deal_folds
 from llrkit.core.column_values import plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
@@ -40,7 +40,7 @@ class ClassFolds:
         """The fold of each trial."""
         values = chunk.columns[self.column]
         if self.fold_of is None:
-            return dealt(values, self.n, self.seed) % self.n
+            return deal_folds(values, self.n, self.seed) % self.n
         distinct, inverse = np.unique(values, return_inverse=True)
         return np.array([self.fold_of[plain_value(value)] for value in distinct], dtype=np.int64)[inverse]
 
@@ -56,15 +56,15 @@ def make_class_folds(
     name = groups or folds
     if name is None:
         return ClassFolds(n, seed=seed)
-    found = sorted(source.with_columns(name).reduce(_Distinct.of(name)).values, key=str)
+    values = sorted(source.with_columns(name).reduce(_DistinctValues.at(name)).values, key=str)
     if folds is not None:
-        if len(found) < 2:
+        if len(values) < 2:
             raise InputError(f"column {name!r} names fewer than 2 folds")
-        return ClassFolds(len(found), name, {value: i for i, value in enumerate(found)})
-    if len(found) < n:
-        raise InputError(f"{len(found)} groups in {name!r} are too few for {n} folds")
-    order = np.random.default_rng(seed).permutation(len(found))
-    return ClassFolds(n, name, {found[i]: place % n for place, i in enumerate(order)})
+        return ClassFolds(len(values), name, {value: i for i, value in enumerate(values)})
+    if len(values) < n:
+        raise InputError(f"{len(values)} groups in {name!r} are too few for {n} folds")
+    order = np.random.default_rng(seed).permutation(len(values))
+    return ClassFolds(n, name, {values[i]: place % n for place, i in enumerate(order)})
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class CrossedClasses:
 
 
 @dataclass(frozen=True)
-class _Training:
+class _OutsideFold:
     """The trials outside one fold."""
 
     source: ClassSource
@@ -146,9 +146,9 @@ def cross_calibrate(
     >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed), 2)
     (1.11, 0.49)
     """
-    dealt_out = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
-    maps = tuple(fit(_Training(source, dealt_out, f), **options) for f in range(dealt_out.n))
-    return CrossedClasses(source, dealt_out, maps)
+    assigned = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
+    maps = tuple(fit(_OutsideFold(source, assigned, f), **options) for f in range(assigned.n))
+    return CrossedClasses(source, assigned, maps)
 
 
 def calibration_loss(
@@ -195,17 +195,17 @@ def calibration_loss(
 
 
 @dataclass(frozen=True, eq=False)
-class _Distinct(SummaryBase):
+class _DistinctValues(SummaryBase):
     """The distinct values of a column."""
 
     values: frozenset[Any]
 
     @classmethod
-    def of(cls, column: str) -> Callable[[ClassVectors], _Distinct]:
+    def at(cls, column: str) -> Callable[[ClassVectors], _DistinctValues]:
         return lambda chunk: cls(frozenset(plain_value(v) for v in np.unique(chunk.columns[column])))
 
-    def __add__(self, other: _Distinct) -> _Distinct:
-        return _Distinct(self.values | other.values)
+    def __add__(self, other: _DistinctValues) -> _DistinctValues:
+        return _DistinctValues(self.values | other.values)
 
-    def __mul__(self, weight: float) -> _Distinct:
+    def __mul__(self, weight: float) -> _DistinctValues:
         return self

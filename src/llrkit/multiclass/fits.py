@@ -12,8 +12,8 @@ from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCount
 from llrkit.multiclass.class_maps import AffineClassMap, ScaleMap, VectorScaleMap
 from llrkit.multiclass.class_training import TrainingTrials, provenance, training_trials
 from llrkit.multiclass.priors import Prior
-from llrkit.multiclass.softmax import Family, Own
-from llrkit.multiclass.solve import Fit, Target, solve
+from llrkit.multiclass.softmax import Family, OwnWeights
+from llrkit.multiclass.solve import Objective, SoftmaxFit, solve
 from llrkit.scores.classes import ClassSource
 
 
@@ -48,9 +48,9 @@ def fit_temperature(
     >>> lk.multiclass.fit_temperature(scores)
     ScaleMap(temperature: 3 classes, scale 0.795272)
     """
-    target = Target(prior, weights, regularization, df)
-    found, fit = _fit(source, target, "nothing")
-    return _scale_map(found, fit, "temperature", target)
+    objective = Objective(prior, weights, regularization, df)
+    training, fit = _fit(source, objective, "nothing")
+    return _scale_map(training, fit, "temperature", objective)
 
 
 def fit_scale_offset(
@@ -73,9 +73,9 @@ def fit_scale_offset(
     >>> lk.multiclass.fit_scale_offset(scores, regularization=0.1)
     ScaleMap(scale-offset: 3 classes, scale 1.43377)
     """
-    target = Target(prior, weights, regularization, df)
-    found, fit = _fit(source, target, "offset")
-    return _scale_map(found, fit, "scale-offset", target)
+    objective = Objective(prior, weights, regularization, df)
+    training, fit = _fit(source, objective, "offset")
+    return _scale_map(training, fit, "scale-offset", objective)
 
 
 def fit_fusion(
@@ -99,9 +99,9 @@ def fit_fusion(
     >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularization=0.1).shape
     (3, 2)
     """
-    target = Target(prior, weights, regularization, df)
-    found, fit = _fit(source, target, "offset", fuse=True)
-    return _scale_map(found, fit, "fusion", target)
+    objective = Objective(prior, weights, regularization, df)
+    training, fit = _fit(source, objective, "offset", fuse=True)
+    return _scale_map(training, fit, "fusion", objective)
 
 
 def fit_vector(
@@ -124,15 +124,15 @@ def fit_vector(
     >>> lk.multiclass.fit_vector(scores, regularization=0.1).scales.round(2)
     array([-0.24,  3.14,  3.79])
     """
-    target = Target(prior, weights, regularization, df)
-    found, fit = _fit(source, target, "line")
+    objective = Objective(prior, weights, regularization, df)
+    training, fit = _fit(source, objective, "line")
     _, own = fit.family.split(fit.weights)
     scales = own[0] / fit.family.scale
     return VectorScaleMap(
-        classes=list(found.classes),
+        classes=list(training.classes),
         scales=scales,
         offsets=_centered(own[1] - scales * fit.family.center),
-        **_story(found, fit, "vector", target),
+        **_map_metadata(training, fit, "vector", objective),
     )
 
 
@@ -156,39 +156,43 @@ def fit_affine(
     >>> lk.multiclass.fit_affine(vectors, regularization=0.1).weights.shape
     (3, 2)
     """
-    target = Target(prior, weights, regularization, df)
-    found, fit = _fit(source, target, "plane")
+    objective = Objective(prior, weights, regularization, df)
+    training, fit = _fit(source, objective, "plane")
     _, own = fit.family.split(fit.weights)
     matrix = (own[:-1] / fit.family.scale[:, None]).T
     return AffineClassMap(
-        classes=list(found.classes),
+        classes=list(training.classes),
         weights=matrix - matrix.mean(axis=0),
         offsets=_centered(own[-1] - matrix @ fit.family.center),
-        **_story(found, fit, "affine", target),
+        **_map_metadata(training, fit, "affine", objective),
     )
 
 
-def _fit(source: ClassSource, target: Target, own: Own, *, fuse: bool = False) -> tuple[TrainingTrials, Fit]:
-    found = training_trials(source)
-    values = found.sample().values
+def _fit(
+    source: ClassSource, objective: Objective, own: OwnWeights, *, fuse: bool = False
+) -> tuple[TrainingTrials, SoftmaxFit]:
+    training = training_trials(source)
+    values = training.sample().values
     if values.ndim == 3 and not fuse:
         raise SystemCountError(f"one system expected, got {values.shape[2]}; use fit_fusion")
-    if own != "plane" and found.vectors:
+    if own != "plane" and training.vectors:
         raise SystemCountError("vectors have no score for each class; use fit_affine or fit_gaussian first")
-    family = _family(found, values, own)
+    family = _family(training, values, own)
     start = np.zeros(family.size)
     start[: family.shared] = 1.0
     if own == "line":
         start[: family.classes] = 1.0
-    return found, solve(source, found, family, target, start)
+    return training, solve(source, training, family, objective, start)
 
 
-def _family(found: TrainingTrials, values: FloatArray, own: Own) -> Family:
+def _family(training: TrainingTrials, values: FloatArray, own: OwnWeights) -> Family:
     """Features in units of their spread in the sample."""
-    k = len(found.classes)
+    k = len(training.classes)
     if own in ("plane", "line"):
         scale = values.std(axis=0)
-        scale = np.where(scale > 0, scale, np.where(found.high > found.low, found.high - found.low, 1.0))
+        scale = np.where(
+            scale > 0, scale, np.where(training.high > training.low, training.high - training.low, 1.0)
+        )
         return Family(k, 0, own, values.mean(axis=0), scale)
     systems = values[:, :, None] if values.ndim == 2 else values
     # only differences between classes count
@@ -198,7 +202,7 @@ def _family(found: TrainingTrials, values: FloatArray, own: Own) -> Family:
     return Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
 
 
-def _scale_map(found: TrainingTrials, fit: Fit, method: str, target: Target) -> ScaleMap:
+def _scale_map(training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective) -> ScaleMap:
     shared, own = fit.family.split(fit.weights)
     scales = shared / fit.family.scale
     if (scales < 0).all():
@@ -207,9 +211,12 @@ def _scale_map(found: TrainingTrials, fit: Fit, method: str, target: Target) -> 
             ReversedScoresWarning,
             stacklevel=3,
         )
-    offsets = _centered(own[0]) if len(own) else np.zeros(len(found.classes))
+    offsets = _centered(own[0]) if len(own) else np.zeros(len(training.classes))
     return ScaleMap(
-        classes=list(found.classes), scales=scales, offsets=offsets, **_story(found, fit, method, target)
+        classes=list(training.classes),
+        scales=scales,
+        offsets=offsets,
+        **_map_metadata(training, fit, method, objective),
     )
 
 
@@ -217,18 +224,20 @@ def _centered(offsets: FloatArray) -> FloatArray:
     return np.asarray(offsets - offsets.mean())
 
 
-def _story(found: TrainingTrials, fit: Fit, method: str, target: Target) -> dict[str, Any]:
+def _map_metadata(
+    training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
+) -> dict[str, Any]:
     options = {
-        "prior": _plain(target.prior),
-        "weights": _plain(target.weights),
-        "regularization": target.regularization,
-        "df": target.df,
+        "prior": _plain(objective.prior),
+        "weights": _plain(objective.weights),
+        "regularization": objective.regularization,
+        "df": objective.df,
     }
     return {
         "method": method,
         "options": options,
         "details": fit.details(),
-        "provenance": provenance(found),
+        "provenance": provenance(training),
     }
 
 

@@ -47,7 +47,7 @@ def fit_gaussian(
         raise InputError(f"shrinkage must be between 0 and 1, got {shrinkage!r}")
     means = class_means(source)
     share = class_prior(weights, means.counts)
-    story: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "classes": list(means.classes),
         "method": "gaussian" if shared else "free-gaussian",
         "options": {
@@ -61,20 +61,22 @@ def fit_gaussian(
         },
     }
     if not shared:
-        each = source.reduce(Scatter.around(means.mean, None)).each / means.n[:, None, None]
+        each = source.reduce(Scatter.at(means.mean, None)).each / means.n[:, None, None]
         each = np.array([_usable(one, shrinkage, f"class {name}")
                          for one, name in zip(each, means.classes, strict=True)])  # fmt: skip
-        return QuadraticClassMap(means=means.mean, covariances=each, differences=means.differences, **story)
+        return QuadraticClassMap(
+            means=means.mean, covariances=each, differences=means.differences, **metadata
+        )
     pooled = shared_covariance(source, means, share)
     weights_of, offsets = linear_discriminant(means.mean, _usable(pooled, shrinkage, "all classes"))
     if means.differences:
         weights_of = np.column_stack([weights_of, -weights_of.sum(axis=1)])
-    return AffineClassMap(weights=weights_of, offsets=offsets, details={"passes": 2}, **story)
+    return AffineClassMap(weights=weights_of, offsets=offsets, details={"passes": 2}, **metadata)
 
 
 def shared_covariance(source: ClassSource, means: ClassMeans, weights: FloatArray) -> FloatArray:
     """The weighted mean of the 1/N covariance matrices of the classes, in a second pass."""
-    return source.reduce(Scatter.around(means.mean, weights / means.n)).shared
+    return source.reduce(Scatter.at(means.mean, weights / means.n)).shared
 
 
 def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -95,15 +95,15 @@ def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> C
     """
     if isinstance(name, CavgPreset):
         return name
-    found = PRESETS.get(str(name).lower())
-    if found is None:
+    preset = PRESETS.get(str(name).lower())
+    if preset is None:
         raise UnknownNameError(f"unknown cost {name!r}; known are {', '.join(PRESETS)}")
-    if not (found.confirmed or allow_unconfirmed):
+    if not (preset.confirmed or allow_unconfirmed):
         raise UnconfirmedPresetError(
-            f"preset {found.name!r} is not confirmed ({found.source}); pass allow_unconfirmed=True "
+            f"preset {preset.name!r} is not confirmed ({preset.source}); pass allow_unconfirmed=True "
             "(--allow-unconfirmed) to use it"
         )
-    return found
+    return preset
 
 
 def cavg(
@@ -139,40 +139,40 @@ def cavg(
     >>> lk.multiclass.cavg(scores), round(lk.multiclass.cavg(scores, "lre22"), 6)
     (0.08333333333333333, 0.583333)
     """
-    found = cavg_preset(preset, allow_unconfirmed=allow_unconfirmed)
-    if (found.unit == "clusters") != (clusters is not None):
-        raise InputError(f"{found.name}: clusters are {'needed' if clusters is None else 'not used'}")
-    if (found.p_out > 0.0) != (out_of_set is not None):
+    definition = cavg_preset(preset, allow_unconfirmed=allow_unconfirmed)
+    if (definition.unit == "clusters") != (clusters is not None):
+        raise InputError(f"{definition.name}: clusters are {'needed' if clusters is None else 'not used'}")
+    if (definition.p_out > 0.0) != (out_of_set is not None):
         raise InputError(
-            f"{found.name}: {'name the class that stands for' if out_of_set is None else 'has no'} "
+            f"{definition.name}: {'name the class that stands for' if out_of_set is None else 'has no'} "
             "out-of-set trials (out_of_set)"
         )
-    if found.unit == "pairs":
-        return _worst_pairs(source, found)
+    if definition.unit == "pairs":
+        return _worst_pairs(source, definition)
     if clusters is not None:
         _check_clusters(clusters)
         return float(
-            np.mean([_over_classes(only(source, names), found, None) for names in clusters.values()])
+            np.mean([_over_classes(only(source, names), definition, None) for names in clusters.values()])
         )
-    return _over_classes(source, found, out_of_set)
+    return _over_classes(source, definition, out_of_set)
 
 
 def detections_of(preset: CavgPreset, n_classes: int, out: int | None) -> list[Detection]:
     """The detections whose errors a cost is made of: one for each prior of the target."""
-    asked = []
+    detections = []
     for prior in preset.p_target:
         weights = np.ones(n_classes)
         if out is not None:
             weights[out] = preset.p_out / ((1.0 - prior - preset.p_out) / (n_classes - 2))
-        asked.append(Detection(weights, math.log((1.0 - prior) / prior)))
-    return asked
+        detections.append(Detection(weights, math.log((1.0 - prior) / prior)))
+    return detections
 
 
 def cavg_from_losses(preset: CavgPreset, losses: ClassLosses, accepted: slice, out: int | None) -> float:
     """The cost from counted detections."""
     costs = [
-        _average(preset, prior, part / losses.n, out)
-        for prior, part in zip(preset.p_target, losses.accepted[accepted], strict=True)
+        _average(preset, prior, counts / losses.n, out)
+        for prior, counts in zip(preset.p_target, losses.accepted[accepted], strict=True)
     ]
     return float(np.mean(costs))
 

@@ -72,39 +72,39 @@ def evaluate(
     >>> rng = np.random.default_rng(3)
     >>> labels = np.arange(600) % 3
     >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
-    >>> found = lk.multiclass.evaluate(scores)
-    >>> print(f"Cllr {found.cllr:.3f} bits, refined {found.refined_cllr:.3f}, {found.n} trials")
+    >>> result = lk.multiclass.evaluate(scores)
+    >>> print(f"Cllr {result.cllr:.3f} bits, refined {result.refined_cllr:.3f}, {result.n} trials")
     Cllr 1.107 bits, refined 0.481, 600 trials
     """
     counts = count_classes(source)
     share = class_prior(prior, counts)
     matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
-    asked = _Asked(counts, share, matrices, _presets(cavg, allow_unconfirmed))
+    plan = _EvaluationPlan(counts, share, matrices, _presets(cavg, allow_unconfirmed))
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else detection
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
-        actual = asked.count(source)
+        actual = plan.count(source)
         advance(1)
         refinement = refined = None
         if refine_by:
             refinement = refine(source, prior=prior, method=refine_by)
-            refined = asked.count(refinement.on(source)) if refinement.map else None
+            refined = plan.count(refinement.on(source)) if refinement.map else None
             advance(1)
         detections = []
         for t in range(k if detect else 0):
             detections.append(measure(DetectionSource(source, t, np.ones(k)), points))
             advance(1)
-    return asked.finish(actual, refined, refinement, detections)
+    return plan.finish(actual, refined, refinement, detections)
 
 
 def _presets(
     cavg: str | CavgPreset | Sequence[str | CavgPreset], allow_unconfirmed: bool
 ) -> tuple[CavgPreset, ...]:
     names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
-    found = tuple(cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names)
-    for preset in found:
+    presets = tuple(cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names)
+    for preset in presets:
         preset.require_plain()
-    return found
+    return presets
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class _Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """What is to be found out, and how it is put together."""
+class _EvaluationPlan:
+    """What an evaluation counts, and how the counts become its numbers."""
 
     counts: ClassCounts
     prior: FloatArray

@@ -40,9 +40,9 @@ class ClassCounts(SummaryBase):
 
 def count_classes(source: ClassSource) -> ClassCounts:
     """The number of trials of each class; none may be empty."""
-    found = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
-    require_all_classes(found.classes, found.n)
-    return found
+    counts = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
+    require_all_classes(counts.classes, counts.n)
+    return counts
 
 
 def require_all_classes(classes: Sequence[str], counts: npt.NDArray[Any]) -> None:
@@ -64,7 +64,7 @@ def require_all_classes(classes: Sequence[str], counts: npt.NDArray[Any]) -> Non
         )
 
 
-def class_prior(prior: Prior, found: ClassCounts) -> FloatArray:
+def class_prior(prior: Prior, counts: ClassCounts) -> FloatArray:
     """The prior as one positive probability per class, in the order of the classes.
 
     Examples
@@ -73,16 +73,16 @@ def class_prior(prior: Prior, found: ClassCounts) -> FloatArray:
     >>> class_prior("counts", counts), class_prior({"de": 0.1, "en": 0.9}, counts)
     (array([0.75, 0.25]), array([0.9, 0.1]))
     """
-    k = len(found.classes)
+    k = len(counts.classes)
     if isinstance(prior, str):
         if prior not in ("flat", "counts"):
             raise InputError(f"prior {prior!r}: expected 'flat', 'counts' or a probability for each class")
-        return np.full(k, 1.0 / k) if prior == "flat" else found.n / found.n.sum()
+        return np.full(k, 1.0 / k) if prior == "flat" else counts.n / counts.n.sum()
     if isinstance(prior, Mapping):
-        if set(prior) != set(found.classes):
-            wrong = sorted(set(prior) ^ set(found.classes))
+        if set(prior) != set(counts.classes):
+            wrong = sorted(set(prior) ^ set(counts.classes))
             raise InputError(f"the prior must name every class and no other; wrong: {listed(wrong)}")
-        prior = [prior[name] for name in found.classes]
+        prior = [prior[name] for name in counts.classes]
     try:
         share = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):

@@ -66,9 +66,9 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
         try:
             return Refinement(method, fit(source, prior=prior))
         except SeparationError:
-            made = fit(source, prior=prior, regularization=_SAFEGUARD)
+            fitted = fit(source, prior=prior, regularization=_SAFEGUARD)
             note = f"the classes hardly overlap: refined with regularization={_SAFEGUARD}"
-            return Refinement(method, made, note)
+            return Refinement(method, fitted, note)
         except (ConstantScoreError, InfiniteScoreError) as error:
             return Refinement(method, None, str(error))
 

@@ -18,7 +18,7 @@ from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.multiclass.class_blocks import IntArray, by_class, gram, trial_blocks
 from llrkit.scores.classes import ClassVectors
 
-Own = Literal["nothing", "offset", "line", "plane"]
+OwnWeights = Literal["nothing", "offset", "line", "plane"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Family(ReadOnlyArrays):
 
     classes: int
     shared: int
-    own: Own
+    own: OwnWeights
     center: FloatArray
     scale: FloatArray
 
@@ -155,30 +155,30 @@ class _Block:
         )
 
     def _gradient(self, residual: FloatArray) -> FloatArray:
-        parts = [np.einsum("skm,km->s", self.shared, residual)]
+        pieces = [np.einsum("skm,km->s", self.shared, residual)]
         if self.family.own == "plane":
-            parts.append((self.own[:, 0, :] @ residual.T).ravel())
+            pieces.append((self.own[:, 0, :] @ residual.T).ravel())
         elif self.family.own == "line":
-            parts.append(np.einsum("km,km->k", self.own[0], residual))
+            pieces.append(np.einsum("km,km->k", self.own[0], residual))
         if self.family.own != "nothing":
-            parts.append(residual.sum(axis=1))
-        return np.concatenate(parts)
+            pieces.append(residual.sum(axis=1))
+        return np.concatenate(pieces)
 
     def _hessian(self, weight: FloatArray) -> FloatArray:
         """``sum_i w_i J_i' (diag p_i - p_i p_i') J_i`` with the features as the Jacobian J."""
         family, p = self.family, self.p
         k, m, n_shared, n_own = family.classes, len(weight), family.shared, family.own_features
         weighted = p * weight
-        found = np.zeros((family.size, family.size))
+        hessian = np.zeros((family.size, family.size))
         # a shared feature over its mean under the posterior: the products need no second term then
         spread = self.shared - np.einsum("skm,km->sm", self.shared, p)[:, None, :]
         for s in range(n_shared):
             along = weighted * spread[s]
-            found[s, :n_shared] = np.einsum("skm,km->s", spread, along)
+            hessian[s, :n_shared] = np.einsum("skm,km->s", spread, along)
             if n_own:
-                found[s, n_shared:] = found[n_shared:, s] = along.sum(axis=1)
+                hessian[s, n_shared:] = hessian[n_shared:, s] = along.sum(axis=1)
         if n_own == 0:
-            return found
+            return hessian
         if n_own == 1:  # offsets alone
             own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
         else:
@@ -189,5 +189,5 @@ class _Block:
             for c in range(k):
                 mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
                 own[np.ix_(at, at)] += gram(mine * weighted[c], mine)
-        found[n_shared:, n_shared:] = own
-        return found
+        hessian[n_shared:, n_shared:] = own
+        return hessian

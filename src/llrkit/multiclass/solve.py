@@ -34,7 +34,7 @@ _POLISHING = 6
 
 
 @dataclass(frozen=True)
-class Target:
+class Objective:
     """What a fit should be good at: class weights, prior, and what keeps the weights finite."""
 
     prior: Prior = "flat"
@@ -44,16 +44,16 @@ class Target:
     df: float | None = None
 
     def __post_init__(self) -> None:
-        given = self.regularization
-        if not (isinstance(given, (int, float)) and 0.0 <= given < math.inf):
-            raise InputError(f"regularization must be a number from 0 up, got {given!r}")
+        weight = self.regularization
+        if not (isinstance(weight, (int, float)) and 0.0 <= weight < math.inf):
+            raise InputError(f"regularization must be a number from 0 up, got {weight!r}")
         if self.df is not None and not self.df > 0:
             raise InputError(f"df must be positive, got {self.df!r}")
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """What was found, in the units of the family."""
+class SoftmaxFit:
+    """The result of a fit, in the units of the family."""
 
     family: Family
     weights: FloatArray
@@ -67,35 +67,37 @@ class Fit:
 
 
 def solve(
-    source: ClassSource, found: TrainingTrials, family: Family, target: Target, start: FloatArray
-) -> Fit:
+    source: ClassSource, training: TrainingTrials, family: Family, objective: Objective, start: FloatArray
+) -> SoftmaxFit:
     """Minimize ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
-    prior = class_prior(target.prior, found.counts)
-    weights = prior if target.weights is None else class_prior(target.weights, found.counts)
+    prior = class_prior(objective.prior, training.counts)
+    weights = prior if objective.weights is None else class_prior(objective.weights, training.counts)
     # as in the binary fit: copies of every trial that say nothing, of the same total weight in each class
-    pull = target.regularization / (len(found.n) * (target.df or float(found.n.min())))
+    pull = objective.regularization / (len(training.n) * (objective.df or float(training.n.min())))
 
     def at(x: FloatArray, counts: Any, hessian: bool) -> Callable[[ClassVectors], SoftmaxSums]:
         return SoftmaxSums.at(family, x, np.log(prior), weights / counts, pull / counts, hessian=hessian)
 
-    nothing = entropy(prior)
-    unit = min(1.0, 20.0 * nothing)
-    guess, curvature = _on_sample(_thinned(found.sample(), family.size), at, family, start, unit)
+    blind = entropy(prior)
+    unit = min(1.0, 20.0 * blind)
+    guess, curvature = _on_sample(_thinned(training.sample(), family.size), at, family, start, unit)
     if curvature is None or family.size > NEWTON_UP_TO:
-        best = _quasi_newton(lambda x: source.reduce(at(x, found.n, False)), guess, curvature, unit)
+        best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     else:
         best = newton(
-            lambda x: _parts(source.reduce(at(x, found.n, True))),
+            lambda x: _derivatives(source.reduce(at(x, training.n, True))),
             guess,
             tolerance=1e-13 * unit,
             max_evaluations=_MAX_PASSES,
         )
-    if not target.regularization:
-        _refuse_runaway(best, nothing)
-    return Fit(family, best.x, float(best.value), float(np.abs(best.gradient).max()), best.evaluations + 1)
+    if not objective.regularization:
+        _refuse_runaway(best, blind)
+    return SoftmaxFit(
+        family, best.x, float(best.value), float(np.abs(best.gradient).max()), best.evaluations + 1
+    )
 
 
-def _parts(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
+def _derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
     return sums.value, sums.gradient, sums.hessian
 
 
@@ -112,13 +114,13 @@ def _on_sample(
     start: FloatArray,
     unit: float,
 ) -> tuple[FloatArray, FloatArray | None]:
-    """A first guess and the Hessian there; nothing where there are too many weights."""
+    """A first guess and the Hessian at it; no Hessian if there are too many weights."""
     if family.size > _PRECONDITION_UP_TO:
         return start, None
     counts = np.maximum(sample.counts, 1)
 
     def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _parts(sample.reduce(at(x, counts, True), threads=1))
+        return _derivatives(sample.reduce(at(x, counts, True), threads=1))
 
     if family.size > NEWTON_UP_TO:
         # units for the search are all that is needed; where there are many weights one look must do
@@ -172,9 +174,9 @@ def _quasi_newton(
     return Minimum(point(y), value, gradient, evaluations + 1, converged)
 
 
-def _refuse_runaway(best: Minimum, nothing: float) -> None:
-    """Refuse a fit that ran off to infinite weights; ``nothing`` is the cost of scores that say nothing."""
-    if best.value < 1e-7 * nothing or float(np.abs(best.x).max()) > 1e5 or not best.converged:
+def _refuse_runaway(best: Minimum, blind: float) -> None:
+    """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
+    if best.value < 1e-7 * blind or float(np.abs(best.x).max()) > 1e5 or not best.converged:
         raise SeparationError(
             "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
             "best weights are infinite; use regularization=0.01"

@@ -24,7 +24,7 @@ from llrkit.multiclass.class_pictures import (
 )
 from llrkit.plot.error_curves import rates_shown
 from llrkit.plot.llr_plots import histogram_stairs
-from llrkit.plot.picture import Axis, Band, Cells, Ink, Line, Mark, Picture, Points, Shown, system_ink
+from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.plotted_systems import legend_of
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
@@ -46,7 +46,11 @@ def class_det(
     >>> axes.get_legend_handles_labels()[1][2]
     '2: EER 0.00 %'
     """
-    dets = dets_of(result) if isinstance(result, ClassEvaluation) else _given(result, ClassDets, "class_det")
+    dets = (
+        dets_of(result)
+        if isinstance(result, ClassEvaluation)
+        else _require_kind(result, ClassDets, "class_det")
+    )
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     for i, (name, curve, eer) in enumerate(zip(dets.classes, dets.curves, dets.eers, strict=True)):
@@ -84,23 +88,25 @@ def confusion(
     >>> [text.get_text() for text in lk.plot.confusion(lk.multiclass.confusion(scores)).texts]
     ['50', '50', '100', '0']
     """
-    found = (
-        result.confusion if isinstance(result, ClassEvaluation) else _given(result, Confusion, "confusion")
+    counted = (
+        result.confusion
+        if isinstance(result, ClassEvaluation)
+        else _require_kind(result, Confusion, "confusion")
     )
-    rates = 100.0 * found.rates[::-1]  # row 0 of the cells is at the bottom
-    few = len(found.classes) <= MOST_TEXTS
+    rates = 100.0 * counted.rates[::-1]  # row 0 of the cells is at the bottom
+    few = len(counted.classes) <= MOST_TEXTS
     texts = tuple(tuple(_short(value) if few else "" for value in row) for row in rates)
-    places = tuple(float(i) for i in range(len(found.classes)))
+    places = tuple(float(i) for i in range(len(counted.classes)))
     wrong = "; ".join(
         f"{name}: {percent(error)} wrong"
-        for name, error in zip(found.classes, found.error_rates, strict=True)
+        for name, error in zip(counted.classes, counted.error_rates, strict=True)
     )
     return render(
         Picture(
             "confusion",
             "Confusion of classes",
-            Axis("most probable class", None, places, found.classes),
-            Axis("true class", None, places, found.classes[::-1]),
+            Axis("most probable class", None, places, counted.classes),
+            Axis("true class", None, places, counted.classes[::-1]),
             (Cells(rates, texts, "share of the true class (%)"),),
             f"For each true class the share of trials given to each class. {wrong}.",
             legend="none",
@@ -129,35 +135,35 @@ def class_calibration(
     ['guessing', 'actual', 'refined']
     """
     if isinstance(result, ClassEvaluation):
-        found = calibration_of(result)
+        losses = calibration_of(result)
     else:
-        found = _given(result, ClassCalibration, "class_calibration")
-    k = len(found.classes)
+        losses = _require_kind(result, ClassCalibration, "class_calibration")
+    k = len(losses.classes)
     places = np.arange(float(k))
     marks: list[Mark] = [
         Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2))
-        for at, one, other in zip(places, found.actual, found.refined, strict=True)
+        for at, one, other in zip(places, losses.actual, losses.refined, strict=True)
     ]
     ends = np.array([-0.5, k - 0.5])
-    blind = np.repeat(-np.log2(found.prior), 2)
+    blind = np.repeat(-np.log2(losses.prior), 2)
     edges = np.repeat(np.arange(k + 1.0) - 0.5, 2)[1:-1]
     marks.insert(0, Line(edges, blind, Ink("reference", "dash", 0.8), "guessing"))
     shown = (
-        Shown("class", found.classes),
-        Shown("actual (bits)", found.actual),
-        Shown("refined", found.refined),
+        HoverValues("class", losses.classes),
+        HoverValues("actual (bits)", losses.actual),
+        HoverValues("refined", losses.refined),
     )
-    marks.append(Points(places, found.actual, Ink("nontarget"), "circle", label="actual", shown=shown))
-    marks.append(Points(places, found.refined, Ink("target"), "diamond", label="refined", shown=shown))
+    marks.append(Points(places, losses.actual, Ink("nontarget"), "circle", label="actual", hover=shown))
+    marks.append(Points(places, losses.refined, Ink("target"), "diamond", label="refined", hover=shown))
     told = "; ".join(
         f"{name}: {number(one)} instead of {number(other)}"
-        for name, one, other in zip(found.classes, found.actual, found.refined, strict=True)
+        for name, one, other in zip(losses.classes, losses.actual, losses.refined, strict=True)
     )
     return render(
         Picture(
             "class_calibration",
             "Calibration of each class",
-            Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), found.classes),
+            Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), losses.classes),
             Axis("mean loss (bits)"),
             tuple(marks),
             f"Mean loss of each class in bits, as it is and after refinement. {told}.",
@@ -178,22 +184,22 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
     >>> axes.get_title()
     '0 against 2: EER 0.00 %'
     """
-    found = _given(curve, PairHistogram, "pair_histogram")
-    pair = found.histogram
+    curve = _require_kind(curve, PairHistogram, "pair_histogram")
+    pair = curve.histogram
     top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
     return render(
         Picture(
             "pair_histogram",
-            f"{found.target} against {found.other}: EER {percent(found.eer)}",
-            Axis(f"LLR of {found.target} against {found.other} (nats)"),
+            f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
+            Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
             Axis("density", (0.0, 1.15 * top)),
             (
-                histogram_stairs(pair, "nontarget", f"trials of {found.other}"),
-                histogram_stairs(pair, "target", f"trials of {found.target}"),
+                histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
+                histogram_stairs(pair, "target", f"trials of {curve.target}"),
                 Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
             ),
-            f"Histograms of the log-likelihood-ratios of {found.target} against {found.other} for the trials "
-            f"of both, with an equal error rate of {percent(found.eer)}.",
+            f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
+            f"of both, with an equal error rate of {percent(curve.eer)}.",
         ),
         ax,
         renderer,
@@ -213,27 +219,27 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
     >>> axes.get_xlabel()
     'expected mean LLR (nats)'
     """
-    found = _given(curve, Idempotence, "class_idempotence")
-    order = np.argsort(found.expected, axis=None)
-    x, errors = found.expected.ravel()[order], found.standard_errors.ravel()[order]
-    both = np.concatenate([found.observed.ravel(), found.expected.ravel()])
+    means = _require_kind(curve, Idempotence, "class_idempotence")
+    order = np.argsort(means.expected, axis=None)
+    x, errors = means.expected.ravel()[order], means.standard_errors.ravel()[order]
+    both = np.concatenate([means.observed.ravel(), means.expected.ravel()])
     margin = 0.06 * float(np.ptp(both)) or 1.0
     ends = np.array([both.min() - margin, both.max() + margin])
     marks: list[Mark] = [
         Band(x, x - 2.0 * errors, x + 2.0 * errors, Ink("reference"), "two standard errors"),
         Line(ends, ends, Ink("guide", width=0.8), "calibrated"),
     ]
-    for j, name in enumerate(found.classes):
-        others = tuple(f"{other} over {found.classes[-1]}" for other in found.classes[:-1])
+    for j, name in enumerate(means.classes):
+        others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
         shown = (
-            Shown("LLR", others),
-            Shown("expected", found.expected[j]),
-            Shown("observed", found.observed[j]),
+            HoverValues("LLR", others),
+            HoverValues("expected", means.expected[j]),
+            HoverValues("observed", means.observed[j]),
         )
         marks.append(
-            Points(found.expected[j], found.observed[j], Ink(j), label=f"trials of {name}", shown=shown)
+            Points(means.expected[j], means.observed[j], Ink(j), label=f"trials of {name}", hover=shown)
         )
-    verdict = "" if np.isnan(found.p_value) else _chance(found.p_value)
+    verdict = "" if np.isnan(means.p_value) else _chance(means.p_value)
     return render(
         Picture(
             "class_idempotence",
@@ -242,7 +248,7 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
             Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
             tuple(marks),
             "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
-            f"ones; the largest difference is {number(found.largest_deviation, 3)} nats{', ' * bool(verdict)}"
+            f"ones; the largest difference is {number(means.largest_deviation, 3)} nats{', ' * bool(verdict)}"
             f"{verdict}.",
             equal=True,
             legend="below",
@@ -256,7 +262,7 @@ def _chance(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
 
 
-def _given(value: Any, kind: type[Any], plot: str) -> Any:
+def _require_kind(value: Any, kind: type[Any], plot: str) -> Any:
     if not isinstance(value, kind):
         raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
     return value

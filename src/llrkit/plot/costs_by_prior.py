@@ -11,14 +11,14 @@ from llrkit.core.special import FloatArray, sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Marker, Picture, Shown, band
-from llrkit.plot.plotted_systems import System, bands_of, in_words, systems_of
+from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
-Hover = tuple[Shown, ...]
+Hover = tuple[HoverValues, ...]
 NOWHERE = np.array([np.nan])
 
 
@@ -117,18 +117,22 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     'prior log10-odds'
     """
     drawn = systems_of(systems, CrossEntropyCurve, _ece_of, "ece")
-    curve, given = drawn[0].curve, bands_of(bands, drawn, EceBand, lambda found: found.ece, "ece")
+    curve = drawn[0].curve
+    limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "ece")
     marks: list[Mark] = [
         Line(curve.log10_odds, curve.reference, Ink("reference", "dot", 0.9), "no evidence (LLR = 0)")
     ]
     top = 0.0
     for i, system in enumerate(drawn):
         c = system.curve
-        prior = Shown("prior log10-odds", c.log10_odds), Shown("prior", np.asarray(sigmoid(c.log_odds)))
-        after = Shown("after PAV (bits)", c.pav)
-        shown = (*prior, Shown("cross-entropy (bits)", c.system), after), (*prior, after)
-        if system.name in given:
-            limits = given[system.name]
+        prior = (
+            HoverValues("prior log10-odds", c.log10_odds),
+            HoverValues("prior", np.asarray(sigmoid(c.log_odds))),
+        )
+        after = HoverValues("after PAV (bits)", c.pav)
+        shown = (*prior, HoverValues("cross-entropy (bits)", c.system), after), (*prior, after)
+        if system.name in limits_by_system:
+            limits = limits_by_system[system.name]
             odds = limits.log_odds / np.log(10.0)
             marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
         marks += _pair(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
@@ -149,7 +153,7 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     )
 
 
-def _bayes_curves(systems: Any, plot: str) -> list[System[BayesErrorCurve]]:
+def _bayes_curves(systems: Any, plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
     return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
 
 
@@ -164,7 +168,7 @@ def _ends(x: FloatArray) -> tuple[float, float]:
 
 
 def _pair(
-    system: System[Any],
+    system: PlottedSystem[Any],
     i: int,
     n: int,
     x: FloatArray,
@@ -192,20 +196,20 @@ def _meanings(actual: str = "Bayes threshold", best: str = "best threshold") -> 
 
 def _bayes_hover(curve: BayesErrorCurve, normalized: bool) -> tuple[Hover, Hover]:
     """What to show at the Bayes threshold, and at the best one, which the curve does not have."""
-    prior = Shown("prior", np.asarray(sigmoid(curve.log_odds)))
-    minimum = Shown("minimum", curve.normalized_minimum if normalized else curve.minimum)
+    prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
+    minimum = HoverValues("minimum", curve.normalized_minimum if normalized else curve.minimum)
     actual = (
         prior,
-        Shown("threshold", 0.0 - curve.log_odds),
-        Shown("Pmiss", curve.actual_p_miss, percent=True),
-        Shown("Pfa", curve.actual_p_fa, percent=True),
-        Shown("actual", curve.normalized_actual if normalized else curve.actual),
+        HoverValues("threshold", 0.0 - curve.log_odds),
+        HoverValues("Pmiss", curve.actual_p_miss, percent=True),
+        HoverValues("Pfa", curve.actual_p_fa, percent=True),
+        HoverValues("actual", curve.normalized_actual if normalized else curve.actual),
         minimum,
     )
     best = (
         prior,
-        Shown("Pmiss", curve.minimum_p_miss, percent=True),
-        Shown("Pfa", curve.minimum_p_fa, percent=True),
+        HoverValues("Pmiss", curve.minimum_p_miss, percent=True),
+        HoverValues("Pfa", curve.minimum_p_fa, percent=True),
         minimum,
     )
     return actual, best

@@ -11,8 +11,8 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks
-from llrkit.plot.picture import MARKERS, Axis, Ink, Line, Mark, Picture, Points, Shown, band, system_ink
-from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Picture, Points, band, system_ink
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import DetBand
@@ -60,11 +60,11 @@ def det(
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
         marks += _rule_of_30(drawn, ends)
-    given = bands_of(bands, drawn, DetBand, lambda found: found.det, "det")
+    limits_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
     for i, system in enumerate(drawn):
-        if system.name in given:
-            limits_of = given[system.name]
-            x, low, high = (on_axis(part) for part in (limits_of.p_fa, limits_of.lower, limits_of.upper))
+        if system.name in limits_by_system:
+            limits_of = limits_by_system[system.name]
+            x, low, high = (on_axis(rates) for rates in (limits_of.p_fa, limits_of.lower, limits_of.upper))
             marks.append(band(x, low, high, Ink(i), "", system.name))
         path = system.curve.for_probit_axes()
         label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
@@ -134,30 +134,30 @@ def roc(
     )
 
 
-def _error_curves(systems: Any, curve: str, plot: str) -> list[System[ErrorCurve]]:
+def _error_curves(systems: Any, curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
     if curve not in ("steps", "hull"):
         raise UnknownNameError(f"{plot}: unknown curve {curve!r}; known are steps and hull")
     return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
 
 
-def _evaluation(system: System[ErrorCurve]) -> tuple[Measurements, ...]:
+def _evaluation(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
     return () if system.evaluation is None else (system.evaluation,)
 
 
-def rates_shown(path: ErrorCurve) -> tuple[Shown, ...]:
+def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
     """What a point of an error curve tells when it is pointed at."""
     return (
-        Shown("threshold", path.threshold),
-        Shown("Pmiss", path.p_miss, percent=True),
-        Shown("Pfa", path.p_fa, percent=True),
+        HoverValues("threshold", path.threshold),
+        HoverValues("Pmiss", path.p_miss, percent=True),
+        HoverValues("Pfa", path.p_fa, percent=True),
     )
 
 
-def _hover(path: ErrorCurve) -> tuple[Shown, ...]:
-    return (*rates_shown(path), Shown("prior", np.asarray(sigmoid(-path.threshold))))
+def _hover(path: ErrorCurve) -> tuple[HoverValues, ...]:
+    return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
 
 
-def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:
+def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any) -> list[Mark]:
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
@@ -169,26 +169,26 @@ def _rule_of_30(drawn: list[System[ErrorCurve]], ends: Any) -> list[Mark]:
     return marks
 
 
-def _operating_points(drawn: list[System[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
+def _operating_points(drawn: list[PlottedSystem[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
     marks: list[Mark] = []
     names: dict[str, int] = {}
     for i, system in enumerate(drawn):
         for evaluation in _evaluation(system):
-            found: OperatingMarks = evaluation.marks
-            for k, name in enumerate(found.names):
+            operating: OperatingMarks = evaluation.marks
+            for k, name in enumerate(operating.names):
                 marker = MARKERS[names.setdefault(name, len(names)) % 4]
                 for filled, miss, fa in (
-                    (True, found.best_p_miss[k : k + 1], found.best_p_fa[k : k + 1]),
-                    (False, found.actual_p_miss[k : k + 1], found.actual_p_fa[k : k + 1]),
+                    (True, operating.best_p_miss[k : k + 1], operating.best_p_fa[k : k + 1]),
+                    (False, operating.actual_p_miss[k : k + 1], operating.actual_p_fa[k : k + 1]),
                 ):
                     what = "best threshold" if filled else "Bayes threshold"
                     shown = (
-                        Shown("operating point", (f"{name}, {what}",)),
-                        Shown("Pmiss", miss, percent=True),
-                        Shown("Pfa", fa, percent=True),
+                        HoverValues("operating point", (f"{name}, {what}",)),
+                        HoverValues("Pmiss", miss, percent=True),
+                        HoverValues("Pfa", fa, percent=True),
                     )
                     x, y = to_x(fa), to_y(miss)
-                    marks.append(Points(x, y, Ink(i), marker, filled, shown=shown, group=system.name))
+                    marks.append(Points(x, y, Ink(i), marker, filled, hover=shown, group=system.name))
     for name, k in names.items():
         label = f"{name} (hollow: actual)"
         marks.append(Points(NOWHERE, NOWHERE, Ink("reference"), MARKERS[k % 4], label=label))

@@ -13,8 +13,8 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.picture import Axis, Band, Ink, Line, Mark, Picture, Shown, Stairs, band, system_ink
-from llrkit.plot.plotted_systems import System, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.picture import Axis, Band, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
+from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -52,23 +52,23 @@ def tippett(
         raise UnknownNameError(f"tippett: unknown style {style!r}; known are above and crossing")
     drawn = systems_of(systems, TippettCurve, lambda e: e.tippett, "tippett")
     unit = LN10 if log10 else 1.0
-    given = bands_of(bands, drawn, TippettBand, lambda found: found.tippett, "tippett")
+    limits_by_system = bands_of(bands, drawn, TippettBand, lambda curve_bands: curve_bands.tippett, "tippett")
     marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.0]), Ink("guide", width=0.6))]
     for i, system in enumerate(drawn):
         c = system.curve
         x = c.llr / unit
         target = c.target_at_or_above if style == "above" else c.target_below
         shown = (
-            Shown("LLR (nats)", c.llr), Shown("log10 LR", c.llr / LN10),
-            Shown("targets at or above", c.target_at_or_above, percent=True),
-            Shown("non-targets at or above", c.nontarget_at_or_above, percent=True),
+            HoverValues("LLR (nats)", c.llr), HoverValues("log10 LR", c.llr / LN10),
+            HoverValues("targets at or above", c.target_at_or_above, percent=True),
+            HoverValues("non-targets at or above", c.nontarget_at_or_above, percent=True),
         )  # fmt: skip
         alone = len(drawn) == 1
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
-        if system.name in given:
-            marks += _tippett_bands(given[system.name], unit, style, inks, system.name)
-        side = "at or above" if style == "above" else "below"
-        labels = (f"targets {side}", "non-targets at or above") if alone else (system.name, "")
+        if system.name in limits_by_system:
+            marks += _tippett_bands(limits_by_system[system.name], unit, style, inks, system.name)
+        direction = "at or above" if style == "above" else "below"
+        labels = (f"targets {direction}", "non-targets at or above") if alone else (system.name, "")
         marks.append(Line(x, target, inks[0], labels[0], shown, system.name))
         marks.append(Line(x, c.nontarget_at_or_above, inks[1], labels[1], shown, system.name))
     if len(drawn) > 1:
@@ -121,16 +121,21 @@ def histogram(
     drawn = systems_of(system, HistogramPair, lambda e: e.histogram, "histogram")
     if len(drawn) > 1:
         raise InputError(f"histogram draws one system, got {len(drawn)}: {', '.join(s.name for s in drawn)}")
-    c, found = drawn[0].curve, drawn[0].evaluation
+    c, evaluation = drawn[0].curve, drawn[0].evaluation
     marks: list[Mark] = [
         histogram_stairs(c, "nontarget", "non-targets"),
         histogram_stairs(c, "target", "targets"),
     ]
-    pair = predicted if isinstance(predicted, PairCurve) else found.predicted if predicted and found else None
+    if isinstance(predicted, PairCurve):
+        pair: PairCurve | None = predicted
+    else:
+        pair = evaluation.predicted if predicted and evaluation else None
     if pair is not None:
         what = f"Gaussian pair of EER {percent(pair.eer)}"
-        llr = Shown("LLR", pair.llr)
-        of_nontargets, of_targets = (Shown("density", part) for part in (pair.nontarget, pair.target))
+        llr = HoverValues("LLR", pair.llr)
+        of_nontargets, of_targets = (
+            HoverValues("density", density) for density in (pair.nontarget, pair.target)
+        )
         marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, (llr, of_nontargets)))
         marks.append(Line(pair.llr, pair.target, Ink("target"), "", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
@@ -163,7 +168,7 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     ['LLR = score', 'mine']
     """
     kinds: Any = (PavCurve, ScoreToLlr)
-    drawn: list[System[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
+    drawn: list[PlottedSystem[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
     lines = [
         _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
     ]
@@ -173,7 +178,7 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     ends = np.array([min(x_limits[0], y_limits[0]), max(x_limits[1], y_limits[1])])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "LLR = score")]
     for i, (system, (x, y)) in enumerate(zip(drawn, lines, strict=True)):
-        shown = (Shown("score", x), Shown("LLR", y))
+        shown = (HoverValues("score", x), HoverValues("LLR", y))
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
     return render(
@@ -214,12 +219,12 @@ def idempotence(
     >>> import llrkit as lk
     >>> import numpy as np
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
-    >>> found = lk.check_calibration(scores, replicates=20)
-    >>> lk.plot.idempotence(found.curves[:1]).get_legend_handles_labels()[1]
+    >>> check = lk.check_calibration(scores, replicates=20)
+    >>> lk.plot.idempotence(check.curves[:1]).get_legend_handles_labels()[1]
     ['calibrated', 'logistic', 'where 95 % are if calibrated']
     """
-    given = curves.curves if isinstance(curves, CalibrationCheck) else curves
-    drawn = [given] if isinstance(given, LlrCurve) else list(given)
+    llr_curves = curves.curves if isinstance(curves, CalibrationCheck) else curves
+    drawn = [llr_curves] if isinstance(llr_curves, LlrCurve) else list(llr_curves)
     if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
         raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
     limits = _around(np.concatenate([curve.llr for curve in drawn]))
@@ -228,9 +233,11 @@ def idempotence(
     told = []
     for i, curve in enumerate(drawn):
         name = curve.method
-        low, high = (np.clip(part, -OFF_THE_PICTURE, OFF_THE_PICTURE) for part in (curve.lower, curve.upper))
+        low, high = (
+            np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
+        )
         marks.append(band(curve.llr, low, high, Ink(i), "", name))
-        shown = (Shown("LLR", curve.llr), Shown("LLR of the LLR", curve.estimate))
+        shown = (HoverValues("LLR", curve.llr), HoverValues("LLR of the LLR", curve.estimate))
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
@@ -257,10 +264,10 @@ def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"],
     counts = pair.target if whose == "target" else pair.nontarget
     heights = pair.target_density if whose == "target" else pair.nontarget_density
     shown = (
-        Shown("LLR from", pair.edges[:-1]),
-        Shown("to", pair.edges[1:]),
-        Shown("trials", np.asarray(counts, dtype=np.float64), digits=15),
-        Shown("density", heights),
+        HoverValues("LLR from", pair.edges[:-1]),
+        HoverValues("to", pair.edges[1:]),
+        HoverValues("trials", np.asarray(counts, dtype=np.float64), digits=15),
+        HoverValues("density", heights),
     )
     return Stairs(pair.edges, heights, Ink(whose), label, shown)
 

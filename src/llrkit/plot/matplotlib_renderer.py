@@ -15,7 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from llrkit._atomic import replacing
 from llrkit.errors import InputError
-from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Words
+from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Text
 from llrkit.plot.style import STYLE
 
 DASHES: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _draw_mark(ax: Axes, mark: Any, order: float) -> None:
                       label=label)  # fmt: skip
         case Cells():
             _draw_cells(ax, mark)
-        case Words():
+        case Text():
             ax.text(mark.x, mark.y, _plain(mark.text), color=mark.ink.color, zorder=order + 1,
                     fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
 

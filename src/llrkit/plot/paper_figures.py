@@ -12,7 +12,7 @@ from llrkit._format import number, percent
 from llrkit.core.special import FloatArray
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.curve import Curve, as_floats, named_arrays, same_length
-from llrkit.plot.picture import MARKERS, Axis, Cells, Ink, Line, Mark, Picture, Points, Shown, Words
+from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 from llrkit.theory import CalibratedPair
 from llrkit.theory.pair_curve import PairCurve, pair_curve
@@ -82,8 +82,8 @@ def two_gaussians(
     """
     curve = pair_curve(pair) if isinstance(pair, CalibratedPair) else pair
     top = float(max(curve.target.max(), curve.nontarget.max()))
-    shown = (Shown("LLR", curve.llr), Shown("target density", curve.target),
-             Shown("non-target density", curve.nontarget))  # fmt: skip
+    shown = (HoverValues("LLR", curve.llr), HoverValues("target density", curve.target),
+             HoverValues("non-target density", curve.nontarget))  # fmt: skip
     marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.12 * top]), Ink("guide", width=0.7))]
     for label, density, mean, ink in (
         ("different sources, d(x)", curve.nontarget, curve.mean_nontarget, Ink("nontarget", "dash")),
@@ -91,7 +91,7 @@ def two_gaussians(
     ):
         marks.append(Line(curve.llr, density, ink, label, shown))
         marks.append(Line(np.full(2, mean), np.array([0.0, top]), Ink(ink.whose, "dot", 0.7)))
-        marks.append(Words(mean, 1.02 * top, f"mean {mean:+.2f}".replace("-", "−"), ink))
+        marks.append(Text(mean, 1.02 * top, f"mean {mean:+.2f}".replace("-", "−"), ink))
     return render(
         Picture(
             "two_gaussians",
@@ -127,9 +127,9 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
     low, high = float(np.nanmin(both)), float(np.nanmax(both))
     margin = 0.06 * (high - low) or 0.1
     ends = np.array([low - margin, high + margin])
-    shown = [Shown(curve.x_name, curve.x), Shown(curve.y_name, curve.y)]
+    shown = [HoverValues(curve.x_name, curve.x), HoverValues(curve.y_name, curve.y)]
     if curve.labels:
-        shown.insert(0, Shown("list", curve.labels))
+        shown.insert(0, HoverValues("list", curve.labels))
     n = len(curve.x)
     return render(
         Picture(
@@ -139,7 +139,7 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
             Axis(f"Cllr, {curve.y_name} (bits)", (ends[0], ends[1])),
             (
                 Line(ends, ends, Ink("guide", width=0.8), "equal"),
-                Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", shown=tuple(shown)),
+                Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", hover=tuple(shown)),
             ),
             f"Cllr with {curve.x_name} against Cllr with {curve.y_name} for {n} trial lists, "
             f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
@@ -172,7 +172,7 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
         marks.append(Line(ends, np.full(2, curve.minimum), Ink("guide", "dash"), "best threshold"))
     for i, (name, costs) in enumerate(curve.costs.items()):
         ink = Ink(i, "solid" if i == 0 else "dash")
-        shown = (Shown("log-odds of alpha", curve.log_odds), Shown(curve.cost_name, costs))
+        shown = (HoverValues("log-odds of alpha", curve.log_odds), HoverValues(curve.cost_name, costs))
         marks.append(Line(curve.log_odds, costs, ink, name, shown, group=name))
         marks.append(
             Points(curve.log_odds, costs, ink, MARKERS[i % len(MARKERS)], filled=False, size=0.9, group=name)

@@ -52,7 +52,7 @@ def system_ink(index: int, width: float = 1.0) -> Ink:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class HoverValues:
     """One line of what pointing at a mark shows: a name and a value for each point of the mark."""
 
     name: str
@@ -66,7 +66,7 @@ class Shown:
         Examples
         --------
         >>> import numpy as np
-        >>> Shown("Pmiss", np.array([0.0285, 1.0]), percent=True).texts()
+        >>> HoverValues("Pmiss", np.array([0.0285, 1.0]), percent=True).texts()
         ['2.85', '100']
         """
         if isinstance(self.values, tuple):
@@ -84,7 +84,7 @@ class Line:
     ink: Ink
     label: str = ""
     """For the legend; empty for none."""
-    shown: tuple[Shown, ...] = ()
+    hover: tuple[HoverValues, ...] = ()
     group: str = ""
     """Marks of one group are switched on and off together."""
     marker: Marker | None = None
@@ -102,7 +102,7 @@ class Points:
     filled: bool = True
     size: float = 1.0
     label: str = ""
-    shown: tuple[Shown, ...] = ()
+    hover: tuple[HoverValues, ...] = ()
     group: str = ""
 
 
@@ -134,7 +134,7 @@ class Stairs:
     heights: FloatArray
     ink: Ink
     label: str = ""
-    shown: tuple[Shown, ...] = ()
+    hover: tuple[HoverValues, ...] = ()
     """A value for each height."""
     group: str = ""
 
@@ -149,7 +149,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class Text:
     """Text at a place in the picture."""
 
     x: float
@@ -158,7 +158,7 @@ class Words:
     ink: Ink
 
 
-Mark: TypeAlias = Line | Points | Band | Stairs | Cells | Words
+Mark: TypeAlias = Line | Points | Band | Stairs | Cells | Text
 
 
 @dataclass(frozen=True)
@@ -189,4 +189,4 @@ class Picture:
 
     def labels(self) -> Iterator[str]:
         """What the legend lists."""
-        return (mark.label for mark in self.marks if not isinstance(mark, Words | Cells) and mark.label)
+        return (mark.label for mark in self.marks if not isinstance(mark, Text | Cells) and mark.label)

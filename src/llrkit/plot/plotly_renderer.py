@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._atomic import write_atomically
-from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Shown, Stairs, Words
+from llrkit.plot.picture import Band, Cells, HoverValues, Line, Picture, Points, Stairs, Text
 
 SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
@@ -34,8 +34,8 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
     Every trace and annotation says in ``meta`` or ``name`` whose color it has, so that a page can change
     the palette. Texts are escaped: plotly reads a little HTML in them.
     """
-    traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Words)]
-    words = [mark for mark in picture.marks if isinstance(mark, Words)]
+    traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
+    words = [mark for mark in picture.marks if isinstance(mark, Text)]
     layout: dict[str, Any] = {
         "title": {"text": escaped(picture.title), "font": {"size": FONT + 2}},
         "font": {"size": FONT, "family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"},
@@ -54,13 +54,13 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
 
 def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
     """Interactive figures as one page that opens without a network."""
-    parts = [
+    figures = [
         figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
         for i, picture in enumerate(pictures)
     ]
     title = html.escape(pictures[0].title)
     head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
-    write_atomically(path, "\n".join([head, *parts, "</body></html>", ""]))
+    write_atomically(path, "\n".join([head, *figures, "</body></html>", ""]))
 
 
 def plotly_javascript() -> str:
@@ -101,7 +101,7 @@ def _trace(mark: Any) -> dict[str, Any]:
     match mark:
         case Line():
             trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}
-            trace |= _hover(mark.label, mark.shown)
+            trace |= _hover(mark.label, mark.hover)
         case Points():
             symbol = SYMBOLS[mark.marker]
             hollow = not mark.filled or symbol.endswith("thin")
@@ -112,7 +112,7 @@ def _trace(mark: Any) -> dict[str, Any]:
                 "line": {"width": 2 if hollow else 0, "color": ink["color"]},
             }  # fmt: skip
             trace["meta"]["hollow"] = hollow
-            trace |= _hover(mark.label, mark.shown)
+            trace |= _hover(mark.label, mark.hover)
         case Band():
             around = np.concatenate([mark.x, mark.x[::-1]])
             limits = np.concatenate([mark.high, mark.low[::-1]])
@@ -123,7 +123,7 @@ def _trace(mark: Any) -> dict[str, Any]:
             heights = np.append(mark.heights, mark.heights[-1:])
             trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
             trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoveron": "points"}
-            trace |= _hover(mark.label, mark.shown)
+            trace |= _hover(mark.label, mark.hover)
             if "customdata" in trace:  # the last edge belongs to the last height
                 trace["customdata"] = [*trace["customdata"], trace["customdata"][-1]]
             trace |= _fill(trace, ink["color"], 0.4)
@@ -136,16 +136,16 @@ def _fill(trace: dict[str, Any], color: str, opacity: float) -> dict[str, Any]:
     return {"fillcolor": f"rgba({red},{green},{blue},{opacity})", "meta": {**trace["meta"], "fill": opacity}}
 
 
-def _hover(label: str, shown: tuple[Shown, ...]) -> dict[str, Any]:
-    if not shown:
+def _hover(label: str, hover: tuple[HoverValues, ...]) -> dict[str, Any]:
+    if not hover:
         return {"hoverinfo": "skip"}
     columns = [
-        [escaped(text) if isinstance(part.values, tuple) else _shortest(text) for text in part.texts()]
-        for part in shown
+        [escaped(text) if isinstance(line.values, tuple) else _shortest(text) for text in line.texts()]
+        for line in hover
     ]
     lines = [
-        f"{escaped(part.name)} %{{customdata[{i}]}}{' &#37;' if part.percent else ''}"
-        for i, part in enumerate(shown)
+        f"{escaped(line.name)} %{{customdata[{i}]}}{' &#37;' if line.percent else ''}"
+        for i, line in enumerate(hover)
     ]
     heading = [f"<b>{escaped(label)}</b>"] if label else []
     return {
@@ -182,7 +182,7 @@ def _axis(picture: Picture, which: str) -> dict[str, Any]:
     return plain
 
 
-def _annotation(mark: Words) -> dict[str, Any]:
+def _annotation(mark: Text) -> dict[str, Any]:
     return {
         "x": mark.x, "y": mark.y, "text": escaped(mark.text), "showarrow": False, "yanchor": "bottom",
         "font": {"color": mark.ink.color}, "name": str(mark.ink.whose),

@@ -17,7 +17,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, eq=False)
-class System(Generic[C]):
+class PlottedSystem(Generic[C]):
     """A curve to draw, of whom, and the evaluation it is from if there is one."""
 
     name: str
@@ -26,25 +26,27 @@ class System(Generic[C]):
 
     def labeled(self, *numbers: str) -> str:
         """The name followed by numbers, as the legend has it."""
-        return ": ".join(part for part in (self.name, ", ".join(numbers)) if part)
+        return ": ".join(text for text in (self.name, ", ".join(numbers)) if text)
 
 
 def systems_of(
     data: Any, kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C | None], plot: str
-) -> list[System[C]]:
+) -> list[PlottedSystem[C]]:
     """The systems to draw, whatever form they were given in."""
     named = data if isinstance(data, Mapping) else {"": data}
-    found = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
-    if not found:
+    systems = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
+    if not systems:
         raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
-    return found
+    return systems
 
 
-def _system(name: str, value: Any, kinds: Any, of: Callable[[Measurements], Any], plot: str) -> System[Any]:
+def _system(
+    name: str, value: Any, kinds: Any, of: Callable[[Measurements], Any], plot: str
+) -> PlottedSystem[Any]:
     if isinstance(value, kinds):
-        return System(name, value)
+        return PlottedSystem(name, value)
     if isinstance(value, Measurements):
-        return System(name, of(value), value)
+        return PlottedSystem(name, of(value), value)
     words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
     raise InputError(
         f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
@@ -58,7 +60,7 @@ def legend_of(systems: Sequence[object], place: Legend) -> Legend:
 
 
 def bands_of(
-    bands: Any, systems: list[System[Any]], kind: type[B], of: Callable[[CurveBands], B], plot: str
+    bands: Any, systems: list[PlottedSystem[Any]], kind: type[B], of: Callable[[CurveBands], B], plot: str
 ) -> dict[str, B]:
     """Confidence bands by system, whether given for one system or for several."""
     if bands is None:
@@ -69,15 +71,19 @@ def bands_of(
         raise InputError(
             f"{plot}: there are bands of systems that are not drawn: {', '.join(sorted(unknown))}"
         )
-    found = {str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()}
-    for name, band in found.items():
+    by_system = {
+        str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()
+    }
+    for name, band in by_system.items():
         if not isinstance(band, kind):
             words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
             raise InputError(f"{plot}: bands of {name!r} must be {words}")
-    return found
+    return by_system
 
 
-def in_words(systems: list[System[Any]], *numbers: tuple[str, Callable[[Measurements], float], str]) -> str:
+def in_words(
+    systems: list[PlottedSystem[Any]], *numbers: tuple[str, Callable[[Measurements], float], str]
+) -> str:
     """The systems with their numbers, for the description of a picture."""
     told = []
     for system in systems:

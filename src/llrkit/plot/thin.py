@@ -86,27 +86,27 @@ def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatA
 
 def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
     if isinstance(mark, Band):
-        kept = np.union1d(*(thin(mark.x / wide, part / high, tolerance) for part in (mark.low, mark.high)))
+        kept = np.union1d(*(thin(mark.x / wide, limit / high, tolerance) for limit in (mark.low, mark.high)))
         return replace(mark, x=mark.x[kept], low=mark.low[kept], high=mark.high[kept])
     if not isinstance(mark, Line):
         return mark
     kept = thin(mark.x / wide, mark.y / high, tolerance)
     even = (
-        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.shown else kept
+        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.hover else kept
     )
     kept = np.union1d(kept, even)
-    shown = tuple(
-        replace(part, values=tuple(part.values[i] for i in kept) if isinstance(part.values, tuple)
-                else part.values[kept])
-        for part in mark.shown
+    hover = tuple(
+        replace(line, values=tuple(line.values[i] for i in kept) if isinstance(line.values, tuple)
+                else line.values[kept])
+        for line in mark.hover
     )  # fmt: skip
-    return replace(mark, x=mark.x[kept], y=mark.y[kept], shown=shown)
+    return replace(mark, x=mark.x[kept], y=mark.y[kept], hover=hover)
 
 
 def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
     if axis.limits is not None:
         return axis.limits[1] - axis.limits[0]
     values = [np.asarray(getattr(mark, name)) for mark in picture.marks if isinstance(mark, Line)]
-    finite = [part[np.isfinite(part)] for part in values]
+    finite = [array[np.isfinite(array)] for array in values]
     both = np.concatenate([np.empty(0), *finite])
     return float(np.ptp(both)) or 1.0 if len(both) else 1.0

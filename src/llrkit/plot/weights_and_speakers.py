@@ -11,7 +11,7 @@ from llrkit._format import number
 from llrkit.core.special import FloatArray
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
-from llrkit.plot.picture import Axis, Ink, Line, Mark, Picture, Points, Shown, Words
+from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 
 ANIMALS = ("worm", "chameleon", "phantom", "dove")
@@ -61,8 +61,8 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
             else [curve.low[i], curve.high[i]]
         )
         marks.append(Line(np.array(ends), np.full(2, place), Ink("target", width=1.6)))
-    shown = (Shown("system", curve.systems), Shown("weight", curve.weights))
-    marks.append(Points(curve.weights, places, Ink("target"), size=1.5, shown=shown))
+    shown = (HoverValues("system", curve.systems), HoverValues("weight", curve.weights))
+    marks.append(Points(curve.weights, places, Ink("target"), size=1.5, hover=shown))
     told = ", ".join(f"{name} {number(w, 3)}" for name, w in zip(curve.systems, curve.weights, strict=True))
     return render(
         Picture(
@@ -98,18 +98,18 @@ def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -
         marks.append(Line(np.array(x_limits), np.full(2, place), Ink("guide", "dot", 0.8)))
     animals = curve.animals
     shown = (
-        Shown("speaker", curve.speakers), Shown("mean target score", curve.target_mean),
-        Shown("mean non-target score", curve.nontarget_mean), Shown("is", animals),
+        HoverValues("speaker", curve.speakers), HoverValues("mean target score", curve.target_mean),
+        HoverValues("mean non-target score", curve.nontarget_mean), HoverValues("is", animals),
     )  # fmt: skip
     marks.append(
         Points(curve.target_mean, curve.nontarget_mean, Ink("target"), size=0.7,
-               label=f"{len(curve.speakers):,} speakers", shown=shown)
+               label=f"{len(curve.speakers):,} speakers", hover=shown)
     )  # fmt: skip
     width, height = x_limits[1] - x_limits[0], y_limits[1] - y_limits[0]
     for name, x, y in zip(ANIMALS, (0.12, 0.85, 0.12, 0.85), (0.93, 0.93, 0.02, 0.02), strict=True):
         count = animals.count(name)
         text = f"{count} {name}{'' if count == 1 else 's'}"
-        marks.append(Words(x_limits[0] + x * width, y_limits[0] + y * height, text, Ink("reference")))
+        marks.append(Text(x_limits[0] + x * width, y_limits[0] + y * height, text, Ink("reference")))
     counts = ", ".join(f"{animals.count(name)} {name}s" for name in ANIMALS)
     return render(
         Picture(

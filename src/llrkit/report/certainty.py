@@ -10,7 +10,7 @@ from llrkit._format import chance, number
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import numbers
 from llrkit.plot.picture import Picture
-from llrkit.report.sections import Section, Words
+from llrkit.report.sections import Section, TextTable
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
@@ -22,31 +22,34 @@ INTERVALS = {
 
 
 def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
-    """How sure the numbers are, where that was asked for."""
-    tables: list[Words] = []
+    """The intervals of the numbers, if they were asked for."""
+    tables: list[TextTable] = []
     said: dict[str, None] = {}
     for name, result in systems.items():
-        found = result.uncertainty
-        if found is None:
+        uncertainty = result.uncertainty
+        if uncertainty is None:
             continue
         whose = f"{name}: " if len(systems) > 1 else ""
         shown = numbers(result)
         cells = tuple((row.name, row.value, row.interval) for row in shown if row.interval)
-        header = ("number", "value", f"{100 * found.level:g} % interval")
-        tables.append(Words(header, cells, name, numeric=True))
-        said |= dict.fromkeys([INTERVALS[found.kind], *(f"{whose}{line}." for line in _about(found))])
+        header = ("number", "value", f"{100 * uncertainty.level:g} % interval")
+        tables.append(TextTable(header, cells, name, numeric=True))
+        said |= dict.fromkeys(
+            [INTERVALS[uncertainty.kind], *(f"{whose}{line}." for line in _about(uncertainty))]
+        )
         said |= {
-            f"{whose}No interval for {row.name}: {found.no_interval[row.key]}.": None
+            f"{whose}No interval for {row.name}: {uncertainty.no_interval[row.key]}.": None
             for row in shown
-            if row.key in found.no_interval
+            if row.key in uncertainty.no_interval
         }
     return [Section("How sure", tuple(said), tables)] if tables else []
 
 
-def _about(found: Uncertainty) -> list[str]:
-    """What the intervals rest on; who is counted is said once."""
-    counted = any("speakers" in note for note in found.notes)
-    return [*found.notes, *([] if counted or not found.n_speakers else [f"{found.n_speakers:,} speakers"])]
+def _about(uncertainty: Uncertainty) -> list[str]:
+    """What the intervals rest on; the number of speakers is stated once."""
+    counted = any("speakers" in note for note in uncertainty.notes)
+    speakers = [] if counted or not uncertainty.n_speakers else [f"{uncertainty.n_speakers:,} speakers"]
+    return [*uncertainty.notes, *speakers]
 
 
 def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
@@ -56,7 +59,9 @@ def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
     said, tables, pictures = [], [], []
     for name, check in checks.items():
         said.append(f"{name}: {check.verdict.text}.")
-        tables.append(Words(("", "value", "if calibrated", "p"), tuple(_tests(check)), name, numeric=True))
+        tables.append(
+            TextTable(("", "value", "if calibrated", "p"), tuple(_tests(check)), name, numeric=True)
+        )
         if check.curves:
             picture: Picture = plot.idempotence(check, renderer="none")
             pictures.append(replace(picture, title=f"{picture.title}: {name}"))
@@ -72,11 +77,11 @@ def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
 
 def _tests(check: CalibrationCheck) -> list[tuple[str, str, str, str]]:
     """Each number beside what calibrated LLRs have, and the chance that they show as much."""
-    line, made = check.recalibration, []
+    line, rows = check.recalibration, []
     if line is not None:
-        made.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", ""))
-        made.append(("offset (nats)", _with_error(line.b, line.se_b), "0", ""))
-        made.append(("slope and offset together", "", "", chance(line.p_value)))
+        rows.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", ""))
+        rows.append(("offset (nats)", _with_error(line.b, line.se_b), "0", ""))
+        rows.append(("slope and offset together", "", "", chance(line.p_value)))
     losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
     if check.loss is not None:
         losses["cv_loss"] = check.loss.loss
@@ -84,8 +89,8 @@ def _tests(check: CalibrationCheck) -> list[tuple[str, str, str, str]]:
     usual = check.null.to_dict() if check.null is not None else None
     for key, value in losses.items():
         by_chance = ("", "") if usual is None else (number(usual[key]["mean"]), chance(check.p_value(key)))
-        made.append((names[key], number(value), *by_chance))
-    return made
+        rows.append((names[key], number(value), *by_chance))
+    return rows
 
 
 def _with_error(value: float, error: float) -> str:

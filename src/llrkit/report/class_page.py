@@ -15,7 +15,7 @@ from llrkit.multiclass.class_pictures import PairHistogram
 from llrkit.multiclass.class_words import class_rows, rows, sentence
 from llrkit.report.page import report_page
 from llrkit.report.provenance import Provenance
-from llrkit.report.sections import Section, Words
+from llrkit.report.sections import Section, TextTable
 
 MOST_CLASSES = 12
 """Curves of more classes than this could not be told apart: those with the largest EER are drawn."""
@@ -51,7 +51,11 @@ def write_class_report(
     if not detections:
         raise InputError("the evaluation has no detections: evaluate with detection=True")
     worst = sorted(detections, key=lambda name: -detections[name].eer)[:MOST_CLASSES]
-    shown = {name: Evaluation.of(detection) for name, detection in detections.items() if name in worst}
+    shown = {
+        name: Evaluation.from_measurements(detection)
+        for name, detection in detections.items()
+        if name in worst
+    }
     cautions = []
     if len(shown) < len(detections):
         cautions.append(
@@ -77,9 +81,9 @@ def _sections(
     result: ClassEvaluation, pairs: Sequence[PairHistogram], idempotence: Idempotence | None
 ) -> list[Section]:
     header, table = class_rows(result)
-    numbers = Words(("all classes", "", ""), tuple(rows(result)))
-    each = Words(tuple(header), tuple(tuple(row) for row in table), numeric=True)
-    made = [
+    numbers = TextTable(("all classes", "", ""), tuple(rows(result)))
+    each = TextTable(tuple(header), tuple(tuple(row) for row in table), numeric=True)
+    sections = [
         Section(
             "All classes together",
             (
@@ -98,12 +102,12 @@ def _sections(
     if pairs:
         drawn = [plot.pair_histogram(one, renderer="none") for one in pairs]
         words = ("The pairs that are confused most often: LLRs of one class against the other.",)
-        made.append(Section("Pairs of classes", words, pictures=drawn, small=True))
+        sections.append(Section("Pairs of classes", words, pictures=drawn, small=True))
     if idempotence is not None:
         words = (
             "If LLRs over the last class are Gaussian and calibrated, their means follow from their "
             "covariances; points off the diagonal need calibration, or are not Gaussian.",
         )
         picture = plot.class_idempotence(idempotence, renderer="none")
-        made.append(Section("Idempotence", words, pictures=[picture]))
-    return made
+        sections.append(Section("Idempotence", words, pictures=[picture]))
+    return sections

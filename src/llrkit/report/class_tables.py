@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from llrkit._format import number
 from llrkit.multiclass.class_evaluation import ClassEvaluation, ClassResult
 from llrkit.multiclass.compare_methods import ClassComparison
-from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole
+from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
 
 WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
 Either = ClassEvaluation | ClassResult
@@ -21,7 +21,7 @@ def _losses(result: Either) -> tuple[float, float]:
 
 
 COLUMNS: tuple[Column[Either], ...] = (
-    ("n", "trials", lambda e: e.n, whole),
+    ("n", "trials", lambda e: e.n, whole_number),
     ("cllr", "Cllr", lambda e: _losses(e)[0], number),
     ("refined_cllr", "refined Cllr", lambda e: _losses(e)[1], number),
     ("calibration_loss", "Cllr − refined", lambda e: _losses(e)[0] - _losses(e)[1], number),

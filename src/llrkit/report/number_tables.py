@@ -66,7 +66,7 @@ def _article(word: str) -> str:
     return f"an {word}" if word[0] in "AEIOU" else f"a {word}"
 
 
-def whole(value: float) -> str:
+def whole_number(value: float) -> str:
     """A count."""
     return f"{value:,.0f}"
 

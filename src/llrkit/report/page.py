@@ -26,7 +26,7 @@ from llrkit.report.number_tables import Table
 from llrkit.report.page_figures import page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.sections import Section, Words, as_words
+from llrkit.report.sections import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.intervals.bands import CurveBands
@@ -118,10 +118,10 @@ def report_page(
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    own = _parts(results, systems, comparison, by, bands, checks)
-    parts = [*first, *own, *sections]
+    own = _system_sections(results, systems, comparison, by, bands, checks)
+    all_sections = [*first, *own, *sections]
     pictures: list[Picture] = []
-    shown = [_section(part, i, pictures) for i, part in enumerate(parts)]
+    shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
     about = _about(results, systems, comparison, table, bool(checks)) | (
         {"headline": headline} if headline else {}
@@ -138,7 +138,7 @@ def report_page(
         first=shown[: len(first)],
         sections=shown[len(first) :],
         moved=moved,
-        made=made_from or provenance(),
+        provenance=made_from or provenance(),
         style=trusted("report.css"),
         plotly=Markup(plotly_javascript()),
         program=trusted("plots.js", "panel.js", "page.js"),
@@ -146,7 +146,7 @@ def report_page(
     )
 
 
-def _parts(
+def _system_sections(
     results: Any,
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
@@ -154,15 +154,15 @@ def _parts(
     bands: Mapping[str, CurveBands],
     checks: Mapping[str, CalibrationCheck],
 ) -> list[Section]:
-    parts = [
+    sections = [
         *certainty.intervals(systems),
         page_contents.curves(systems, bands),
         page_contents.distributions(systems),
     ]
-    parts += [*certainty.calibration(checks), *page_contents.conditions(systems, by)]
+    sections += [*certainty.calibration(checks), *page_contents.conditions(systems, by)]
     if comparison is not None:
-        parts.append(page_contents.calibrators(comparison, alone=comparison is results))
-    return parts
+        sections.append(page_contents.calibrators(comparison, alone=comparison is results))
+    return sections
 
 
 def _about(
@@ -179,7 +179,7 @@ def _about(
         "systems": list(systems),
         "headline": results.sentence if alone else page_contents.headline(systems),
         "verdicts": page_contents.verdicts(systems),
-        "numbers": as_words(table),
+        "numbers": text_tables(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
         "methods": methods_text(
@@ -203,18 +203,18 @@ def _by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dic
     return {str(name): value for name, value in results.items()}
 
 
-def _section(part: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
+def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
     """A section as the template takes it; its pictures join the others."""
     drawn = []
-    for picture in part.pictures:
+    for picture in section.pictures:
         drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
         pictures.append(picture)
-    tables: list[Words] = []
-    for table in part.tables:
-        tables += as_words(table) if isinstance(table, Table) else [table]
+    tables: list[TextTable] = []
+    for table in section.tables:
+        tables += text_tables(table) if isinstance(table, Table) else [table]
     return {
-        "id": f"section{i}", "title": part.title, "paragraphs": part.paragraphs, "tables": tables,
-        "figures": drawn, "small": part.small, "note": part.note, "hint": part.hint,
+        "id": f"section{i}", "title": section.title, "paragraphs": section.paragraphs, "tables": tables,
+        "figures": drawn, "small": section.small, "note": section.note, "hint": section.hint,
     }  # fmt: skip
 
 

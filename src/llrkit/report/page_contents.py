@@ -23,7 +23,7 @@ GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SystemVerdict:
     """A system in plain language: is it calibrated, how much is lost, what to do."""
 
     name: str
@@ -33,13 +33,13 @@ class Verdict:
     todo: tuple[str, ...]
 
 
-def verdicts(systems: Mapping[str, Evaluation]) -> list[Verdict]:
+def verdicts(systems: Mapping[str, Evaluation]) -> list[SystemVerdict]:
     """What to say about each system."""
-    made = []
+    told = []
     for name, result in systems.items():
         word, _ = verdict(result)
-        made.append(Verdict(name, word, GRADES[word], result.sentence, _todo(result, word)))
-    return made
+        told.append(SystemVerdict(name, word, GRADES[word], result.sentence, _todo(result, word)))
+    return told
 
 
 def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
@@ -47,9 +47,9 @@ def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
         return ("Use the scores as LLRs as they are; recalibrate when the conditions change.",)
     if result.eer >= 0.5:
         return ("Check the direction of the scores and the labels before anything else.",)
-    found = diagnosis_of(result)
-    advised = [f"{name} ({why})" for name, good, why in found.advice if good]
-    todo = [f"In the scores, {problem}." for problem in found.problems]
+    diagnosis = diagnosis_of(result)
+    advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
+    todo = [f"In the scores, {problem}." for problem in diagnosis.problems]
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)
@@ -112,7 +112,7 @@ def distributions(systems: Mapping[str, Evaluation]) -> Section:
 
 def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
     """For each system with groups a table, and each group beside all trials."""
-    made = []
+    sections = []
     for name, result in systems.items():
         if not (result.groups or result.skipped_groups):
             continue
@@ -120,21 +120,21 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
         left_out = [f"{by} = {key} left out: {why}." for key, why in result.skipped_groups.items()]
         tables = [summary_table(result, row_title=by)] if result.groups else []
         shown = dict(list(result.groups.items())[:MOST_PANELS])
-        pictures = [_beside(plot.det, group, part, result) for group, part in shown.items()]
-        pictures += [_beside(plot.bayes_error, group, part, result) for group, part in shown.items()]
+        pictures = [_beside(plot.det, name, group, result) for name, group in shown.items()]
+        pictures += [_beside(plot.bayes_error, name, group, result) for name, group in shown.items()]
         if len(result.groups) > MOST_PANELS:
             left_out.append(
                 f"Pictures of the first {MOST_PANELS} of {len(result.groups)} values; the table has all."
             )
-        made.append(Section(title, tuple(left_out), tables, pictures, small=True))
-    return made
+        sections.append(Section(title, tuple(left_out), tables, pictures, small=True))
+    return sections
 
 
-def _beside(draw: object, group: str, part: Evaluation, pooled: Evaluation) -> Picture:
-    systems = {ALL_TRIALS: pooled, group: part}
+def _beside(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
+    systems = {ALL_TRIALS: pooled, name: group}
     options = {"points": False} if draw is plot.det else {}
     picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]
-    return replace(picture, title=f"{picture.title}: {group}")
+    return replace(picture, title=f"{picture.title}: {name}")
 
 
 def calibrators(comparison: Comparison, *, alone: bool) -> Section:

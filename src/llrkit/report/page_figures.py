@@ -40,10 +40,10 @@ def page_figures(
 
 
 def _page_figure(picture: Picture) -> dict[str, Any]:
-    made = plain_figure(picture)
+    figure = plain_figure(picture)
     for name in ("x", "y"):
-        _round(made["data"], name, made["layout"][f"{name}axis"].get("range"))
-    layout = made["layout"]
+        _round(figure["data"], name, figure["layout"][f"{name}axis"].get("range"))
+    layout = figure["layout"]
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
     return {
@@ -51,7 +51,7 @@ def _page_figure(picture: Picture) -> dict[str, Any]:
         "title": picture.title,
         "equal": picture.equal,
         "labels": len(list(picture.labels())) if layout["showlegend"] else 0,
-        **made,
+        **figure,
     }
 
 

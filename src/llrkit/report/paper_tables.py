@@ -12,15 +12,15 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
 from llrkit.report.class_tables import class_table, has_classes
-from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole
+from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
 
 STYLES = ("latex", "markdown", "csv")
 WANTED = "a table needs an Evaluation, a Comparison, or a dict of Evaluations by system"
 
 
 COLUMNS: tuple[Column[Evaluation], ...] = (
-    ("n_target", "targets", lambda e: e.n_target, whole),
-    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole),
+    ("n_target", "targets", lambda e: e.n_target, whole_number),
+    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
     ("eer", "EER (%)", lambda e: e.eer, rate),
     ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate),
     ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),

@@ -28,7 +28,7 @@ class SourceFile:
 class Provenance:
     """Files, command, date and versions."""
 
-    made: str
+    date: str
     """Date and time, with the time zone."""
     command: str = ""
     files: tuple[SourceFile, ...] = ()
@@ -62,8 +62,8 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        return sorted(part for part in path.iterdir() if part.is_file() and part.name[0] not in "._")
-    return sorted(part for part in path.parent.glob(path.name) if part.is_file())
+        return sorted(file for file in path.iterdir() if file.is_file() and file.name[0] not in "._")
+    return sorted(file for file in path.parent.glob(path.name) if file.is_file())
 
 
 def _facts(path: Path) -> SourceFile:

@@ -11,7 +11,7 @@ from llrkit.report.paper_tables import COLUMNS
 
 
 @dataclass(frozen=True)
-class Words:
+class TextTable:
     """A table of words: a header and rows of text."""
 
     header: tuple[str, ...]
@@ -33,7 +33,7 @@ class Section:
 
     title: str
     paragraphs: tuple[str, ...] = ()
-    tables: Sequence[Table | Words] = ()
+    tables: Sequence[Table | TextTable] = ()
     pictures: Sequence[Picture] = ()
     small: bool = False
     """Whether the pictures are small multiples."""
@@ -47,7 +47,7 @@ WIDEST = 14
 N_GENERAL = len(COLUMNS)
 
 
-def as_words(table: Table) -> list[Words]:
+def text_tables(table: Table) -> list[TextTable]:
     """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
 
     The costs at operating points then follow the numbers that need none.
@@ -59,6 +59,6 @@ def as_words(table: Table) -> list[Words]:
     return [_columns(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)]
 
 
-def _columns(table: Table, start: int, stop: int) -> Words:
+def _columns(table: Table, start: int, stop: int) -> TextTable:
     rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
-    return Words((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)
+    return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)

@@ -65,8 +65,8 @@ class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
         if scores.n_systems == 1:
             return self._fit_safely(scores)
         fusion = with_safeguard(fit_fusion, scores)
-        made: Map = fusion.then(self._fit_safely(fusion(scores)))
-        return made
+        fused: Map = fusion.then(self._fit_safely(fusion(scores)))
+        return fused
 
     def _fit_safely(self, scores: Scores) -> Map:
         try:

@@ -50,8 +50,8 @@ class LogisticCalibrator(Calibrator):
 
     def _fit_columns(self, scores: Scores) -> Map:
         options = {"prior": self.prior, "robust": self.robust, "regularization": self.regularization}
-        made: Map = with_safeguard(fit_logistic if scores.n_systems == 1 else fit_fusion, scores, **options)
-        return made
+        fitted: Map = with_safeguard(fit_logistic if scores.n_systems == 1 else fit_fusion, scores, **options)
+        return fitted
 
 
 class RuleCalibrator(Calibrator):

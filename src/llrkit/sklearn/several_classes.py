@@ -101,8 +101,8 @@ class _ScoreCalibrator(_ClassCalibrator):
     def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
         scores, first = self._as_scores(trials, prior)
         fit = type(self)._fit_scores
-        made = with_safeguard(fit, scores, prior=prior, regularization=self.regularization)
-        return made if first is None else first.then(made)
+        fitted = with_safeguard(fit, scores, prior=prior, regularization=self.regularization)
+        return fitted if first is None else first.then(fitted)
 
 
 class TemperatureScaling(_ScoreCalibrator):

@@ -53,12 +53,12 @@ class Criterion:
     @property
     def words(self) -> str:
         """The criterion as a sentence."""
-        parts = []
+        bounds = []
         if math.isfinite(self.at_least):
-            parts.append(f">= {self.at_least:g}")
+            bounds.append(f">= {self.at_least:g}")
         if math.isfinite(self.at_most):
-            parts.append(f"<= {self.at_most:g}")
-        said = " and ".join(parts) if parts else "no evidence of miscalibration"
+            bounds.append(f"<= {self.at_most:g}")
+        said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
         said += f" more than in {self.change_from}" if self.change_from else ""
         return said + (" with its whole interval" if self.use == "interval" else "")
@@ -106,14 +106,14 @@ def criteria_from_dict(plain: Mapping[str, Any], *, folder: Path | None = None) 
     rows = plain.get("criterion", [])
     if not isinstance(rows, list) or not rows:
         raise InputError("no [[criterion]] is given; at least one is needed")
-    given = plain.get("options", {})
-    _refuse_unknown("[options]", given, tuple(_OPTIONS))
-    options = {name: _option(name, value) for name, value in given.items()}
+    option_table = plain.get("options", {})
+    _refuse_unknown("[options]", option_table, tuple(_OPTIONS))
+    options = {name: _option(name, value) for name, value in option_table.items()}
     report = plain.get("report", {})
     _refuse_unknown("[report]", report, REPORT_FIELDS)
-    made = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
+    criteria = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
     texts = {name: str(value) for name, value in report.items()}
-    return Criteria(made, MappingProxyType(options), MappingProxyType(texts), folder)
+    return Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
 
 
 def _criterion(row: Any, number: int) -> Criterion:
@@ -133,16 +133,16 @@ def _criterion(row: Any, number: int) -> Criterion:
             values[name] = _number(values[name], f"{where}: {name}")
     if values.get("use", "estimate") not in _USES:
         raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
-    made = Criterion(**{"metric": usual, "graph": graph, **values})
-    if not isinstance(made.metric, str):
-        raise InputError(f"{where}: metric must be a name, got {made.metric!r}")
-    bounded = math.isfinite(made.at_most) or math.isfinite(made.at_least)
-    if bounded == (made.metric == "verdict"):
+    criterion = Criterion(**{"metric": usual, "graph": graph, **values})
+    if not isinstance(criterion.metric, str):
+        raise InputError(f"{where}: metric must be a name, got {criterion.metric!r}")
+    bounded = math.isfinite(criterion.at_most) or math.isfinite(criterion.at_least)
+    if bounded == (criterion.metric == "verdict"):
         said = "takes no bound" if bounded else "needs at_most or at_least"
-        raise InputError(f"{where}: {made.metric} {said}")
-    if made.at_least > made.at_most:
-        raise InputError(f"{where}: at_least {made.at_least:g} is above at_most {made.at_most:g}")
-    return made
+        raise InputError(f"{where}: {criterion.metric} {said}")
+    if criterion.at_least > criterion.at_most:
+        raise InputError(f"{where}: at_least {criterion.at_least:g} is above at_most {criterion.at_most:g}")
+    return criterion
 
 
 def _option(name: str, value: Any) -> Any:
@@ -164,9 +164,9 @@ def _number(value: Any, name: str) -> float:
     return float(value)
 
 
-def _refuse_unknown(where: str, found: Any, known: tuple[str, ...]) -> None:
-    if not isinstance(found, Mapping):
+def _refuse_unknown(where: str, table: Any, known: tuple[str, ...]) -> None:
+    if not isinstance(table, Mapping):
         raise InputError(f"{where} must be a table")
-    unknown = [str(name) for name in found if name not in known]
+    unknown = [str(name) for name in table if name not in known]
     if unknown:
         raise InputError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(known)}")

@@ -60,44 +60,44 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
         wide, names = source.with_columns(POSITION), (POSITION,)
-    found = wide.reduce(_Worst.of(n, names))
+    worst = wide.reduce(_MostMisleading.at(n, names))
     return tuple(
-        MisleadingTrial(side == 0, llr, dict(zip(names, values, strict=True)))
-        for side, rows in enumerate((found.targets, found.nontargets))
+        MisleadingTrial(class_index == 0, llr, dict(zip(names, values, strict=True)))
+        for class_index, rows in enumerate((worst.targets, worst.nontargets))
         for llr, *values in rows
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Worst(SummaryBase):
-    """The most misleading trials of each class: LLR, then the values of some columns."""
+class _MostMisleading(SummaryBase):
+    """The most misleading trials of each class: LLR, then the values of the columns ``names``."""
 
     most: int
     targets: tuple[tuple[Any, ...], ...]
     nontargets: tuple[tuple[Any, ...], ...]
 
     @classmethod
-    def of(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _Worst]:
-        def make(chunk: Scores) -> _Worst:
-            sides = []
-            for side, values in enumerate(index.values for index in score_indexes(chunk)):
-                wrong = -values if side == 0 else values
+    def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
+        def make(chunk: Scores) -> _MostMisleading:
+            worst = []
+            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+                wrong = -values if class_index == 0 else values
                 where = np.flatnonzero(wrong > 0)
                 where = where[np.argsort(-wrong[where], kind="stable")[:most]]
-                columns = {name: decoded(chunk, name, side) for name in names}
-                sides.append(
+                columns = {name: decoded(chunk, name, class_index) for name in names}
+                worst.append(
                     tuple(
                         (float(values[i]), *(plain_value(columns[name][i]) for name in names)) for i in where
                     )
                 )
-            return cls(most, sides[0], sides[1])
+            return cls(most, worst[0], worst[1])
 
         return make
 
-    def __add__(self, other: _Worst) -> _Worst:
+    def __add__(self, other: _MostMisleading) -> _MostMisleading:
         targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]
         nontargets = sorted(self.nontargets + other.nontargets, key=lambda row: -row[0])[: self.most]
-        return _Worst(self.most, tuple(targets), tuple(nontargets))
+        return _MostMisleading(self.most, tuple(targets), tuple(nontargets))
 
-    def __mul__(self, weight: float) -> _Worst:
+    def __mul__(self, weight: float) -> _MostMisleading:
         return self

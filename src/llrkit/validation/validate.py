@@ -19,7 +19,7 @@ from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
 from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, Criterion, criteria_from_dict, read_criteria
 from llrkit.validation.misleading import MisleadingTrial, misleading_trials
-from llrkit.validation.validated_scope import Setting, find_setting
+from llrkit.validation.validated_scope import ValidatedScope, find_scope
 from llrkit.validation.validation_report import markdown, summary_lines
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -54,7 +54,7 @@ class ValidationRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """What :func:`validate` found."""
+    """The result of :func:`validate`."""
 
     rows: tuple[ValidationRow, ...]
     evaluation: Evaluation
@@ -62,7 +62,7 @@ class Validation:
     misleading: tuple[MisleadingTrial, ...]
     report: Mapping[str, str]
     """What the owner of the system states in words."""
-    setting: Setting
+    setting: ValidatedScope
     """What was counted: trials, sources, recordings, range and bounds of the LLRs."""
     bands: CurveBands | None = None
     """Of the DET, Tippett and ECE curves, where they were asked for."""
@@ -80,7 +80,7 @@ class Validation:
             "report": dict(self.report),
             "setting": self.setting.to_dict(),
             "evaluation": self.evaluation.to_dict(),
-            "calibration": {name: part for name, part in self.check.to_dict().items() if name != "curves"},
+            "calibration": {name: value for name, value in self.check.to_dict().items() if name != "curves"},
             "misleading": [trial.to_dict() for trial in self.misleading],
         }
 
@@ -137,8 +137,8 @@ def validate(
     >>> rows = [{"characteristic": "accuracy", "at_most": 0.25},
     ...         {"characteristic": "discriminating power", "metric": "eer", "at_most": 0.01},
     ...         {"characteristic": "calibration", "metric": "verdict"}]
-    >>> found = lk.validate(scores, {"criterion": rows}, replicates=50)
-    >>> [row.passed for row in found.rows], found.passed
+    >>> validation = lk.validate(scores, {"criterion": rows}, replicates=50)
+    >>> [row.passed for row in validation.rows], validation.passed
     ([True, False, True], False)
     """
     source = as_source(source)
@@ -151,11 +151,11 @@ def validate(
     speakers = options.get("speakers")
     check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
     listed = misleading_trials(source, worst)
-    setting = find_setting(
+    setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
     judge = _Judge(source, criteria, options, result, check, listed)
-    rows = tuple(judge.row(one) for one in criteria.rows)
+    rows = tuple(judge.row(criterion) for criterion in criteria.rows)
     level = options.get("level", 0.95)
     bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
     return Validation(rows, result, check, listed, criteria.report, setting, bands)
@@ -170,40 +170,40 @@ class _Judge:
     check: CalibrationCheck
     misleading: tuple[MisleadingTrial, ...]
 
-    def row(self, one: Criterion) -> ValidationRow:
+    def row(self, criterion: Criterion) -> ValidationRow:
         """A row of the matrix, judged."""
-        if one.metric == "verdict":
+        if criterion.metric == "verdict":
             said = self.check.verdict
-            return _row(one, said.text, None, said.calibrated, "")
-        if one.by is not None:
-            return self.by_condition(one)
-        value, interval, note = self.measured(one)
-        if one.change_from is not None:
-            if one.use == "interval":
-                raise InputError(f"{one.metric}: a change from another file has no interval")
-            before = self.of_other(one)
+            return _row(criterion, said.text, None, said.calibrated, "")
+        if criterion.by is not None:
+            return self.by_condition(criterion)
+        value, interval, note = self.measured(criterion)
+        if criterion.change_from is not None:
+            if criterion.use == "interval":
+                raise InputError(f"{criterion.metric}: a change from another file has no interval")
+            before = self.value_before(criterion)
             note, value, interval = f"{value:.4g} instead of {before:.4g}", value - before, None
-        return _row(one, value, interval, self.met(one, value, interval), note)
+        return _row(criterion, value, interval, self.met(criterion, value, interval), note)
 
-    def met(self, one: Criterion, value: float, interval: tuple[float, float] | None) -> bool:
+    def met(self, criterion: Criterion, value: float, interval: tuple[float, float] | None) -> bool:
         """Whether a number, or its whole interval, is within the bounds."""
-        if one.use == "interval":
+        if criterion.use == "interval":
             if interval is None:
-                raise InputError(f"{one.metric} has no interval; ask for one with ci in [options]")
-            return one.at_least <= interval[0] and interval[1] <= one.at_most
-        return one.at_least <= value <= one.at_most  # nan is within no bounds
+                raise InputError(f"{criterion.metric} has no interval; ask for one with ci in [options]")
+            return criterion.at_least <= interval[0] and interval[1] <= criterion.at_most
+        return criterion.at_least <= value <= criterion.at_most  # nan is within no bounds
 
-    def measured(self, one: Criterion) -> tuple[float, tuple[float, float] | None, str]:
+    def measured(self, criterion: Criterion) -> tuple[float, tuple[float, float] | None, str]:
         """The number, its interval where it has one, and what is to be said about it."""
-        name = one.metric
+        name = criterion.metric
         if name in CHECKED:
             value = self.check.dev_pav if name == "dev_pav" else math.nan
             if name == "cv_loss" and self.check.loss is not None:
                 value = self.check.loss.loss
             return value, None, self.by_chance(name)
         if name in WORST:
-            sides = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
-            return max((abs(llr) for llr in sides), default=0.0), None, ""
+            llrs = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
+            return max((abs(llr) for llr in llrs), default=0.0), None, ""
         note = self.by_chance(name) if name == "cllr_cal" else ""
         value, key = number_of(self.result, name)
         return value, self.result.intervals.get(key), note
@@ -213,34 +213,34 @@ class _Judge:
         p = self.check.p_value(name)
         return "" if math.isnan(p) else f"p = {p:.2g} if calibrated"
 
-    def by_condition(self, one: Criterion) -> ValidationRow:
+    def by_condition(self, criterion: Criterion) -> ValidationRow:
         """The worst condition."""
-        if one.change_from is not None or one.metric in (*CHECKED, *WORST):
-            raise InputError(f"{one.metric}: by goes with the metrics of an evaluation only")
-        found = evaluate(self.source, **{**self.options, "by": one.by})
-        if not found.groups:
-            raise InputError(f"no value of {one.by!r} has trials of both classes")
+        if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
+            raise InputError(f"{criterion.metric}: by goes with the metrics of an evaluation only")
+        evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
+        if not evaluation.groups:
+            raise InputError(f"no value of {criterion.by!r} has trials of both classes")
         rows = []
-        for name, group in found.groups.items():
-            value, key = number_of(group, one.metric)
+        for name, group in evaluation.groups.items():
+            value, key = number_of(group, criterion.metric)
             interval = group.intervals.get(key)
-            beyond = max(value - one.at_most, one.at_least - value)
+            beyond = max(value - criterion.at_most, criterion.at_least - value)
             rows.append((math.inf if math.isnan(beyond) else beyond, name, value, interval))
         _, name, value, interval = max(rows, key=lambda row: row[0])
-        passed = all(self.met(one, value, interval) for _, _, value, interval in rows)
-        return _row(one, value, interval, passed, f"worst of {len(rows)}: {one.by} = {name}")
+        passed = all(self.met(criterion, value, interval) for _, _, value, interval in rows)
+        return _row(criterion, value, interval, passed, f"worst of {len(rows)}: {criterion.by} = {name}")
 
-    def of_other(self, one: Criterion) -> float:
-        """The number in another file."""
-        assert one.change_from is not None
-        path = Path(one.change_from)
+    def value_before(self, criterion: Criterion) -> float:
+        """The number in the file that the change is counted from."""
+        assert criterion.change_from is not None
+        path = Path(criterion.change_from)
         if self.criteria.folder is not None:
             path = self.criteria.folder / path
         other = read_trials(str(path))
         plain = {name: value for name, value in self.options.items() if name == "points"}
-        if one.metric in (*CHECKED, *WORST):
-            raise InputError(f"{one.metric}: change_from goes with the metrics of an evaluation only")
-        return number_of(evaluate(other, **plain), one.metric)[0]
+        if criterion.metric in (*CHECKED, *WORST):
+            raise InputError(f"{criterion.metric}: change_from goes with the metrics of an evaluation only")
+        return number_of(evaluate(other, **plain), criterion.metric)[0]
 
 
 def number_of(result: Evaluation, name: str) -> tuple[float, str]:
@@ -260,8 +260,16 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
 
 
 def _row(
-    one: Criterion, result: float | str, interval: tuple[float, float] | None, passed: bool, note: str
+    criterion: Criterion, result: float | str, interval: tuple[float, float] | None, passed: bool, note: str
 ) -> ValidationRow:
     return ValidationRow(
-        one.characteristic, one.metric, one.graph, one.words, one.data, result, interval, bool(passed), note
+        criterion.characteristic,
+        criterion.metric,
+        criterion.graph,
+        criterion.words,
+        criterion.data,
+        result,
+        interval,
+        bool(passed),
+        note,
     )

@@ -26,8 +26,8 @@ WHY = {
 
 
 @dataclass(frozen=True)
-class Occurring:
-    """How many different values occur in some columns: at all, in target trials, in non-target trials."""
+class DistinctCounts:
+    """How many different values occur in columns: at all, in target trials, in non-target trials."""
 
     columns: tuple[str, ...]
     n: int
@@ -60,13 +60,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ValidatedScope:
     """What a validation report must state about trials and LLRs besides what only people know."""
 
     n_target: int
     n_nontarget: int
-    sources: Occurring | None
-    recordings: Occurring | None
+    sources: DistinctCounts | None
+    recordings: DistinctCounts | None
     lowest: float
     highest: float
     supported: tuple[float, float]
@@ -101,14 +101,14 @@ class Setting:
         return {name: text for name, text in said.items() if text}
 
 
-def find_setting(
+def find_scope(
     source: ScoreSource,
     result: Evaluation,
     *,
     speakers: str | Sequence[str] | None = None,
     recordings: str | Sequence[str] | None = None,
     calibration: Map | None = None,
-) -> Setting:
+) -> ValidatedScope:
     """Count what a report states about trials that hold LLRs and their evaluation; a few passes.
 
     Without ``recordings`` the enrollment and test ids of the trials are counted, if they have both.
@@ -117,21 +117,21 @@ def find_setting(
     --------
     >>> from llrkit.evaluation.evaluate import evaluate
     >>> from llrkit.scores import Scores
-    >>> who = {"left": (["a", "b"], ["a", "c", "d"]), "right": (["a", "b"], ["b", "d", "a"])}
-    >>> scores = Scores([2.0, 1.0], [-1.0, 0.5, -3.0], who)
-    >>> found = find_setting(scores, evaluate(scores), speakers=("left", "right"))
-    >>> found.words()["sources"]
+    >>> speakers = {"left": (["a", "b"], ["a", "c", "d"]), "right": (["a", "b"], ["b", "d", "a"])}
+    >>> scores = Scores([2.0, 1.0], [-1.0, 0.5, -3.0], speakers)
+    >>> scope = find_scope(scores, evaluate(scores), speakers=("left", "right"))
+    >>> scope.words()["sources"]
     '4 (2 in same-source, 4 in different-source trials)'
     """
-    bounded = _bounded(calibration)
+    bounded = _bounding_map(calibration)
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
-    below, above = _stronger(source, supported.low, supported.high)
-    return Setting(
-        int(result.n_target), int(result.n_nontarget), _occurring(source, _names(speakers)),
-        _occurring(source, _names(recordings) or _ids(source)), *result.moments.extremes,
+    below, above = _count_beyond(source, supported.low, supported.high)
+    return ValidatedScope(
+        int(result.n_target), int(result.n_nontarget), _distinct_counts(source, _names(speakers)),
+        _distinct_counts(source, _names(recordings) or _ids(source)), *result.moments.extremes,
         (supported.low, supported.high), below + above,
-        _how_made(calibration) if calibration is not None else None,
-        _found_bounds(source, bounded) if bounded is not None else None,
+        _calibration_words(calibration) if calibration is not None else None,
+        _count_at_bounds(source, bounded) if bounded is not None else None,
     )  # fmt: skip
 
 
@@ -144,39 +144,39 @@ def _ids(source: ScoreSource) -> tuple[str, ...]:
     return ids if len(ids) == 2 else ()
 
 
-def _occurring(source: ScoreSource, columns: tuple[str, ...]) -> Occurring | None:
+def _distinct_counts(source: ScoreSource, columns: tuple[str, ...]) -> DistinctCounts | None:
     if not columns:
         return None
     counts = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
-    of_class = [sum(1 for size in counts.values() if size[side] > 0) for side in (0, 1)]
-    return Occurring(columns, len(counts), *of_class)
+    of_class = [sum(1 for size in counts.values() if size[class_index] > 0) for class_index in (0, 1)]
+    return DistinctCounts(columns, len(counts), *of_class)
 
 
-def _stronger(source: ScoreSource, low: float, high: float) -> tuple[int, int]:
-    """How many LLRs are below the one and above the other."""
+def _count_beyond(source: ScoreSource, low: float, high: float) -> tuple[int, int]:
+    """How many LLRs are below ``low``, and how many above ``high``."""
     cuts = [low, np.nextafter(high, np.inf)]
-    found = source.reduce(LossSums.at(thresholds=cuts))
-    below = found.n_miss[0] + found.n_nontarget - found.n_fa[0]
-    return round(float(below)), round(float(found.n_target - found.n_miss[1] + found.n_fa[1]))
+    sums = source.reduce(LossSums.at(thresholds=cuts))
+    below = sums.n_miss[0] + sums.n_nontarget - sums.n_fa[0]
+    return round(float(below)), round(float(sums.n_target - sums.n_miss[1] + sums.n_fa[1]))
 
 
-def _bounded(calibration: Map | None) -> BoundedMap | None:
+def _bounding_map(calibration: Map | None) -> BoundedMap | None:
     """The map that bounds the LLRs last."""
     if isinstance(calibration, ComposedMap):
-        return _bounded(calibration.second)
+        return _bounding_map(calibration.second)
     return calibration if isinstance(calibration, BoundedMap) else None
 
 
-def _found_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
+def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
     reach = 1e-9 * max(1.0, abs(bounded.low), abs(bounded.high))  # LLRs may have been written as text
-    to_low, to_high = _stronger(source, bounded.low + reach, bounded.high - reach)
-    beyond = _stronger(source, bounded.low - reach, bounded.high + reach)
+    to_low, to_high = _count_beyond(source, bounded.low + reach, bounded.high - reach)
+    beyond = _count_beyond(source, bounded.low - reach, bounded.high + reach)
     how = bounded.method.rpartition("+")[2]
     at = to_low - beyond[0], to_high - beyond[1]
     return Bounds(bounded.low, bounded.high, how, *at, sum(beyond))
 
 
-def _how_made(calibration: Map) -> str:
+def _calibration_words(calibration: Map) -> str:
     known = calibration.provenance
     said = calibration.method or calibration.kind
     if "n_target" in known and "n_nontarget" in known:

@@ -34,40 +34,51 @@ def matrix_cells(row: ValidationRow) -> list[str]:
     return [row.characteristic, row.metric, row.criterion, result, decision, row.note]
 
 
-def summary_lines(found: Validation) -> list[str]:
+def summary_lines(validation: Validation) -> list[str]:
     """The matrix as aligned text, and the outcome."""
-    rows = [list(HEADER), *(matrix_cells(row) for row in found.rows)]
+    rows = [list(HEADER), *(matrix_cells(row) for row in validation.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*lines, "", outcome(found)]
+    return [*lines, "", outcome(validation)]
 
 
-def outcome(found: Validation) -> str:
+def outcome(validation: Validation) -> str:
     """One sentence."""
-    failed = [row for row in found.rows if not row.passed]
+    failed = [row for row in validation.rows if not row.passed]
     if not failed:
-        return f"All {len(found.rows)} criteria are met." if len(found.rows) > 1 else "The criterion is met."
+        return (
+            f"All {len(validation.rows)} criteria are met."
+            if len(validation.rows) > 1
+            else "The criterion is met."
+        )
     names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
-    return f"{len(failed)} of {len(found.rows)} criteria are not met: {names}."
+    return f"{len(failed)} of {len(validation.rows)} criteria are not met: {names}."
 
 
-def markdown(found: Validation, *, verbal: bool) -> str:
+def markdown(validation: Validation, *, verbal: bool) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
-    result = found.evaluation
-    parts = ["# Validation report", "", outcome(found), "", "## What was validated", ""]
-    parts += [f"- **{name}**: {_clean(text)}" for name, text in stated(found)]
-    parts += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, found.rows))]
-    parts += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
-    parts += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    parts += [f"- {_clean(line)}" for line in repr(found.check).splitlines()]
-    parts += ["", "## Most misleading trials", "", misleading_shares(found), "", *_misleading(found, verbal)]
-    return "\n".join(parts) + "\n"
+    result = validation.evaluation
+    lines = ["# Validation report", "", outcome(validation), "", "## What was validated", ""]
+    lines += [f"- **{name}**: {_clean(text)}" for name, text in stated(validation)]
+    lines += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, validation.rows))]
+    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
+    lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
+    lines += [f"- {_clean(line)}" for line in repr(validation.check).splitlines()]
+    lines += [
+        "",
+        "## Most misleading trials",
+        "",
+        misleading_shares(validation),
+        "",
+        *_misleading(validation, verbal),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def stated(found: Validation) -> list[tuple[str, str]]:
+def stated(validation: Validation) -> list[tuple[str, str]]:
     """What was validated and on what: in the words of its owner, then as counted."""
-    said = [(name, found.report.get(name, "not stated")) for name in REPORT_FIELDS]
-    return [*said, *found.setting.words().items()]
+    said = [(name, validation.report.get(name, "not stated")) for name in REPORT_FIELDS]
+    return [*said, *validation.setting.words().items()]
 
 
 def how_intervals(result: Evaluation) -> str:
@@ -83,20 +94,22 @@ def how_intervals(result: Evaluation) -> str:
     return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
 
 
-def misleading_shares(found: Validation) -> str:
+def misleading_shares(validation: Validation) -> str:
     """How many LLRs point the wrong way, as a sentence."""
-    misses, alarms = found.evaluation.tippett.misleading
+    misses, alarms = validation.evaluation.tippett.misleading
     return (
         f"Misleading LLRs (Tippett at 0): {percent(misses)} of same-source trials below 0, "
         f"{percent(alarms)} of different-source trials at or above 0."
     )
 
 
-def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def misleading_rows(
+    validation: Validation, verbal: bool
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Header and rows of the most misleading trials."""
     header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
     cells = []
-    for trial in found.misleading:
+    for trial in validation.misleading:
         where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
         truth = "same source" if trial.is_target else "different sources"
         row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
@@ -104,8 +117,8 @@ def misleading_rows(found: Validation, verbal: bool) -> tuple[tuple[str, ...], t
     return header, tuple(cells)
 
 
-def _misleading(found: Validation, verbal: bool) -> list[str]:
-    header, cells = misleading_rows(found, verbal)
+def _misleading(validation: Validation, verbal: bool) -> list[str]:
+    header, cells = misleading_rows(validation, verbal)
     return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
 
 

@@ -41,8 +41,8 @@ def calibration_loss(
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.1)
     >>> target, nontarget = model.rvs(1000, 5000, np.random.default_rng(1))
-    >>> found = lk.calibration_loss(lk.Scores(2 * target, 2 * nontarget))
-    >>> round(found.raw, 3), round(found.calibrated, 3), f"{100 * found.relative:.0f} %"
+    >>> gain = lk.calibration_loss(lk.Scores(2 * target, 2 * nontarget))
+    >>> round(gain.raw, 3), round(gain.calibrated, 3), f"{100 * gain.relative:.0f} %"
     (0.452, 0.359, '21 %')
     """
     crossed = cross_calibrate(source, method, groups=groups, folds=folds, seed=seed, **options)

@@ -154,27 +154,27 @@ def check_calibration(
     blocks = result.summaries.blocks
     grid = source.reduce(DensityGrid.between(*judged_range(moments.extremes, blocks)))
     cells = CalibratedCells.relabeled(grid)
-    who = find_speakers(source, speakers) if speakers else None
-    sizes, notes = _effective_sizes(source, result, who)
-    notes += [] if who else ["trials are taken as independent: give speakers where they share some"]
-    test = identity_test(source, cells, who)
+    speaker_set = find_speakers(source, speakers) if speakers else None
+    sizes, notes = _effective_sizes(source, result, speaker_set)
+    notes += [] if speaker_set else ["trials are taken as independent: give speakers where they share some"]
+    test = identity_test(source, cells, speaker_set)
     try:
-        line = recalibrate(source, test, who)
+        line = recalibrate(source, test, speaker_set)
     except SeparationError:
         line = None
     null = None
     if replicates and min(sizes) >= 5:
         null = calibration_null(cells, *sizes, replicates=replicates, seed=seed)
-    found = identities(source, moments, who)
+    checked = identities(source, moments, speaker_set)
     if line is None:
         gap = float(moments.nontarget.high[0]), float(moments.target.low[0])
         words = verdict_without_line(test, gap, level)
     else:
         words = verdict(line, null.p_value("cllr_cal", result.cllr_cal) if null is not None else None, level)
-    made = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
+    estimates = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
     return CalibrationCheck(
-        result, words, line, found, dev_pav_from_blocks(blocks),
-        _loss(source, speakers, seed), null, made, tuple(notes),
+        result, words, line, checked, dev_pav_from_blocks(blocks),
+        _loss(source, speakers, seed), null, estimates, tuple(notes),
     )  # fmt: skip
 
 

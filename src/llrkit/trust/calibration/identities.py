@@ -13,7 +13,7 @@ import numpy.typing as npt
 from llrkit.core.moments import Moments
 from llrkit.core.special import FloatArray
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.centered_sums import estimate
+from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.speakers import Speakers
 
 MEANINGLESS_ABOVE = 3.0
@@ -96,13 +96,13 @@ def identities(
 ) -> Identities:
     """Check the identities; two passes, at thresholds on either side of 0."""
     up = tuple(sorted(abs(float(t)) for t in thresholds))
-    terms = _Terms(up)
-    found = estimate(source, terms, speakers)
+    terms = _IdentityTerms(up)
+    sums = estimate_sums(source, terms, speakers)
     usable = max(float(moments.target.variance[0]), float(moments.nontarget.variance[0])) <= MEANINGLESS_ABOVE
     k = len(up)
     expectations = tuple(
-        Expectation(name, float(found.means[side, column]), found.standard_error(column), usable)
-        for name, side, column in (
+        Expectation(name, float(sums.means[class_index, column]), sums.standard_error(column), usable)
+        for name, class_index, column in (
             ("mean LR of non-targets", 1, 2 * k), ("mean 1/LR of targets", 0, 2 * k + 1)
         )
     )  # fmt: skip
@@ -111,18 +111,18 @@ def identities(
         n = float((moments.nontarget if kind == "p_fa" else moments.target).count)
         for i, threshold in enumerate(up):
             column = own * k + i
-            predicted, counted = float(found.means[own, column]), 0.0 - float(found.means[1 - own, column])
+            predicted, counted = float(sums.means[own, column]), 0.0 - float(sums.means[1 - own, column])
             # few errors, or none, say too little about how many there might have been
             missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / n
-            error = math.sqrt(found.standard_error(column) ** 2 + max(missing, 0.0))
+            error = math.sqrt(sums.standard_error(column) ** 2 + max(missing, 0.0))
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
     return Identities(expectations, tuple(exceedances), _shape(moments, True), _shape(moments, False))
 
 
 def _shape(moments: Moments, is_target: bool) -> ClassShape:
-    part = moments.target if is_target else moments.nontarget
-    mean, variance = float(part.mean[0]), float(part.variance[0])
-    third, fourth = float(part.m3[0] / part.n), float(part.m4[0] / part.n)
+    own = moments.target if is_target else moments.nontarget
+    mean, variance = float(own.mean[0]), float(own.variance[0])
+    third, fourth = float(own.m3[0] / own.n), float(own.m4[0] / own.n)
     ratio = variance / (2.0 * abs(mean)) if mean != 0.0 else math.inf
     if mean == 0.0 or variance == 0.0:
         error = math.nan
@@ -130,13 +130,13 @@ def _shape(moments: Moments, is_target: bool) -> ClassShape:
         sign = math.copysign(1.0, mean)
         spread = (fourth - variance**2) / variance**2 + variance / mean**2
         spread -= 2.0 * sign * third / (variance * abs(mean))
-        error = ratio * math.sqrt(max(spread, 0.0) / part.n)
+        error = ratio * math.sqrt(max(spread, 0.0) / own.n)
     right = mean >= 0.0 if is_target else mean <= 0.0
-    return ClassShape(mean, math.sqrt(variance / part.n), variance, ratio, error, right)
+    return ClassShape(mean, math.sqrt(variance / own.n), variance, ratio, error, right)
 
 
 @dataclass(frozen=True)
-class _Terms:
+class _IdentityTerms:
     """Differences between predicted and counted errors, then the likelihood ratios themselves."""
 
     thresholds: tuple[float, ...]
@@ -145,13 +145,14 @@ class _Terms:
     def size(self) -> int:
         return 2 * len(self.thresholds) + 2
 
-    def columns(self, side: int) -> tuple[int, ...]:
-        return (*range(self.size - 2), self.size - 1 if side == 0 else self.size - 2)
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return (*range(self.size - 2), self.size - 1 if class_index == 0 else self.size - 2)
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         x = values.astype(np.float64, copy=False)
-        ratio = np.exp(np.minimum(-x if side == 0 else x, _LARGEST))  # 1/LR of targets, LR of non-targets
-        if side == 0:
+        # 1/LR of targets, LR of non-targets
+        ratio = np.exp(np.minimum(-x if class_index == 0 else x, _LARGEST))
+        if class_index == 0:
             columns = [ratio * (x >= t) for t in self.thresholds]
             columns += [-(x < -t).astype(np.float64) for t in self.thresholds]
         else:

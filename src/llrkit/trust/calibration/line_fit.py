@@ -16,10 +16,10 @@ _CELLS = 2048
 def cross_validated_cllr(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
     """Cllr in bits of LLRs calibrated by straight lines, each fitted to the other folds."""
     if max(len(target), len(nontarget)) > 8 * _CELLS:
-        return _on_cells(target, nontarget, folds)
+        return _cllr_on_cells(target, nontarget, folds)
     loss = 0.0
     for i in range(folds):
-        (t_held, t_rest), (n_held, n_rest) = (_split(side, i, folds) for side in (target, nontarget))
+        (t_held, t_rest), (n_held, n_rest) = (_split(values, i, folds) for values in (target, nontarget))
         a, b = fit_line(
             np.concatenate([t_rest, n_rest]),
             np.repeat([1.0 / len(t_rest), 0.0], [len(t_rest), len(n_rest)]),
@@ -37,24 +37,24 @@ def _split(values: FloatArray, i: int, folds: int) -> tuple[FloatArray, FloatArr
     return values[held], np.delete(values, held)
 
 
-def _on_cells(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
+def _cllr_on_cells(target: FloatArray, nontarget: FloatArray, folds: int) -> float:
     """The same with LLRs counted in cells that are narrow beside what they are fitted with."""
     low, high = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
     edges = np.linspace(low, high, _CELLS + 1)
     x = (edges[1:] + edges[:-1]) / 2.0
-    counts = [_in_folds(side, edges, folds) for side in (target, nontarget)]
-    whole, loss = [side.sum(axis=0) for side in counts], 0.0
+    counts = [_counts_in_folds(values, edges, folds) for values in (target, nontarget)]
+    totals, loss = [in_folds.sum(axis=0) for in_folds in counts], 0.0
     for i in range(folds):
-        t, n = (whole[side] - counts[side][i] for side in (0, 1))
+        t, n = (total - in_folds[i] for total, in_folds in zip(totals, counts, strict=True))
         a, b = fit_line(x, t / t.sum(), n / n.sum(), int(t.sum()))
         loss += _mean_loss(a * x + b, counts[0][i] / len(target), counts[1][i] / len(nontarget))
     # what the cells change is the same with and without calibration
-    raw = _mean_loss(x, whole[0] / len(target), whole[1] / len(nontarget))
+    raw = _mean_loss(x, totals[0] / len(target), totals[1] / len(nontarget))
     exact = float(softplus(-target).mean() + softplus(nontarget).mean())
     return (loss - raw + exact) / (2.0 * LN2)
 
 
-def _in_folds(values: FloatArray, edges: FloatArray, folds: int) -> FloatArray:
+def _counts_in_folds(values: FloatArray, edges: FloatArray, folds: int) -> FloatArray:
     bounds = [i * len(values) // folds for i in range(folds + 1)]
     return np.array([np.histogram(values[i:j], edges)[0] for i, j in pairwise(bounds)], dtype=np.float64)
 

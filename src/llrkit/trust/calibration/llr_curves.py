@@ -89,7 +89,7 @@ def pav_at(blocks: PavBlocks, at: FloatArray) -> FloatArray:
 
 def overlap(grid: DensityGrid) -> tuple[float, float] | None:
     """The LLRs between the lowest 0.5 % of the targets and the highest 0.5 % of the non-targets."""
-    below = [np.cumsum(part.count) / part.count.sum() for part in (grid.target, grid.nontarget)]
+    below = [np.cumsum(cells.count) / cells.count.sum() for cells in (grid.target, grid.nontarget)]
     low = grid.centers[int(np.searchsorted(below[0], _TAIL))]
     high = grid.centers[min(int(np.searchsorted(below[1], 1.0 - _TAIL)), grid.cells - 1)]
     return (float(low), float(high)) if low < high else None
@@ -118,16 +118,16 @@ def llr_curves(
             try:
                 estimate = estimator(source, at)
                 sets = tracked(drawn, f"curve by {name}", len(drawn), "sets")
-                made = [_or_none(estimator, one, at) for one in sets]
+                null_curves = [_estimate_or_none(estimator, one, at) for one in sets]
             except InputError:  # this estimator cannot cope with these trials
                 continue
-            ordered = np.sort([curve for curve in made if curve is not None], axis=0)
+            ordered = np.sort([curve for curve in null_curves if curve is not None], axis=0)
             low, high = int(0.025 * len(ordered)), int(np.ceil(0.975 * len(ordered))) - 1
             curves.append(LlrCurve(name, at, estimate, ordered[low], ordered[high]))
     return tuple(curves)
 
 
-def _or_none(estimator: Estimator, source: ScoreSource, at: FloatArray) -> FloatArray | None:
+def _estimate_or_none(estimator: Estimator, source: ScoreSource, at: FloatArray) -> FloatArray | None:
     try:
         return estimator(source, at)
     except InputError:

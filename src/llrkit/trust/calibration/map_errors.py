@@ -22,9 +22,14 @@ from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownN
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.calibration.recalibration import LineErrors, LineGradients, line_hessian, positive_block
-from llrkit.trust.intervals.bootstrap import tails
-from llrkit.trust.intervals.centered_sums import estimate
+from llrkit.trust.calibration.recalibration import (
+    LineErrors,
+    LineGradients,
+    line_hessian,
+    positive_covariance,
+)
+from llrkit.trust.intervals.bootstrap import tail_probabilities
+from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.resample import resampled, speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers
@@ -73,27 +78,29 @@ def map_uncertainty(
     >>> import llrkit as lk
     >>> import numpy as np
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 2000, np.random.default_rng(3)))
-    >>> found = lk.map_uncertainty(scores, "cmlg")
-    >>> abs(found.a - 1.0) < 4 * found.se_a
+    >>> uncertainty = lk.map_uncertainty(scores, "cmlg")
+    >>> abs(uncertainty.a - 1.0) < 4 * uncertainty.se_a
     True
-    >>> [round(value, 2) for value in found.interval(3.0)]
+    >>> [round(value, 2) for value in uncertainty.interval(3.0)]
     [2.86, 2.52, 3.2]
     """
     if method not in METHODS:
         raise UnknownNameError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
-    who = find_speakers(source, speakers) if speakers else None
-    df = who.n - 1.0 if who is not None else math.inf
+    speaker_set = find_speakers(source, speakers) if speakers else None
+    df = speaker_set.n - 1.0 if speaker_set is not None else math.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         fitted = fit_logistic(source, **options) if method == "logistic" else fit_cmlg(source, **options)
     if method == "logistic":
         prior = float(options.get("prior", 0.5))
-        terms = estimate(source, LineGradients(fitted.a, fitted.b, prior), who)
+        terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), speaker_set)
         inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b, prior))
-        spread = inverse @ positive_block(terms) @ inverse
+        spread = inverse @ positive_covariance(terms) @ inverse
     else:
-        terms = estimate(source, _MomentTerms.from_source(source, float(options.get("alpha", 0.5))), who)
-        spread = positive_block(terms)
+        terms = estimate_sums(
+            source, _MomentTerms.from_source(source, float(options.get("alpha", 0.5))), speaker_set
+        )
+        spread = positive_covariance(terms)
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return MapUncertainty(fitted.a, fitted.b, rows, df)
 
@@ -109,20 +116,20 @@ class _MomentTerms:
 
     @classmethod
     def from_source(cls, source: ScoreSource, alpha: float) -> _MomentTerms:
-        found = source.reduce(Moments.of)
-        mean = float(found.target.mean[0]), float(found.nontarget.mean[0])
-        return cls(mean, (float(found.target.variance[0]), float(found.nontarget.variance[0])), alpha)
+        moments = source.reduce(Moments.of)
+        mean = float(moments.target.mean[0]), float(moments.nontarget.mean[0])
+        return cls(mean, (float(moments.target.variance[0]), float(moments.nontarget.variance[0])), alpha)
 
-    def columns(self, side: int) -> tuple[int, ...]:
+    def columns(self, class_index: int) -> tuple[int, ...]:
         return (0, 1)
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         m_e, m_d = self.mean
         v = self.alpha * self.variance[0] + (1.0 - self.alpha) * self.variance[1]
         a = (m_e - m_d) / v
-        sign, weight = (1.0, self.alpha) if side == 0 else (-1.0, 1.0 - self.alpha)
-        centered = values.astype(np.float64, copy=False) - self.mean[side]
-        slope = sign * centered / v - a / v * weight * (centered**2 - self.variance[side])
+        sign, weight = (1.0, self.alpha) if class_index == 0 else (-1.0, 1.0 - self.alpha)
+        centered = values.astype(np.float64, copy=False) - self.mean[class_index]
+        slope = sign * centered / v - a / v * weight * (centered**2 - self.variance[class_index])
         return [slope, -slope * (m_e + m_d) / 2.0 - a * centered / 2.0]
 
 
@@ -177,7 +184,7 @@ def llr_band(
     probability(level, "level")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < _FEWEST:
         raise InputError(f"replicates must be a whole number of at least {_FEWEST}, got {replicates!r}")
-    fit = (lambda part: fit_named(method, part, **options)) if isinstance(method, str) else method
+    fit = (lambda trials: fit_named(method, trials, **options)) if isinstance(method, str) else method
     if at is None:
         low, high = source.reduce(Moments.of).extremes
         at = np.linspace(low, high, 101)
@@ -195,7 +202,7 @@ def llr_band(
     if len(curves) < replicates // 2:
         raise TooFewTrialsError("most replicates cannot be fitted: too few speakers, or too little overlap")
     ordered = np.sort(curves, axis=0)
-    share = tails(resampling.speakers.n, level)
+    share = tail_probabilities(resampling.speakers.n, level)
     ends = int(share[0] * len(ordered)), min(math.ceil(share[1] * len(ordered)), len(ordered)) - 1
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
     return LlrBand(name, level, scores, llr, ordered[ends[0]], ordered[ends[1]])

@@ -62,13 +62,13 @@ class CalibratedCells(ReadOnlyArrays):
     width: float
 
     @classmethod
-    def of_pair(cls, pair: CalibratedPair) -> CalibratedCells:
+    def from_pair(cls, pair: CalibratedPair) -> CalibratedCells:
         """A calibrated pair cut into cells.
 
         Examples
         --------
         >>> from llrkit.theory import GaussianLLR
-        >>> cells = CalibratedCells.of_pair(GaussianLLR.from_eer(0.05))
+        >>> cells = CalibratedCells.from_pair(GaussianLLR.from_eer(0.05))
         >>> round(float(cells.target.sum()), 9), round(cells.cllr, 4)
         (1.0, 0.1836)
         """
@@ -84,8 +84,8 @@ class CalibratedCells(ReadOnlyArrays):
         """The scores of a set, read as LLRs and with labels drawn anew by what the LLRs say."""
         target, nontarget = grid.target.count, grid.nontarget.count
         pooled = 0.5 * (target / target.sum() + nontarget / nontarget.sum())
-        there = pooled > 0.0
-        return cls._calibrated(grid.centers[there], pooled[there], float(grid.edges[1] - grid.edges[0]))
+        occupied = pooled > 0.0
+        return cls._calibrated(grid.centers[occupied], pooled[occupied], float(grid.edges[1] - grid.edges[0]))
 
     @classmethod
     def _calibrated(cls, llr: FloatArray, pooled: FloatArray, width: float) -> CalibratedCells:
@@ -107,13 +107,11 @@ class CalibratedCells(ReadOnlyArrays):
 
     def draw(self, n_target: int, n_nontarget: int, rng: np.random.Generator) -> Scores:
         """Trials drawn from the two distributions, anywhere within their cells."""
-        sides = [
-            _drawn(self, mass, n, rng) for mass, n in ((self.target, n_target), (self.nontarget, n_nontarget))
-        ]
-        return Scores.part(sides[0], sides[1])
+        target = _draw_llrs(self, self.target, n_target, rng)
+        return Scores.part(target, _draw_llrs(self, self.nontarget, n_nontarget, rng))
 
 
-def _drawn(cells: CalibratedCells, masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+def _draw_llrs(cells: CalibratedCells, masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     levels = np.cumsum(masses)
     place = np.searchsorted(levels, rng.random(n) * levels[-1], side="right")
     # ties would be pooled, and what is pooled cannot be fitted too well
@@ -156,16 +154,16 @@ class CalibrationNull(ReadOnlyArrays):
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and 95th percentile of each."""
-        found = {}
+        plain = {}
         for name in ("cllr_cal", "dev_pav", "cv_loss", "eer"):
             drawn = self.known(name)
             known = len(drawn) > 0
-            found[name] = {
+            plain[name] = {
                 "mean": float(drawn.mean()) if known else math.nan,
                 "sd": float(drawn.std()) if known else math.nan,
                 "p95": float(np.quantile(drawn, 0.95)) if known else math.nan,
             }
-        return found
+        return plain
 
 
 def calibration_null(
@@ -204,16 +202,16 @@ def calibration_null(
             raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
     if folds < 2 or min(n_target, n_nontarget) < folds:
         raise InputError(f"folds must be at least 2 and no more than the trials of a class, got {folds!r}")
-    cells = model if isinstance(model, CalibratedCells) else CalibratedCells.of_pair(model)
+    cells = model if isinstance(model, CalibratedCells) else CalibratedCells.from_pair(model)
     rng = np.random.default_rng(seed)
     sizes = min(int(n_target), MOST_DRAWN), min(int(n_nontarget), MOST_DRAWN)
     used = folds if cross_validate else 0
     sets = tracked(range(replicates), "null distributions", replicates, "sets")
-    rows = np.array([_one_set(cells.draw(*sizes, rng), used) for _ in sets])
+    rows = np.array([_losses_of_set(cells.draw(*sizes, rng), used) for _ in sets])
     return CalibrationNull(*rows.T)
 
 
-def _one_set(drawn: Scores, folds: int) -> tuple[float, float, float, float]:
+def _losses_of_set(drawn: Scores, folds: int) -> tuple[float, float, float, float]:
     cllr = float(cross_entropy_from_losses(LossSums.of(drawn))[0]) / LN2
     blocks = pav_blocks(count_trials(drawn).bins())
     loss = cllr - min_cllr_from_blocks(blocks)

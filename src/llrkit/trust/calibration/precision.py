@@ -53,20 +53,20 @@ def llr_precision(source: ScoreSource, speakers: str | Sequence[str]) -> LlrPrec
     --------
     >>> import llrkit as lk
     >>> sides = {"left": (["a", "a"], ["a", "b"]), "right": (["a", "a"], ["b", "a"])}
-    >>> found = lk.llr_precision(lk.Scores([1.0, 3.0], [-4.0, -4.0], sides), ("left", "right"))
-    >>> found.sd, found.df
+    >>> precision = lk.llr_precision(lk.Scores([1.0, 3.0], [-4.0, -4.0], sides), ("left", "right"))
+    >>> precision.sd, precision.df
     (1.0, 2)
     """
     source = as_source(source)
-    who = find_speakers(source, speakers)
-    if len(who.columns) != 2:
+    speaker_set = find_speakers(source, speakers)
+    if len(speaker_set.columns) != 2:
         raise InputError("precision needs the speakers of both sides: two columns")
-    found = source.with_columns(*who.columns).reduce(_PairMoments.of(who))
-    repeated = found.n > 1
-    n_trials, n_pairs = int(found.n[repeated].sum()), int(np.count_nonzero(repeated))
+    moments = source.with_columns(*speaker_set.columns).reduce(_PairMoments.at(speaker_set))
+    repeated = moments.n > 1
+    n_trials, n_pairs = int(moments.n[repeated].sum()), int(np.count_nonzero(repeated))
     if n_trials <= n_pairs:
         raise TooFewTrialsError("no pair of speakers was compared more than once")
-    within = found.squares[repeated] - found.sums[repeated] ** 2 / found.n[repeated]
+    within = moments.squares[repeated] - moments.sums[repeated] ** 2 / moments.n[repeated]
     return LlrPrecision(math.sqrt(max(float(within.sum()), 0.0) / (n_trials - n_pairs)), n_trials, n_pairs)
 
 
@@ -80,13 +80,13 @@ class _PairMoments(SummaryBase):
     squares: FloatArray
 
     @classmethod
-    def of(cls, who: Speakers) -> Callable[[Scores], _PairMoments]:
+    def at(cls, speakers: Speakers) -> Callable[[Scores], _PairMoments]:
         def make(chunk: Scores) -> _PairMoments:
             keys, scores = [], []
-            for side, values in enumerate(index.values for index in score_indexes(chunk)):
-                first, second = who.of(chunk, side)
-                second = np.where(second == who.n, first, second)
-                keys.append(np.minimum(first, second) * who.n + np.maximum(first, second))
+            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+                first, second = speakers.of(chunk, class_index)
+                second = np.where(second == speakers.n, first, second)
+                keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
                 scores.append(values.astype(np.float64, copy=False))
             x = np.concatenate(scores)
             return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
@@ -95,9 +95,9 @@ class _PairMoments(SummaryBase):
 
     @classmethod
     def _grouped(cls, keys: npt.NDArray[np.int64], *columns: FloatArray) -> _PairMoments:
-        found, place = np.unique(keys, return_inverse=True)
-        sums = [np.asarray(np.bincount(place, column, minlength=len(found)), float) for column in columns]
-        return cls(found, *sums)
+        distinct, place = np.unique(keys, return_inverse=True)
+        sums = [np.asarray(np.bincount(place, column, minlength=len(distinct)), float) for column in columns]
+        return cls(distinct, *sums)
 
     def __add__(self, other: _PairMoments) -> _PairMoments:
         keys = np.concatenate([self.keys, other.keys])

@@ -15,7 +15,7 @@ from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import FloatArray, logit, sigmoid
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.null_distribution import CalibratedCells
-from llrkit.trust.intervals.centered_sums import Estimated, estimate
+from llrkit.trust.intervals.centered_sums import EstimatedSums, estimate_sums
 from llrkit.trust.intervals.speakers import Speakers
 
 
@@ -106,12 +106,12 @@ def identity_test(
     Its variance is that of LLRs of the same distribution which are calibrated (``cells``), so that the
     test keeps its level also with few errors; what shared speakers add to the variance is added.
     """
-    at_identity = estimate(source, LineGradients(1.0, 0.0), speakers)
+    at_identity = estimate_sums(source, LineGradients(1.0, 0.0), speakers)
     null = null_covariance(cells, *_sizes(source))
     if speakers is not None:
         together = null + at_identity.matrix - at_identity.covariance.independent
         positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null)[0]
-        null = together if positive else positive_block(at_identity)
+        null = together if positive else positive_covariance(at_identity)
     gradient = at_identity.values
     statistic = _distance(gradient, null)
     df = speakers.n - 1.0 if speakers is not None else math.inf
@@ -126,9 +126,9 @@ def identity_test(
 def recalibrate(source: ScoreSource, test: IdentityTest, speakers: Speakers | None = None) -> Recalibration:
     """Fit the line, with its covariance; ``test`` says whether it differs from the identity."""
     fitted = fit_logistic(source)
-    terms = estimate(source, LineGradients(fitted.a, fitted.b), speakers)
+    terms = estimate_sums(source, LineGradients(fitted.a, fitted.b), speakers)
     inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
-    spread = inverse @ positive_block(terms) @ inverse
+    spread = inverse @ positive_covariance(terms) @ inverse
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return Recalibration(fitted.a, fitted.b, rows, test.statistic, test.p_value, test.df)
 
@@ -143,8 +143,8 @@ def _distance(gradient: FloatArray, covariance: FloatArray) -> float:
 
 
 def _sizes(source: ScoreSource) -> tuple[float, float]:
-    found = source.reduce(NewtonSums.at([0.0, 0.0]))
-    return float(found.target.n), float(found.nontarget.n)
+    sums = source.reduce(NewtonSums.at([0.0, 0.0]))
+    return float(sums.target.n), float(sums.nontarget.n)
 
 
 def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:
@@ -154,7 +154,7 @@ def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) ->
     return np.asarray(prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n)
 
 
-def positive_block(terms: Estimated) -> FloatArray:
+def positive_covariance(terms: EstimatedSums) -> FloatArray:
     """The covariance matrix, without taking the pairs of speakers out where that leaves nothing."""
     single = terms.covariance.independent
     if np.linalg.eigvalsh(terms.matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:
@@ -183,14 +183,14 @@ class LineGradients:
     prior: float = 0.5
     size: int = 2
 
-    def columns(self, side: int) -> tuple[int, ...]:
+    def columns(self, class_index: int) -> tuple[int, ...]:
         """Both."""
         return (0, 1)
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each score adds."""
         x = values.astype(np.float64, copy=False)
-        sign, weight = (-1.0, self.prior) if side == 0 else (1.0, 1.0 - self.prior)
+        sign, weight = (-1.0, self.prior) if class_index == 0 else (1.0, 1.0 - self.prior)
         residual = (
             weight * sign * np.asarray(sigmoid(sign * (self.a * x + self.b + float(logit(self.prior)))))
         )

@@ -26,7 +26,7 @@ class Verdict:
         return self.text
 
 
-def verdict(found: Recalibration, p_shape: float | None = None, level: float = LEVEL) -> Verdict:
+def verdict(line: Recalibration, p_shape: float | None = None, level: float = LEVEL) -> Verdict:
     """The verdict of a recalibration, and of the null distribution of Cllr - min Cllr.
 
     Factor and offset are tested together at ``level``; if they are not 1 and 0, those of the two that are
@@ -39,28 +39,28 @@ def verdict(found: Recalibration, p_shape: float | None = None, level: float = L
     >>> verdict(line).text
     'over-confident by a factor 2.0'
     """
-    if found.p_value >= level:
+    if line.p_value >= level:
         if p_shape is not None and p_shape <= SHAPE_LEVEL:
             text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
             return Verdict(False, ("shape",), text)
         return Verdict(True, (), FINE)
-    tests = {"factor": found.p_factor, "bias": found.p_bias}
+    tests = {"factor": line.p_factor, "bias": line.p_bias}
     named = [name for name, p in tests.items() if p <= PART_LEVEL] or [min(tests, key=tests.__getitem__)]
     parts, words = [], []
     if "factor" in named:
-        over = found.factor > 1.0 or found.factor < 0.0
+        over = line.factor > 1.0 or line.factor < 0.0
         parts.append("over-confident" if over else "under-confident")
-        if found.a <= 0.0:
+        if line.a <= 0.0:
             words.append(WRONG_WAY)
         else:
-            words.append(f"{parts[-1]} by a factor {max(found.factor, 1.0 / found.factor):.1f}")
+            words.append(f"{parts[-1]} by a factor {max(line.factor, 1.0 / line.factor):.1f}")
     if "bias" in named:
-        parts.append("same-source" if found.bias > 0.0 else "different-source")
-        words.append(f"biased towards {parts[-1]} by {abs(found.bias):.1f} nats")
+        parts.append("same-source" if line.bias > 0.0 else "different-source")
+        words.append(f"biased towards {parts[-1]} by {abs(line.bias):.1f} nats")
     return Verdict(False, tuple(parts), " and ".join(words))
 
 
-def verdict_without_line(found: IdentityTest, gap: tuple[float, float], level: float = LEVEL) -> Verdict:
+def verdict_without_line(test: IdentityTest, gap: tuple[float, float], level: float = LEVEL) -> Verdict:
     """The verdict where the classes do not overlap: whether something is wrong, but not by how much.
 
     Parameters
@@ -73,14 +73,14 @@ def verdict_without_line(found: IdentityTest, gap: tuple[float, float], level: f
     >>> verdict_without_line(IdentityTest(30.0, 3e-7, float("inf"), (-5.0, 1.0)), (-0.2, 0.1)).parts
     ('under-confident',)
     """
-    if found.p_value >= level:
+    if test.p_value >= level:
         return Verdict(True, (), f"{FINE}, but the classes do not overlap")
     if gap[0] > gap[1]:
         return Verdict(False, ("over-confident",), WRONG_WAY)
-    slope, offset = found.gradient
+    slope, offset = test.gradient
     if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
-        part = text = "under-confident" if slope < 0.0 else "over-confident"
+        direction = text = "under-confident" if slope < 0.0 else "over-confident"
     else:  # an offset would make all decisions at 0 right, or help more than a factor
-        part = "same-source" if offset > 0.0 else "different-source"
-        text = f"biased towards {part}"
-    return Verdict(False, (part,), f"{text}; the classes do not overlap, so nobody can tell by how much")
+        direction = "same-source" if offset > 0.0 else "different-source"
+        text = f"biased towards {direction}"
+    return Verdict(False, (direction,), f"{text}; the classes do not overlap, so nobody can tell by how much")

@@ -56,8 +56,8 @@ def delong_test(source: ScoreSource) -> DeLong:
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([[1.0, 0.2], [2.0, 1.0], [3.0, 3.0]], [[0.0, 1.5], [1.5, 0.1], [0.5, 0.7]])
-    >>> found = lk.delong_test(scores)
-    >>> [round(area, 4) for area in found.auc], round(found.p_value, 4)
+    >>> test = lk.delong_test(scores)
+    >>> [round(area, 4) for area in test.auc], round(test.p_value, 4)
     ([0.8889, 0.6667], 0.4795)
     """
     source = as_source(source)
@@ -73,9 +73,11 @@ def delong_test(source: ScoreSource) -> DeLong:
     if min(n) < 2:
         raise TooFewTrialsError("DeLong's test needs at least two trials of each class")
     both = PairedInfluences((tables[0], tables[1]))
-    found = covariance(source, both).independent
+    products = covariance(source, both).independent
     # each system has four sums: losses and placements, of targets and of non-targets
-    rows = np.array([[found[4 * i + 2 : 4 * i + 4, 4 * j + 2 : 4 * j + 4] for j in (0, 1)] for i in (0, 1)])
+    rows = np.array(
+        [[products[4 * i + 2 : 4 * i + 4, 4 * j + 2 : 4 * j + 4] for j in (0, 1)] for i in (0, 1)]
+    )
     spread = rows[:, :, 0, 0] / (n[0] * (n[0] - 1.0)) + rows[:, :, 1, 1] / (n[1] * (n[1] - 1.0))
     return DeLong(
         (areas[0], areas[1]),

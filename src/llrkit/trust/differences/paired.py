@@ -21,7 +21,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
-from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tails
+from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
 from llrkit.trust.intervals.dyadic import Contributions, covariance
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
@@ -97,34 +97,37 @@ class SystemComparison:
 def one_system(source: ScoreSource, which: int) -> DerivedSource:
     """One system of a source that has several."""
 
-    def one(chunk: Scores) -> Scores:
+    def select(chunk: Scores) -> Scores:
         if chunk.target.ndim != 2:
             raise SystemCountError("scores of two systems are needed, got one")
-        sides = chunk.target[:, which], chunk.nontarget[:, which]
-        return Scores.part(*sides, chunk.columns, chunk.categories)
+        target, nontarget = chunk.target[:, which], chunk.nontarget[:, which]
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
-    return DerivedSource(source, one, score=(source.roles.score[which],))
+    return DerivedSource(source, select, score=(source.roles.score[which],))
 
 
 @dataclass(frozen=True, eq=False)
 class PairedInfluences:
     """The influences of both systems side by side, so that their covariance is known."""
 
-    parts: tuple[Contributions, Contributions]
+    influences: tuple[Contributions, Contributions]
 
     @property
     def size(self) -> int:
         """Number of sums of both."""
-        return self.parts[0].size + self.parts[1].size
+        return self.influences[0].size + self.influences[1].size
 
-    def columns(self, side: int) -> tuple[int, ...]:
+    def columns(self, class_index: int) -> tuple[int, ...]:
         """The sums of a class."""
-        shift = self.parts[0].size
-        return (*self.parts[0].columns(side), *(shift + column for column in self.parts[1].columns(side)))
+        shift = self.influences[0].size
+        return (
+            *self.influences[0].columns(class_index),
+            *(shift + column for column in self.influences[1].columns(class_index)),
+        )
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each trial adds, by both of its scores."""
-        first, second = (part.of(values[:, k], side) for k, part in enumerate(self.parts))
+        first, second = (one.of(values[:, k], class_index) for k, one in enumerate(self.influences))
         return [*first, *second]
 
 
@@ -160,14 +163,14 @@ def compare_systems(
     >>> rng = np.random.default_rng(5)
     >>> first = lk.theory.GaussianLLR.from_eer(0.10).rvs(500, 5000, rng)
     >>> both = [np.column_stack([x, x + rng.normal(0, 1.5, len(x))]) for x in first]
-    >>> found = lk.compare_systems(lk.Scores(*both), points=[0.1])
-    >>> found["eer"].difference < 0, found["eer"].p_value < 0.001
+    >>> comparison = lk.compare_systems(lk.Scores(*both), points=[0.1])
+    >>> comparison["eer"].difference < 0, comparison["eer"].p_value < 0.001
     (True, True)
     """
     source = as_source(source)
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
-    names = _names(source)
+    names = _system_names(source)
     systems = [one_system(source, k) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
     trials = trial_numbers(source)
@@ -180,7 +183,7 @@ def compare_systems(
     pairs = [
         (a, b) for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True) if a.name not in reasons
     ]
-    who = find_speakers(source, speakers) if speakers and ci == "speaker" else None
+    speaker_set = find_speakers(source, speakers) if speakers and ci == "speaker" else None
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(source, speakers, recordings, seed)
@@ -189,25 +192,26 @@ def compare_systems(
             for one, result in zip(systems, results, strict=True)
         ]
         n_speakers = resampling.speakers.n
-        found = {
-            a.name: _resampled(a, b, drawn[0][a.name] - drawn[1][a.name], n_speakers, level) for a, b in pairs
+        differences = {
+            a.name: _bootstrap_difference(a, b, drawn[0][a.name] - drawn[1][a.name], n_speakers, level)
+            for a, b in pairs
         }
     else:
         both = PairedInfluences((numbers[0].influences, numbers[1].influences))
-        spread = covariance(source, both, who)
+        spread = covariance(source, both, speaker_set)
         n_speakers = spread.n_speakers
-        df = n_speakers - 1.0 if who is not None else math.inf
-        found = {}
+        df = n_speakers - 1.0 if speaker_set is not None else math.inf
+        differences = {}
         for a, b in pairs:
             variance = spread.variance(np.concatenate([a.coefficients, -b.coefficients]))
-            found[a.name] = _tested(a, b, math.sqrt(max(variance, 0.0)), df, level)
+            differences[a.name] = _normal_difference(a, b, math.sqrt(max(variance, 0.0)), df, level)
     return SystemComparison(
-        names, ci, level, MappingProxyType(found), MappingProxyType(reasons), (results[0], results[1]),
+        names, ci, level, MappingProxyType(differences), MappingProxyType(reasons), (results[0], results[1]),
         n_speakers or None,
     )  # fmt: skip
 
 
-def _tested(a: Functional, b: Functional, error: float, df: float, level: float) -> Difference:
+def _normal_difference(a: Functional, b: Functional, error: float, df: float, level: float) -> Difference:
     gap, reach = a.value - b.value, quantile(level, df) * error
     if error > 0.0:
         z = -abs(gap) / error
@@ -217,16 +221,18 @@ def _tested(a: Functional, b: Functional, error: float, df: float, level: float)
     return Difference(a.value, b.value, gap - reach, gap + reach, error, p)
 
 
-def _resampled(a: Functional, b: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Difference:
+def _bootstrap_difference(
+    a: Functional, b: Functional, drawn: FloatArray, n_speakers: int, level: float
+) -> Difference:
     gap = a.value - b.value
     moved = drawn + 2.0 * (gap - float(drawn.mean()))  # see percentile_interval
-    low, high = (float(end) for end in np.quantile(moved, tails(n_speakers, level)))
+    low, high = (float(end) for end in np.quantile(moved, tail_probabilities(n_speakers, level)))
     beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
     p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
     return Difference(a.value, b.value, low, high, float(drawn.std()), p)
 
 
-def _names(source: ScoreSource) -> tuple[str, str]:
+def _system_names(source: ScoreSource) -> tuple[str, str]:
     """The names of the two systems."""
     names = source.roles.score
     if len(names) != 2:

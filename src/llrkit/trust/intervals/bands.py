@@ -18,7 +18,7 @@ from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.centered_sums import estimate
+from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.functionals import FEWEST_ERRORS
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.rate_errors import RateErrors, rate_errors
@@ -117,20 +117,20 @@ def curve_bands(
     """
     source = as_source(source)
     probability(level, "level")
-    who = find_speakers(source, speakers) if speakers else None
-    width = quantile(level, who.n - 1) if who is not None else quantile(level)
-    at_llrs = rate_errors(source, result.tippett.llr, who)
-    det, det_errors = _det(source, result, who, width, level)
+    speaker_set = find_speakers(source, speakers) if speakers else None
+    width = quantile(level, speaker_set.n - 1) if speaker_set is not None else quantile(level)
+    at_llrs = rate_errors(source, result.tippett.llr, speaker_set)
+    det, det_errors = _det_band(source, result, speaker_set, width, level)
     notes = []
     if at_llrs.pairs_left_out or det_errors.pairs_left_out:
         notes.append("too many pairs of speakers: what they count twice for is left in, bands are wider")
-    tippett = _tippett(at_llrs, result.tippett.llr, width, level)
-    ece = _ece(source, result.cllr, who, width, level)
-    return CurveBands(det, tippett, ece, who.n if who is not None else None, tuple(notes))
+    tippett = _tippett_band(at_llrs, result.tippett.llr, width, level)
+    ece = _ece_band(source, result.cllr, speaker_set, width, level)
+    return CurveBands(det, tippett, ece, speaker_set.n if speaker_set is not None else None, tuple(notes))
 
 
-def _det(
-    source: ScoreSource, result: Measurements, who: Speakers | None, width: float, level: float
+def _det_band(
+    source: ScoreSource, result: Measurements, speakers: Speakers | None, width: float, level: float
 ) -> tuple[DetBand, RateErrors]:
     roc = error_path(result.summaries.bins)
     inner = np.flatnonzero((roc.p_miss > 0.0) & (roc.p_fa > 0.0) & (roc.p_miss < 1.0) & (roc.p_fa < 1.0))
@@ -141,7 +141,7 @@ def _det(
     thresholds = roc.threshold[inner]
     if len(thresholds) == 0:
         thresholds = np.array([0.0])
-    errors = rate_errors(source, thresholds, who)
+    errors = rate_errors(source, thresholds, speakers)
     blocks = result.summaries.blocks
     # at a fixed Pfa the threshold moves with it, and Pmiss along the ROC by its slope, the likelihood ratio
     block = np.maximum(np.searchsorted(blocks.low, errors.thresholds, side="right") - 1, 0)
@@ -164,7 +164,7 @@ def _logit_band(rate: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatA
     return np.where(inside, lower, rate), np.where(inside, upper, rate)
 
 
-def _tippett(errors: RateErrors, llr: FloatArray, width: float, level: float) -> TippettBand:
+def _tippett_band(errors: RateErrors, llr: FloatArray, width: float, level: float) -> TippettBand:
     place = np.searchsorted(errors.thresholds, llr)  # the LLRs of the curve may repeat
     low, high = _rate_band(errors, 0, width, level)
     fa_low, fa_high = _rate_band(errors, 1, width, level)
@@ -173,14 +173,16 @@ def _tippett(errors: RateErrors, llr: FloatArray, width: float, level: float) ->
     )  # fmt: skip
 
 
-def _rate_band(errors: RateErrors, side: int, width: float, level: float) -> tuple[FloatArray, FloatArray]:
+def _rate_band(
+    errors: RateErrors, class_index: int, width: float, level: float
+) -> tuple[FloatArray, FloatArray]:
     """Intervals of a rate at every threshold: on the logit scale, exact ones where errors are few."""
-    rate = errors.p_miss if side == 0 else errors.p_fa
-    variance = errors.var_miss if side == 0 else errors.var_fa
-    n = errors.n[side]
+    rate = errors.p_miss if class_index == 0 else errors.p_fa
+    variance = errors.var_miss if class_index == 0 else errors.var_fa
+    n = errors.n[class_index]
     low, high = _logit_band(rate, width * np.sqrt(variance))
     few = np.minimum(rate, 1.0 - rate) * n < FEWEST_ERRORS
-    size = errors.effective(side)
+    size = errors.effective(class_index)
     tail, k = 0.5 - 0.5 * level, rate * size
     with np.errstate(invalid="ignore"):
         exact_low = np.where(k > 0.0, betaincinv(np.maximum(k, 1e-9), size - k + 1.0, tail), 0.0)
@@ -198,25 +200,27 @@ class _PriorLosses:
     def size(self) -> int:
         return len(self.log_odds)
 
-    def columns(self, side: int) -> tuple[int, ...]:
+    def columns(self, class_index: int) -> tuple[int, ...]:
         return tuple(range(self.size))
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         x = values.astype(np.float64, copy=False)
-        sign = -1.0 if side == 0 else 1.0
+        sign = -1.0 if class_index == 0 else 1.0
         return [
             np.asarray(sigmoid(-sign * odds) * softplus(sign * (x + odds))) / LN2 for odds in self.log_odds
         ]
 
 
-def _ece(source: ScoreSource, cllr: float, who: Speakers | None, width: float, level: float) -> EceBand:
+def _ece_band(
+    source: ScoreSource, cllr: float, speakers: Speakers | None, width: float, level: float
+) -> EceBand:
     odds = ECE_LOG10_ODDS * np.log(10.0)
     if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
         nowhere = np.full(len(odds), np.nan)
         return EceBand(level, odds, np.full(len(odds), cllr), nowhere, nowhere.copy())
-    found = estimate(source, _PriorLosses(odds), who, diagonal=True)
-    value = found.values
-    error = width * np.array([found.standard_error(i) for i in range(len(odds))])
+    entropies = estimate_sums(source, _PriorLosses(odds), speakers, diagonal=True)
+    value = entropies.values
+    error = width * np.array([entropies.standard_error(i) for i in range(len(odds))])
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.exp(np.minimum(error / value, 700.0))
     return EceBand(level, odds, value, value / factor, value * factor)

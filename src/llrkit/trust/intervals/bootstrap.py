@@ -17,7 +17,7 @@ from llrkit.metrics import discrimination
 from llrkit.metrics.det_slope import det_slope_from_bins
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.closed_form import effect_note, why_not
+from llrkit.trust.intervals.closed_form import effect_note, reason_for_no_interval
 from llrkit.trust.intervals.dyadic import covariance, quadratic
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
@@ -43,7 +43,7 @@ def bootstrap_numbers(
     place = np.argsort(np.argsort(thresholds))
     grid = collect_again(source, source.reduce(Grid.of))
     rows = [
-        _numbers(replicate, result, place, slope)
+        _numbers_of(replicate, result, place, slope)
         for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
     ]
     if not rows:
@@ -66,7 +66,7 @@ def bootstrap(
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:
         variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
-        reason = number.reason or why_not(number, variance)
+        reason = number.reason or reason_for_no_interval(number, variance)
         if reason:
             reasons[number.name] = reason
             continue
@@ -76,7 +76,7 @@ def bootstrap(
         if own > 0.0:
             effects[number.name] = variance / own
     if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
-        low, high = np.quantile(drawn["det_slope"], tails(n_speakers, level))
+        low, high = np.quantile(drawn["det_slope"], tail_probabilities(n_speakers, level))
         intervals["det_slope"] = (float(low), float(high))
         del reasons["det_slope"]
     else:
@@ -107,7 +107,7 @@ def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, 
     """
     to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
     with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
-        ends = to(np.quantile(drawn, tails(n_speakers, level)))
+        ends = to(np.quantile(drawn, tail_probabilities(n_speakers, level)))
     low, high = back(ends + 2.0 * (to(number.value) - to(float(drawn.mean()))))
     return float(low), float(high)
 
@@ -119,13 +119,13 @@ def checked_replicates(n: int) -> int:
     return n
 
 
-def tails(n_speakers: int, level: float) -> list[float]:
+def tail_probabilities(n_speakers: int, level: float) -> list[float]:
     """Where percentiles are taken: a little further out than the level says when speakers are few."""
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]
 
 
-def _numbers(replicate: Replicate, result: Measurements, place: Any, slope: bool) -> dict[str, float]:
+def _numbers_of(replicate: Replicate, result: Measurements, place: Any, slope: bool) -> dict[str, float]:
     """All numbers of one replicate that have an interval."""
     bins = replicate.counts.bins()
     blocks = pav_blocks(bins)

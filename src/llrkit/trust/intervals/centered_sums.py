@@ -18,33 +18,35 @@ from llrkit.trust.intervals.speakers import Speakers
 
 
 @dataclass(frozen=True, eq=False)
-class TermMeans(SummaryBase):
+class ContributionSums(SummaryBase):
     """Sums of contributions, by class and number of the sum, and the numbers of trials."""
 
     sums: FloatArray
     n: FloatArray
 
     @classmethod
-    def of(cls, contributions: Contributions) -> Callable[[Scores], TermMeans]:
+    def at(cls, contributions: Contributions) -> Callable[[Scores], ContributionSums]:
         """A summarizer."""
 
-        def make(chunk: Scores) -> TermMeans:
+        def make(chunk: Scores) -> ContributionSums:
             sums = np.zeros((2, contributions.size))
-            for side, values in enumerate((chunk.target, chunk.nontarget)):
+            for class_index, values in enumerate((chunk.target, chunk.nontarget)):
                 for block in blocks(len(values)):
                     for column, array in zip(
-                        contributions.columns(side), contributions.of(values[block], side), strict=True
+                        contributions.columns(class_index),
+                        contributions.of(values[block], class_index),
+                        strict=True,
                     ):
-                        sums[side, column] += array.sum()
+                        sums[class_index, column] += array.sum()
             return cls(sums, np.array([chunk.n_target, chunk.n_nontarget], dtype=np.float64))
 
         return make
 
-    def __add__(self, other: TermMeans) -> TermMeans:
-        return TermMeans(self.sums + other.sums, self.n + other.n)
+    def __add__(self, other: ContributionSums) -> ContributionSums:
+        return ContributionSums(self.sums + other.sums, self.n + other.n)
 
-    def __mul__(self, weight: float) -> TermMeans:
-        return TermMeans(self.sums * weight, self.n * weight)
+    def __mul__(self, weight: float) -> ContributionSums:
+        return ContributionSums(self.sums * weight, self.n * weight)
 
     @property
     def means(self) -> FloatArray:
@@ -53,7 +55,7 @@ class TermMeans(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class _Centered:
+class _CenteredContributions:
     """Contributions less the mean of their class, divided by the number of its trials."""
 
     inner: Contributions
@@ -64,18 +66,20 @@ class _Centered:
     def size(self) -> int:
         return self.inner.size
 
-    def columns(self, side: int) -> tuple[int, ...]:
-        return self.inner.columns(side)
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return self.inner.columns(class_index)
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         return [
-            (array - self.means[side, column]) / self.n[side]
-            for column, array in zip(self.inner.columns(side), self.inner.of(values, side), strict=True)
+            (array - self.means[class_index, column]) / self.n[class_index]
+            for column, array in zip(
+                self.inner.columns(class_index), self.inner.of(values, class_index), strict=True
+            )
         ]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimated:
+class EstimatedSums:
     """Sums of the two class means of some quantities, and their covariance."""
 
     means: FloatArray
@@ -90,8 +94,8 @@ class Estimated:
     @property
     def matrix(self) -> FloatArray:
         """The covariance matrix that fits: with speakers where they are known."""
-        found = self.covariance
-        return found.independent if found.by_speaker is None else found.by_speaker
+        matrices = self.covariance
+        return matrices.independent if matrices.by_speaker is None else matrices.by_speaker
 
     def standard_error(self, i: int) -> float:
         """Standard error of one of the values."""
@@ -100,15 +104,15 @@ class Estimated:
         return float(np.sqrt(self.covariance.variance(unit)))
 
 
-def estimate(
+def estimate_sums(
     source: ScoreSource,
     contributions: Contributions,
     speakers: Speakers | None = None,
     *,
     diagonal: bool = False,
-) -> Estimated:
+) -> EstimatedSums:
     """Class means of what trials contribute, and the covariance of their sums; two passes."""
-    found = source.reduce(TermMeans.of(contributions))
-    require_both_classes(float(found.n[0]), float(found.n[1]))
-    centered = _Centered(contributions, found.means, found.n)
-    return Estimated(found.means, covariance(source, centered, speakers, diagonal=diagonal))
+    sums = source.reduce(ContributionSums.at(contributions))
+    require_both_classes(float(sums.n[0]), float(sums.n[1]))
+    centered = _CenteredContributions(contributions, sums.means, sums.n)
+    return EstimatedSums(sums.means, covariance(source, centered, speakers, diagonal=diagonal))

@@ -20,7 +20,7 @@ def closed_form(
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, from one more pass over its trials."""
     wanted = functionals(result, trial_numbers(source))
-    found = covariance(source, wanted.influences, speakers)
+    spread = covariance(source, wanted.influences, speakers)
     width = quantile(level, speakers.n - 1 if speakers is not None else math.inf)
     intervals: dict[str, Range] = {}
     errors, effects, reasons = {}, {}, dict(wanted.reasons)
@@ -30,15 +30,15 @@ def closed_form(
             n = result.n_target if number.name.endswith("p_miss") else result.n_nontarget
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
             continue
-        variance = found.variance(number.coefficients)
-        reason = number.reason or why_not(number, variance)
+        variance = spread.variance(number.coefficients)
+        reason = number.reason or reason_for_no_interval(number, variance)
         if reason:
             reasons[number.name] = reason
             continue
         errors[number.name] = math.sqrt(variance)
-        intervals[number.name] = scaled(number, width * errors[number.name])
+        intervals[number.name] = scaled_interval(number, width * errors[number.name])
         if speakers is not None:
-            effects[number.name] = found.design_effect(number.coefficients)
+            effects[number.name] = spread.design_effect(number.coefficients)
     return Uncertainty(
         kind="trial" if speakers is None else "speaker",
         level=level,
@@ -47,11 +47,11 @@ def closed_form(
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
         n_speakers=speakers.n if speakers is not None else None,
-        notes=(*_notes(found), *effect_note(effects, found.n_speakers), *_bias_note(intervals)),
+        notes=(*_notes(spread), *effect_note(effects, spread.n_speakers), *_bias_note(intervals)),
     )
 
 
-def why_not(number: Functional, variance: float) -> str:
+def reason_for_no_interval(number: Functional, variance: float) -> str:
     """Why a number has no interval, if it has none."""
     inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
     if not (inside and variance > 0.0):
@@ -59,7 +59,7 @@ def why_not(number: Functional, variance: float) -> str:
     return ""
 
 
-def scaled(number: Functional, error: float) -> Range:
+def scaled_interval(number: Functional, error: float) -> Range:
     """The interval of a number on its scale."""
     return (on_logit_scale if number.scale == "rate" else on_log_scale)(number.value, error)
 
@@ -81,10 +81,10 @@ def _bias_note(intervals: dict[str, Range]) -> list[str]:
     return ["min Cllr is fitted to these trials and too low for others; bootstrap intervals correct for that"]
 
 
-def _notes(found: Covariance) -> list[str]:
-    if found.by_speaker is None:
+def _notes(spread: Covariance) -> list[str]:
+    if spread.by_speaker is None:
         return ["trials are taken as independent; where they share speakers the intervals are too short"]
-    if found.pairs_left_out:
+    if spread.pairs_left_out:
         return [
             f"more than {MOST_PAIRS:,} pairs of speakers occur: what they are counted twice for is left in, "
             "which makes the intervals wider, never narrower"

@@ -25,25 +25,25 @@ from llrkit.trust.intervals.speakers import Speakers
 
 
 class Contributions(Protocol):
-    """What each trial adds to some sums: arrays by number of the sum, for the scores of one class."""
+    """What each trial adds to several sums: one array for each sum, for the scores of one class."""
 
     @property
     def size(self) -> int:
         """Number of sums."""
         ...
 
-    def columns(self, side: int) -> tuple[int, ...]:
-        """The sums to which trials of a class (0: targets, 1: non-targets) add anything."""
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        """The sums to which trials of a class add anything; class 0 are the targets, 1 the non-targets."""
         ...
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each score of a class adds to each of those sums."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance matrices of some sums over trials."""
+    """Covariance matrices of sums over trials."""
 
     independent: FloatArray
     """If trials were independent."""
@@ -61,9 +61,9 @@ class Covariance:
         own = quadratic(self.independent, coefficients)
         if self.by_speaker is None or self.without_pairs is None:
             return own
-        found = quadratic(self.by_speaker, coefficients)
+        by_speaker = quadratic(self.by_speaker, coefficients)
         # in very small sets taking the pairs out may leave nothing or less: then they stay in
-        return found if found > 0.1 * own else quadratic(self.without_pairs, coefficients)
+        return by_speaker if by_speaker > 0.1 * own else quadratic(self.without_pairs, coefficients)
 
     def design_effect(self, coefficients: FloatArray) -> float:
         """How many times larger the variance is than with as many independent trials."""
@@ -89,7 +89,7 @@ def covariance(
     leaves out the covariances between sums over independent trials, which many sums would make costly.
     """
     wide = source.with_columns(*speakers.columns) if speakers is not None else source
-    sums = wide.reduce(InfluenceSums.of(contributions, speakers, diagonal))
+    sums = wide.reduce(InfluenceSums.at(contributions, speakers, diagonal))
     if speakers is None:
         return Covariance(sums.trials, None, None, 0, 0, False)
     factor = speakers.n / (speakers.n - 1.0)
@@ -105,8 +105,8 @@ def covariance(
 
 def _pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]:
     """The sums for which pairs must be kept: targets are between a speaker and itself, nearly always."""
-    sides = (0, 1) if speakers.targets_cross else (1,)
-    return sorted({column for side in sides for column in contributions.columns(side)})
+    classes = (0, 1) if speakers.targets_cross else (1,)
+    return sorted({column for i in classes for column in contributions.columns(i)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +118,14 @@ class InfluenceSums(SummaryBase):
     pairs: PairSums
 
     @classmethod
-    def of(
+    def at(
         cls, contributions: Contributions, speakers: Speakers | None, diagonal: bool = False
     ) -> Callable[[Scores], InfluenceSums]:
         """A summarizer; without speakers only the sums over trials are made."""
 
         def make(chunk: Scores) -> InfluenceSums:
-            parts = [_one_class(chunk, side, contributions, speakers, diagonal) for side in (0, 1)]
-            return parts[0] + parts[1]
+            target, nontarget = (_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1))
+            return target + nontarget
 
         return make
 
@@ -138,25 +138,25 @@ class InfluenceSums(SummaryBase):
         return InfluenceSums(self.trials * weight**2, self.speakers * weight, self.pairs * weight)
 
 
-def _one_class(
-    chunk: Scores, side: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
+def _sums_of_class(
+    chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
-    values, columns = (chunk.target, chunk.nontarget)[side], contributions.columns(side)
+    values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)
     size, n_speakers = contributions.size, speakers.n if speakers is not None else 0
     trials, sums = np.zeros((size, size)), np.zeros((size, n_speakers))
     if speakers is None:
         for block in blocks(len(values)):
-            _add_products(trials, columns, contributions.of(values[block], side), diagonal)
+            _add_products(trials, columns, contributions.of(values[block], class_index), diagonal)
         return InfluenceSums(trials, sums, PairSums(1))
-    first, second = speakers.of(chunk, side)
+    first, second = speakers.of(chunk, class_index)
     n_keys = n_speakers**2
-    crossed = side == 1 or speakers.targets_cross
+    crossed = class_index == 1 or speakers.targets_cross
     kept = _pair_columns(contributions, speakers) if crossed else []
     wide = np.zeros((len(kept), len(values)), dtype=np.float32)
     for block in blocks(len(values)):
-        found = contributions.of(values[block], side)
-        _add_products(trials, columns, found, diagonal)
-        for column, array in zip(columns, found, strict=True):
+        arrays = contributions.of(values[block], class_index)
+        _add_products(trials, columns, arrays, diagonal)
+        for column, array in zip(columns, arrays, strict=True):
             sums[column] += np.bincount(first[block], array, minlength=n_speakers)
             sums[column] += np.bincount(second[block], array, minlength=n_speakers + 1)[:n_speakers]
             if crossed:

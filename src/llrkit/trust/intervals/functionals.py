@@ -69,19 +69,19 @@ def functionals(result: Measurements, trials: tuple[float, float] | None = None)
 
 
 @dataclass(frozen=True)
-class _Tally(SummaryBase):
+class _UnweightedCounts(SummaryBase):
     """How many trials there are, whatever they weigh."""
 
     n: tuple[int, int]
 
     @classmethod
-    def of(cls, chunk: Scores) -> _Tally:
+    def of(cls, chunk: Scores) -> _UnweightedCounts:
         return cls((chunk.n_target, chunk.n_nontarget))
 
-    def __add__(self, other: _Tally) -> _Tally:
-        return _Tally((self.n[0] + other.n[0], self.n[1] + other.n[1]))
+    def __add__(self, other: _UnweightedCounts) -> _UnweightedCounts:
+        return _UnweightedCounts((self.n[0] + other.n[0], self.n[1] + other.n[1]))
 
-    def __mul__(self, weight: float) -> _Tally:
+    def __mul__(self, weight: float) -> _UnweightedCounts:
         return self
 
 
@@ -89,8 +89,8 @@ def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
     """The numbers of trials of the two classes where they are weighted; one pass, or none."""
     if source.roles.weight is None:
         return None
-    found = source.reduce(_Tally.of).n
-    return float(found[0]), float(found[1])
+    n_target, n_nontarget = source.reduce(_UnweightedCounts.of).n
+    return float(n_target), float(n_nontarget)
 
 
 class _Builder:
@@ -101,43 +101,43 @@ class _Builder:
         bins = result.summaries.bins  # weighted trials need not add up to a whole number
         self.n = (float(bins.n_target), float(bins.n_nontarget))
         self.trials = self.n if trials is None else trials
-        self.found: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
+        self.recorded: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
 
-    def note(
-        self, name: str, value: float, scale: Scale, parts: dict[int, tuple[float, float]], reason: str = ""
+    def record(
+        self, name: str, value: float, scale: Scale, terms: dict[int, tuple[float, float]], reason: str = ""
     ) -> None:
-        """A number by the weights of the two class means of some influences."""
-        self.found.append((name, value, scale, parts, reason))
+        """Record a number by the weights of the two class means of each influence."""
+        self.recorded.append((name, value, scale, terms, reason))
 
     def build(self) -> Functionals:
         result, table = self.result, self.table
         half = 1.0 / (2.0 * LN2)
         no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
         infinite = "" if np.isfinite(result.cllr) else "Cllr is infinite"
-        self.note("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
-        self.note("min_cllr", result.min_cllr, "cost", {table.add_pav_loss(): (half, half)}, no_overlap)
-        self.note("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
+        self.record("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
+        self.record("min_cllr", result.min_cllr, "cost", {table.add_pav_loss(): (half, half)}, no_overlap)
+        self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
         crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
         for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
             share = table.false_alarm_share(rate) if 0.0 < rate < 1.0 else 0.5
-            reason = no_overlap or self.few(rate, rate)
-            self.note(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
+            reason = no_overlap or self.too_few_errors(rate, rate)
+            self.record(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
         for i in range(len(result.points)):
             self.add_point(i)
         if result.fixed is not None:
             self.add_fixed()
         self.add_primaries()
-        return self.finished()
+        return self.assemble()
 
-    def few(self, p_miss: float, p_fa: float) -> str:
-        """Why rates that rest on few errors get no interval."""
+    def too_few_errors(self, p_miss: float, p_fa: float) -> str:
+        """Why rates that rest on few errors have no interval."""
         for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
             if round(rate * n) < FEWEST_ERRORS:
                 return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
         return ""
 
-    def few_trials(self) -> str:
+    def too_few_trials(self) -> str:
         """Why numbers of a class of few trials get no interval."""
         for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
             if n < FEWEST_ERRORS:
@@ -147,54 +147,56 @@ class _Builder:
     def add_point(self, i: int) -> None:
         for name in ("p_target", "c_miss", "c_fa", "threshold"):
             self.reasons[f"points.{i}.{name}"] = GIVEN
-        found = self.result.points[i]
-        at_bayes = self.table.add_threshold(found.point.threshold, found.p_miss, found.p_fa)
-        few = self.few(found.p_miss, found.p_fa)
-        self.note(f"points.{i}.act_dcf", found.act_dcf, "cost", {at_bayes: weights(found.point)}, few)
-        self.add_rates(f"points.{i}", at_bayes, found.p_miss, found.p_fa)
-        vertex = int(np.searchsorted(self.table.blocks.llr, found.point.threshold))
+        result = self.result.points[i]
+        at_bayes = self.table.add_threshold(result.point.threshold, result.p_miss, result.p_fa)
+        few = self.too_few_errors(result.p_miss, result.p_fa)
+        self.record(f"points.{i}.act_dcf", result.act_dcf, "cost", {at_bayes: error_costs(result.point)}, few)
+        self.add_rates(f"points.{i}", at_bayes, result.p_miss, result.p_fa)
+        vertex = int(np.searchsorted(self.table.blocks.llr, result.point.threshold))
         p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
-        parts = {self.table.add_vertex(vertex): weights(found.point)}
-        self.note(f"points.{i}.min_dcf", found.min_dcf, "cost", parts, self.few(p_miss, p_fa))
+        terms = {self.table.add_vertex(vertex): error_costs(result.point)}
+        self.record(f"points.{i}.min_dcf", result.min_dcf, "cost", terms, self.too_few_errors(p_miss, p_fa))
 
     def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
-        self.note(f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.few(p_miss, 1.0))
-        self.note(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.few(1.0, p_fa))
+        self.record(
+            f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.too_few_errors(p_miss, 1.0)
+        )
+        self.record(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.too_few_errors(1.0, p_fa))
 
     def add_fixed(self) -> None:
         fixed = self.result.fixed
         assert fixed is not None
         number = self.table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
-        few = self.few(fixed.p_miss, fixed.p_fa)
-        self.note("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
+        few = self.too_few_errors(fixed.p_miss, fixed.p_fa)
+        self.record("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
         self.add_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
         self.reasons["fixed_threshold.threshold"] = "fixed on other trials"
 
     def add_primaries(self) -> None:
-        made = {name: (parts, reason) for name, _, _, parts, reason in self.found}
+        recorded = {name: (terms, reason) for name, _, _, terms, reason in self.recorded}
         for i, primary in enumerate(self.result.primaries):
             for kind, value in (("min", primary.min), ("act", primary.act)):
-                members = [made[f"points.{member}.{kind}_dcf"] for member in primary.members]
-                parts = {
+                members = [recorded[f"points.{member}.{kind}_dcf"] for member in primary.members]
+                terms = {
                     number: (t / len(members), n / len(members))
                     for member, _ in members for number, (t, n) in member.items()
                 }  # fmt: skip
                 reason = next((reason for _, reason in members if reason), "")
-                self.note(f"primaries.{i}.{kind}", value, "cost", parts, reason)
+                self.record(f"primaries.{i}.{kind}", value, "cost", terms, reason)
 
-    def finished(self) -> Functionals:
+    def assemble(self) -> Functionals:
         influences = self.table.influences()
-        few = self.few_trials()
+        few = self.too_few_trials()
         numbers = []
-        for name, value, scale, parts, reason in self.found:
+        for name, value, scale, terms, reason in self.recorded:
             coefficients = np.zeros(influences.size)
-            for number, by_class in parts.items():
-                for side in (0, 1):
-                    coefficients[2 * number + side] = by_class[side] / self.n[side]
+            for number, by_class in terms.items():
+                for class_index in (0, 1):
+                    coefficients[2 * number + class_index] = by_class[class_index] / self.n[class_index]
             numbers.append(Functional(name, value, scale, coefficients, few or reason))
         return Functionals(influences, tuple(numbers), self.reasons)
 
 
-def weights(point: OperatingPoint) -> tuple[float, float]:
+def error_costs(point: OperatingPoint) -> tuple[float, float]:
     """What a miss rate and a false-alarm rate of 1 cost at an operating point."""
     return point.cost(1.0, 0.0), point.cost(0.0, 1.0)

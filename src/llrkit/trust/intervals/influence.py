@@ -39,23 +39,23 @@ class StepInfluences:
         """Number of sums."""
         return 2 * (len(self.steps[0]) + 1)
 
-    def columns(self, side: int) -> tuple[int, ...]:
+    def columns(self, class_index: int) -> tuple[int, ...]:
         """The sums of a class."""
-        return tuple(range(side, self.size, 2))
+        return tuple(range(class_index, self.size, 2))
 
-    def of(self, values: npt.NDArray[Any], side: int) -> list[FloatArray]:
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each score adds."""
         cell = self.finder(values)
-        return [self._loss(values, side), *(table[cell] for table in self.steps[side])]
+        return [self._loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
 
-    def _loss(self, values: npt.NDArray[Any], side: int) -> FloatArray:
+    def _loss(self, values: npt.NDArray[Any], class_index: int) -> FloatArray:
         if not np.isfinite(self.mean_loss).all():  # Cllr is infinite and has no variance
             return np.zeros(len(values))
         x = values.astype(np.float64, copy=False)
-        signed = -x if side == 0 else x
+        signed = -x if class_index == 0 else x
         # as exact as softplus where it counts, and three times as fast
         loss = np.log1p(np.exp(signed)) if len(x) and signed.max() < 700.0 else softplus(signed)
-        loss -= self.mean_loss[side]
+        loss -= self.mean_loss[class_index]
         return loss
 
 
@@ -132,5 +132,5 @@ class StepTable:
 
     def influences(self) -> StepInfluences:
         """All functions together."""
-        made = [np.array(rows).reshape(len(rows), len(self.cuts) + 1) for rows in self._rows]
-        return StepInfluences(CellFinder(self.cuts), (made[0], made[1]), self._mean_loss)
+        tables = [np.array(rows).reshape(len(rows), len(self.cuts) + 1) for rows in self._rows]
+        return StepInfluences(CellFinder(self.cuts), (tables[0], tables[1]), self._mean_loss)

@@ -28,14 +28,14 @@ _TIDY_ABOVE = 3 << 22
 
 @dataclass(frozen=True, eq=False)
 class Run(SummaryBase):
-    """Some trials or pairs, range of keys after range of keys; ``bounds`` says where each range starts."""
+    """Trials or pairs, sorted by range of keys; ``bounds`` says where each range starts."""
 
     keys: IntArray
     columns: Singles
     bounds: npt.NDArray[np.intp]
 
-    def part(self, i: int) -> tuple[IntArray, Singles]:
-        """Those in one range of keys."""
+    def key_range(self, i: int) -> tuple[IntArray, Singles]:
+        """The entries of one range of keys."""
         place = slice(self.bounds[i], self.bounds[i + 1])
         return self.keys[place], self.columns[:, place]
 
@@ -76,8 +76,8 @@ class PairSums(SummaryBase):
     def __add__(self, other: PairSums) -> PairSums:
         if self.too_many or other.too_many:
             return PairSums(self.n_keys, too_many=True)
-        made = PairSums(self.n_keys, self.runs + other.runs, max(self.settled, other.settled))
-        return made if made.entries <= 2 * made.settled + _TIDY_ABOVE else made._tidied()
+        total = PairSums(self.n_keys, self.runs + other.runs, max(self.settled, other.settled))
+        return total if total.entries <= 2 * total.settled + _TIDY_ABOVE else total._tidied()
 
     def __mul__(self, weight: float) -> PairSums:
         runs = tuple(Run(run.keys, run.columns * np.float32(weight), run.bounds) for run in self.runs)
@@ -90,7 +90,7 @@ class PairSums(SummaryBase):
 
     def _tidied(self) -> PairSums:
         keys, columns = zip(*((keys, sums.astype(np.float32)) for keys, sums in self._merged()), strict=True)
-        bounds = np.concatenate([[0], np.cumsum([len(part) for part in keys])])
+        bounds = np.concatenate([[0], np.cumsum([len(range_keys) for range_keys in keys])])
         if bounds[-1] > most_pairs(len(columns[0])):
             return PairSums(self.n_keys, too_many=True)
         run = Run(np.concatenate(keys), np.hstack(columns), bounds)
@@ -108,14 +108,14 @@ class PairSums(SummaryBase):
         """Keys without repeats and their sums, range after range, by a pool of threads."""
         shift, n_ranges = _ranges(self.n_keys)
 
-        def one(i: int) -> tuple[IntArray, FloatArray]:
-            parts = [run.part(i) for run in self.runs]
-            keys = np.concatenate([keys for keys, _ in parts])
-            return _grouped(keys, np.hstack([columns for _, columns in parts]), shift)
+        def merge_range(i: int) -> tuple[IntArray, FloatArray]:
+            entries = [run.key_range(i) for run in self.runs]
+            keys = np.concatenate([keys for keys, _ in entries])
+            return _grouped(keys, np.hstack([columns for _, columns in entries]), shift)
 
         if self.runs:
             with ThreadPoolExecutor(thread_count()) as pool:
-                yield from pool.map(one, range(n_ranges))
+                yield from pool.map(merge_range, range(n_ranges))
 
 
 def most_pairs(columns: int) -> int:
@@ -136,12 +136,12 @@ def _grouped(keys: IntArray, columns: npt.NDArray[Any], shift: int) -> tuple[Int
     low = keys[0] >> shift << shift
     if shift == _DENSE_BITS and 16 * len(keys) > 1 << shift:
         place, n = keys - low, 1 << shift
-        there = np.flatnonzero(np.bincount(place, minlength=n))
+        distinct = np.flatnonzero(np.bincount(place, minlength=n))
     else:
-        found, place = np.unique(keys, return_inverse=True)
-        low, there, n = 0, found, len(found)
-    sums = np.empty((len(columns), len(there)))
+        distinct, place = np.unique(keys, return_inverse=True)
+        low, n = 0, len(distinct)
+    sums = np.empty((len(columns), len(distinct)))
     for column, out in zip(columns, sums, strict=True):
         added = np.bincount(place, column, minlength=n)
-        out[:] = added[there] if len(added) > len(there) else added
-    return there + low, sums
+        out[:] = added[distinct] if len(added) > len(distinct) else added
+    return distinct + low, sums

@@ -37,14 +37,16 @@ class RateErrors(ReadOnlyArrays):
         a, b = np.asarray(miss, dtype=np.float64), np.asarray(fa, dtype=np.float64)
         return np.asarray(a * a * self.var_miss + b * b * self.var_fa + 2.0 * a * b * self.covariance)
 
-    def effective(self, side: int) -> float:
+    def effective(self, class_index: int) -> float:
         """How many independent trials of a class would know its rates as well, in the middle of the curve."""
-        rate = self.p_miss if side == 0 else self.p_fa
-        variance = self.var_miss if side == 0 else self.var_fa
-        known = (rate * self.n[side] >= 5) & ((1.0 - rate) * self.n[side] >= 5) & (variance > 0.0)
+        rate = self.p_miss if class_index == 0 else self.p_fa
+        variance = self.var_miss if class_index == 0 else self.var_fa
+        known = (
+            (rate * self.n[class_index] >= 5) & ((1.0 - rate) * self.n[class_index] >= 5) & (variance > 0.0)
+        )
         if not known.any():
-            return self.n[side]
-        return min(self.n[side], float(np.median(rate[known] * (1.0 - rate[known]) / variance[known])))
+            return self.n[class_index]
+        return min(self.n[class_index], float(np.median(rate[known] * (1.0 - rate[known]) / variance[known])))
 
 
 def rate_errors(source: ScoreSource, thresholds: npt.ArrayLike, speakers: Speakers | None) -> RateErrors:
@@ -56,24 +58,24 @@ def rate_errors(source: ScoreSource, thresholds: npt.ArrayLike, speakers: Speake
     cuts = np.unique(np.asarray(thresholds, dtype=np.float64))
     finder = CellFinder(cuts)
     if speakers is None:
-        counts = source.reduce(CellCounts.of(finder, None, False))
-        total = [part.sum(axis=0) for part in counts.by_group]
+        counts = source.reduce(CellCounts.at(finder, None, False))
+        total = [by_cell.sum(axis=0) for by_cell in counts.by_group]
         rates, n = _rates(total)
         variances = [rate * (1.0 - rate) / size for rate, size in zip(rates, n, strict=True)]
         zero = np.zeros(len(cuts))
         return RateErrors(cuts, rates[0], rates[1], variances[0], variances[1], zero, n, False)
     n_pairs = speakers.n * (speakers.n - 1) // 2
     keep = len(speakers.columns) == 2 and n_pairs * finder.n_cells <= MOST_COUNTS
-    counts = source.with_columns(*speakers.columns).reduce(CellCounts.of(finder, speakers, keep))
+    counts = source.with_columns(*speakers.columns).reduce(CellCounts.at(finder, speakers, keep))
     rates, n = _rates(list(counts.total))
-    miss, fa = (_deviations(part, rate, size, side) for side, (part, rate, size) in
+    miss, fa = (_deviations(cells, rate, size, class_index) for class_index, (cells, rate, size) in
                 enumerate(zip(counts.by_group, rates, n, strict=True)))  # fmt: skip
     sums = [np.einsum("st,st->t", a, b) for a, b in ((miss, miss), (fa, fa), (miss, fa))]
     if keep:
-        miss, fa = (_deviations(part, rate, size, side) for side, (part, rate, size) in
+        miss, fa = (_deviations(cells, rate, size, class_index) for class_index, (cells, rate, size) in
                     enumerate(zip(counts.by_pair, rates, n, strict=True)))  # fmt: skip
         inner = [np.einsum("st,st->t", a, b) for a, b in ((miss, miss), (fa, fa), (miss, fa))]
-        sums = [whole - part for whole, part in zip(sums, inner, strict=True)]
+        sums = [by_speaker - by_pair for by_speaker, by_pair in zip(sums, inner, strict=True)]
     factor = speakers.n / (speakers.n - 1.0)
     # in very small sets taking the pairs out may leave nothing: never less than independent trials
     floor = [rate * (1.0 - rate) / size for rate, size in zip(rates, n, strict=True)]
@@ -87,15 +89,15 @@ def rate_errors(source: ScoreSource, thresholds: npt.ArrayLike, speakers: Speake
 def _rates(total: list[FloatArray]) -> tuple[list[FloatArray], tuple[float, float]]:
     """Miss and false-alarm rates at the thresholds, and the numbers of trials, from counts in cells."""
     n = float(total[0].sum()), float(total[1].sum())
-    below = [np.cumsum(part)[:-1] / size for part, size in zip(total, n, strict=True)]
+    below = [np.cumsum(cells)[:-1] / size for cells, size in zip(total, n, strict=True)]
     return [below[0], 1.0 - below[1]], n
 
 
-def _deviations(counts: FloatArray, rate: FloatArray, n: float, side: int) -> FloatArray:
+def _deviations(counts: FloatArray, rate: FloatArray, n: float, class_index: int) -> FloatArray:
     """For each group and threshold, its errors less those expected at the common rate, over all trials."""
     below = np.cumsum(counts, axis=1)
     size, errors = below[:, -1:], below[:, :-1]
-    if side == 1:
+    if class_index == 1:
         errors = size - errors
     return np.asarray((errors - size * rate) / n)
 
@@ -109,12 +111,12 @@ class CellCounts(SummaryBase):
     by_pair: tuple[FloatArray, FloatArray]
 
     @classmethod
-    def of(cls, finder: CellFinder, speakers: Speakers | None, pairs: bool) -> Callable[[Scores], CellCounts]:
-        """A summarizer."""
+    def at(cls, finder: CellFinder, speakers: Speakers | None, pairs: bool) -> Callable[[Scores], CellCounts]:
+        """A summarizer; ``pairs`` says whether pairs of speakers are counted too."""
 
         def make(chunk: Scores) -> CellCounts:
-            sides = [_count(chunk, side, finder, speakers, pairs) for side in (0, 1)]
-            return cls(*((sides[0][i], sides[1][i]) for i in range(3)))
+            target, nontarget = (_count_class(chunk, i, finder, speakers, pairs) for i in (0, 1))
+            return cls(*zip(target, nontarget, strict=True))
 
         return make
 
@@ -135,14 +137,14 @@ class CellCounts(SummaryBase):
         return self._with(float(weight))
 
 
-def _count(
-    chunk: Scores, side: int, finder: CellFinder, speakers: Speakers | None, pairs: bool
+def _count_class(
+    chunk: Scores, class_index: int, finder: CellFinder, speakers: Speakers | None, pairs: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    cell, width = finder((chunk.target, chunk.nontarget)[side]), finder.n_cells
+    cell, width = finder((chunk.target, chunk.nontarget)[class_index]), finder.n_cells
     total = np.bincount(cell, minlength=width).astype(np.float64)
     if speakers is None:
         return total, total[None, :], np.zeros((0, width))
-    first, second = speakers.of(chunk, side)
+    first, second = speakers.of(chunk, class_index)
     n = speakers.n
     by_group = np.bincount(first * width + cell, minlength=n * width)
     crossed = second < n
@@ -152,6 +154,6 @@ def _count(
         low, high = np.minimum(first, second)[crossed], np.maximum(first, second)[crossed]
         key = high * (high - 1) // 2 + low  # pairs in a triangle
         size = n * (n - 1) // 2
-        found = np.bincount(key * width + cell[crossed], minlength=size * width)
-        by_pair = found.reshape(size, width).astype(np.float64)
+        counts = np.bincount(key * width + cell[crossed], minlength=size * width)
+        by_pair = counts.reshape(size, width).astype(np.float64)
     return total, by_group.reshape(n, width).astype(np.float64), by_pair

@@ -25,10 +25,10 @@ AT_A_TIME = 250
 
 @dataclass(frozen=True, eq=False)
 class ReplicateCounts(SummaryBase):
-    """Counts of some replicates (rows) on a common grid of scores, and what else depends on the weights.
+    """Counts of several replicates (rows) on a common grid of scores, and their losses.
 
     ``at`` and ``cells`` are as in :class:`llrkit.core.trial_counts.TrialCounts`; ``loss`` is the sum of the
-    logarithmic losses of each class, ``below`` counts each class below some thresholds.
+    logarithmic losses of each class, ``below`` counts the trials of each class below each threshold.
     """
 
     at: FloatArray
@@ -44,13 +44,16 @@ class ReplicateCounts(SummaryBase):
         """The counts of a chunk."""
         points, target_grid = grid.points, grid.smaller == "target"
         assert points is not None
-        sides = [
-            _OneClass.of(chunk, side, points, (side == 0) == target_grid, thresholds, resampling)
-            for side in (0, 1)
+        classes = [
+            _SortedClass.of(
+                chunk, class_index, points, (class_index == 0) == target_grid, thresholds, resampling
+            )
+            for class_index in (0, 1)
         ]
-        made = [side.replicates(draws) for side in sides]
-        own, other = (made[0], made[1]) if target_grid else (made[1], made[0])
-        return cls(own[0], other[0], (made[0][1], made[1][1]), (made[0][2], made[1][2]))
+        replicated = [one.replicates(draws) for one in classes]
+        own, other = (replicated[0], replicated[1]) if target_grid else (replicated[1], replicated[0])
+        (_, target_loss, target_below), (_, nontarget_loss, nontarget_below) = replicated
+        return cls(own[0], other[0], (target_loss, nontarget_loss), (target_below, nontarget_below))
 
     def __add__(self, other: ReplicateCounts) -> ReplicateCounts:
         return ReplicateCounts(
@@ -97,37 +100,37 @@ def replicates(
     thresholds: npt.ArrayLike = (),
 ) -> Iterator[Replicate]:
     """Replicates in order; those in which a class was not drawn at all are left out."""
-    at = np.sort(np.asarray(thresholds, dtype=np.float64))
+    cuts = np.sort(np.asarray(thresholds, dtype=np.float64))
     points = grid.points
     assert points is not None
     wide = source.with_columns(*resampling.columns)
-    at_a_time = min(AT_A_TIME, max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(at) + 1)))
+    at_a_time = min(AT_A_TIME, max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(cuts) + 1)))
     unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
     with stage("resampling", n, "replicates") as done:
         for start in range(0, n, at_a_time):
             draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
 
             def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-                return ReplicateCounts.of(chunk, grid, at, resampling, draws)
+                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
 
-            made = wide.reduce(summarize)
+            counted = wide.reduce(summarize)
             for i in range(len(draws)):
-                counts = TrialCounts(points, grid.smaller, made.at[i], made.cells[i], unknown, unknown)
+                counts = TrialCounts(points, grid.smaller, counted.at[i], counted.cells[i], unknown, unknown)
                 size = counts.n_target, counts.n_nontarget
                 if min(size) > 0:
                     yield Replicate(
                         counts,
-                        (float(made.loss[0][i] / size[0]), float(made.loss[1][i] / size[1])),
-                        (made.below[0][i] / size[0], made.below[1][i] / size[1]),
+                        (float(counted.loss[0][i] / size[0]), float(counted.loss[1][i] / size[1])),
+                        (counted.below[0][i] / size[0], counted.below[1][i] / size[1]),
                     )
             done(len(draws))
 
 
 @dataclass(frozen=True, eq=False)
-class _OneClass:
+class _SortedClass:
     """The trials of one class of a chunk in ascending order, and where they are cut."""
 
-    places: Any
+    indices: Any
     loss: FloatArray
     filled: npt.NDArray[np.intp]
     """Cells that hold a trial, and the first trial of each."""
@@ -138,10 +141,10 @@ class _OneClass:
 
     @classmethod
     def of(
-        cls, chunk: Scores, side: int, points: FloatArray, own: bool, thresholds: FloatArray,
+        cls, chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
         resampling: SpeakerResampling,
-    ) -> _OneClass:  # fmt: skip
-        values = score_indexes(chunk)[side].values.astype(np.float64, copy=False)
+    ) -> _SortedClass:  # fmt: skip
+        values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
         order = np.argsort(values, kind="stable")
         ascending = values[order]
         left = np.searchsorted(ascending, points, side="left")
@@ -152,8 +155,8 @@ class _OneClass:
             bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
         filled = np.flatnonzero(np.diff(bounds) > 0)
         return cls(
-            resampling.places(chunk, side).ordered(order),
-            np.asarray(softplus(-ascending if side == 0 else ascending)),
+            resampling.speaker_indices(chunk, class_index).ordered(order),
+            np.asarray(softplus(-ascending if class_index == 0 else ascending)),
             filled,
             bounds[filled],
             len(bounds) - 1,
@@ -167,7 +170,7 @@ class _OneClass:
         if len(self.loss) == 0:
             return cells, loss, below
         for i, draw in enumerate(draws):
-            weights = draw.weights(self.places)
+            weights = draw.weights(self.indices)
             cells[i, self.filled] = np.add.reduceat(weights, self.start)
             loss[i] = np.einsum("n,n->", weights, self.loss)
             if len(self.below):
@@ -176,7 +179,7 @@ class _OneClass:
 
 
 def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray:
-    """Sum of the weights before each of some ascending places."""
+    """Sum of the weights before each of several ascending stops."""
     bounds = np.concatenate([[0], stops])
     filled = np.flatnonzero(np.diff(bounds) > 0)
     pieces = np.zeros(len(stops))

@@ -20,18 +20,18 @@ Weights = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TrialPlaces:
-    """Where the weights of some trials come from: numbers of their speakers and, if known, recordings."""
+class SpeakerIndices:
+    """The numbers of the speakers of each trial and, if known, of its recordings."""
 
     first: IntArray
     second: IntArray
     left: IntArray | None = None
     right: IntArray | None = None
 
-    def ordered(self, order: npt.NDArray[np.intp]) -> TrialPlaces:
-        """The same for the trials in another order."""
-        sides = (self.first, self.second, self.left, self.right)
-        return TrialPlaces(*(None if side is None else side[order] for side in sides))  # type: ignore[arg-type]
+    def ordered(self, order: npt.NDArray[np.intp]) -> SpeakerIndices:
+        """The same trials in another order."""
+        indices = (self.first, self.second, self.left, self.right)
+        return SpeakerIndices(*(None if index is None else index[order] for index in indices))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class SpeakerResampling:
         more = self.recordings.columns if self.recordings is not None else ()
         return tuple(dict.fromkeys((*self.speakers.columns, *more)))
 
-    def places(self, chunk: Scores, side: int) -> TrialPlaces:
+    def speaker_indices(self, chunk: Scores, class_index: int) -> SpeakerIndices:
         """The speakers and recordings of the trials of one class of a chunk."""
-        first, second = self.speakers.of(chunk, side)
+        first, second = self.speakers.of(chunk, class_index)
         if self.recordings is None:
-            return TrialPlaces(first, second)
-        left, right = self.recordings.of(chunk, side)
-        return TrialPlaces(first, second, left, right)
+            return SpeakerIndices(first, second)
+        left, right = self.recordings.of(chunk, class_index)
+        return SpeakerIndices(first, second, left, right)
 
     def draw(self, replicate: int) -> Draw:
         """The multiplicities of one replicate; the same whatever else was drawn before."""
@@ -83,24 +83,24 @@ class Draw:
     recordings: Weights | None = None
     copies: tuple[Weights, ...] = ()
 
-    def weights(self, places: TrialPlaces) -> Weights:
+    def weights(self, indices: SpeakerIndices) -> Weights:
         """How often each trial counts.
 
         Examples
         --------
-        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights(TrialPlaces(np.array([0, 1]), np.array([1, 2])))
+        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights(SpeakerIndices(np.array([0, 1]), np.array([1, 2])))
         array([6., 3.])
         """
-        if self.recordings is None or places.left is None or places.right is None:
-            found = self.speakers[places.first]
-            found *= self.speakers[places.second]
-            return found
-        found = self.recordings[places.left] * self.recordings[places.right]
-        within = np.flatnonzero(places.second == self.n)
-        left, right = places.left[within], places.right[within]
+        if self.recordings is None or indices.left is None or indices.right is None:
+            weights = self.speakers[indices.first]
+            weights *= self.speakers[indices.second]
+            return weights
+        weights = self.recordings[indices.left] * self.recordings[indices.right]
+        within = np.flatnonzero(indices.second == self.n)
+        left, right = indices.left[within], indices.right[within]
         # both sides of such a trial belong to the same copy of the speaker
-        found[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
-        return found
+        weights[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
+        return weights
 
 
 def _draw_recordings(
@@ -115,9 +115,9 @@ def _draw_recordings(
         drawn = np.flatnonzero(times > copy)
         owner = np.repeat(drawn, count[drawn])
         picked = by_speaker[start[owner] + rng.integers(count[owner])]
-        made = np.bincount(picked, minlength=len(speaker_of) + 1).astype(np.float64)
-        made[-1] = 1.0  # a trial between a recording and itself, or with one column only
-        copies.append(made)
+        times_drawn = np.bincount(picked, minlength=len(speaker_of) + 1).astype(np.float64)
+        times_drawn[-1] = 1.0  # a trial between a recording and itself, or with one column only
+        copies.append(times_drawn)
     total = np.sum(copies, axis=0)
     total[-1] = 1.0
     # nobody's copy counts once for each speaker drawn, which is what a trial within a speaker needs
@@ -133,53 +133,56 @@ def speaker_resampling(
     """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
-    found = find_speakers(source, speakers)
-    if found.n < FEWEST_SPEAKERS:
+    speaker_set = find_speakers(source, speakers)
+    if speaker_set.n < FEWEST_SPEAKERS:
         raise TooFewTrialsError(
-            f"there are only {found.n} speakers in {' and '.join(found.columns)}; resampling them needs "
-            f"at least {FEWEST_SPEAKERS}"
+            f"there are only {speaker_set.n} speakers in {' and '.join(speaker_set.columns)}; "
+            f"resampling them needs at least {FEWEST_SPEAKERS}"
         )
     if recordings is None:
-        return SpeakerResampling(found, seed=int(seed))
-    sessions = find_speakers(source, recordings)
-    if len(sessions.columns) != len(found.columns):
+        return SpeakerResampling(speaker_set, seed=int(seed))
+    recording_set = find_speakers(source, recordings)
+    if len(recording_set.columns) != len(speaker_set.columns):
         raise InputError(
-            f"as many columns of recordings as of speakers are needed: {sessions.columns}, {found.columns}"
+            "as many columns of recordings as of speakers are needed: "
+            f"{recording_set.columns}, {speaker_set.columns}"
         )
-    owners = source.with_columns(*found.columns, *sessions.columns).reduce(_Owners.of(found, sessions))
-    return SpeakerResampling(found, sessions, owners.checked(sessions), int(seed))
+    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
+        _RecordingSpeakers.at(speaker_set, recording_set)
+    )
+    return SpeakerResampling(speaker_set, recording_set, owners.checked(recording_set), int(seed))
 
 
 @dataclass(frozen=True, eq=False)
-class _Owners(SummaryBase):
+class _RecordingSpeakers(SummaryBase):
     """The smallest and the largest number of a speaker that each recording occurs with."""
 
     low: IntArray
     high: IntArray
 
     @classmethod
-    def of(cls, speakers: Speakers, recordings: Speakers) -> Callable[[Scores], _Owners]:
-        def make(chunk: Scores) -> _Owners:
+    def at(cls, speakers: Speakers, recordings: Speakers) -> Callable[[Scores], _RecordingSpeakers]:
+        def make(chunk: Scores) -> _RecordingSpeakers:
             low = np.full(recordings.n, speakers.n)
             high = np.full(recordings.n, -1)
-            for side in (0, 1):
-                first, second = speakers.of(chunk, side)
-                left, right = recordings.of(chunk, side)
+            for class_index in (0, 1):
+                first, second = speakers.of(chunk, class_index)
+                left, right = recordings.of(chunk, class_index)
                 second, right = (
                     np.where(second == speakers.n, first, second),
                     np.where(right == recordings.n, left, right),
                 )
-                for who, what in ((first, left), (second, right)):
-                    np.minimum.at(low, what, who)
-                    np.maximum.at(high, what, who)
+                for speaker, recording in ((first, left), (second, right)):
+                    np.minimum.at(low, recording, speaker)
+                    np.maximum.at(high, recording, speaker)
             return cls(low, high)
 
         return make
 
-    def __add__(self, other: _Owners) -> _Owners:
-        return _Owners(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+    def __add__(self, other: _RecordingSpeakers) -> _RecordingSpeakers:
+        return _RecordingSpeakers(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
-    def __mul__(self, weight: float) -> _Owners:
+    def __mul__(self, weight: float) -> _RecordingSpeakers:
         return self
 
     def checked(self, recordings: Speakers) -> IntArray:
@@ -196,10 +199,7 @@ def resampled(source: ScoreSource, resampling: SpeakerResampling, replicate: int
     drawn = resampling.draw(replicate)
 
     def repeated(chunk: Scores) -> Scores:
-        t, n = (
-            np.repeat(np.arange(size), drawn.weights(resampling.places(chunk, side)).astype(np.intp))
-            for side, size in enumerate((chunk.n_target, chunk.n_nontarget))
-        )
-        return chunk.select(t, n)
+        times = (drawn.weights(resampling.speaker_indices(chunk, i)).astype(np.intp) for i in (0, 1))
+        return chunk.select(*(np.repeat(np.arange(len(n)), n) for n in times))
 
     return DerivedSource(source, repeated, resampling.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,8 @@ def require_columns(
             f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
         )
     if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
-        given = "speakers" if speakers and not by_speaker else "recordings"
-        raise InputError(f"ci={ci!r} does not look at {given}; ask for another kind, or leave {given} out")
+        unused = "speakers" if speakers and not by_speaker else "recordings"
+        raise InputError(f"ci={ci!r} does not look at {unused}; ask for another kind, or leave {unused} out")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Speakers:
         """How many speakers there are."""
         return len(self.number_of)
 
-    def of(self, chunk: Scores, side: int) -> tuple[IntArray, IntArray]:
+    def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
         """The two speakers of each trial of a class; the second is ``n``, nobody, when it is the first again.
 
         Examples
@@ -62,10 +62,10 @@ class Speakers:
         >>> speakers.of(scores, 0), speakers.of(scores, 1)
         ((array([0]), array([2])), (array([0]), array([1])))
         """
-        first = numbered(chunk, self.columns[0], side, self.number_of)
+        first = numbered(chunk, self.columns[0], class_index, self.number_of)
         if len(self.columns) == 1:
             return first, np.full(len(first), self.n)
-        second = numbered(chunk, self.columns[1], side, self.number_of)
+        second = numbered(chunk, self.columns[1], class_index, self.number_of)
         second[first == second] = self.n
         return first, second
 
@@ -75,7 +75,7 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):
         raise InputError(f"speakers are one or two columns (the two sides of a trial), got {columns!r}")
-    seen = source.with_columns(*names).reduce(_Seen.of(names))
+    seen = source.with_columns(*names).reduce(_SpeakerValues.at(names))
     if None in seen.values:
         raise InputError(f"a trial has no value in {' or '.join(names)}: every trial needs its speakers")
     if len(seen.values) < 2:
@@ -86,13 +86,13 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen(SummaryBase):
+class _SpeakerValues(SummaryBase):
     values: frozenset[Any]
     targets_cross: bool
 
     @classmethod
-    def of(cls, columns: tuple[str, ...]) -> Any:
-        def make(chunk: Scores) -> _Seen:
+    def at(cls, columns: tuple[str, ...]) -> Callable[[Scores], _SpeakerValues]:
+        def make(chunk: Scores) -> _SpeakerValues:
             values = frozenset(ValueCounts.of(chunk, *columns).counts)
             here = {value: i for i, value in enumerate(values)}
             sides = [numbered(chunk, name, 0, here) for name in columns]
@@ -100,8 +100,8 @@ class _Seen(SummaryBase):
 
         return make
 
-    def __add__(self, other: _Seen) -> _Seen:
-        return _Seen(self.values | other.values, self.targets_cross or other.targets_cross)
+    def __add__(self, other: _SpeakerValues) -> _SpeakerValues:
+        return _SpeakerValues(self.values | other.values, self.targets_cross or other.targets_cross)
 
-    def __mul__(self, weight: float) -> _Seen:
+    def __mul__(self, weight: float) -> _SpeakerValues:
         return self

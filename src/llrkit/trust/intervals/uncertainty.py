@@ -1,4 +1,4 @@
-"""Uncertainty: the intervals of an evaluation as data; :mod:`llrkit.trust` computes them."""
+"""Uncertainty: the intervals of an evaluation as data; ``closed_form`` and ``bootstrap`` compute them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 Range = tuple[float, float]
 
 
-def _nothing() -> Mapping[str, Any]:
+def _empty() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -24,10 +24,11 @@ class Uncertainty:
 
     Examples
     --------
-    >>> found = Uncertainty("trial", 0.95, {"eer": (0.04, 0.06)}, no_interval={"points.0.act_dcf": "why"})
-    >>> found.part("")
+    >>> reasons = {"points.0.act_dcf": "why"}
+    >>> uncertainty = Uncertainty("trial", 0.95, {"eer": (0.04, 0.06)}, no_interval=reasons)
+    >>> uncertainty.with_prefix("")
     {'intervals': {'eer': [0.04, 0.06]}, 'no_interval': {}}
-    >>> found.part("points.0.")
+    >>> uncertainty.with_prefix("points.0.")
     {'intervals': {}, 'no_interval': {'act_dcf': 'why'}}
     """
 
@@ -35,15 +36,15 @@ class Uncertainty:
     """``"trial"``, ``"speaker"`` or ``"bootstrap"``."""
     level: float
     intervals: Mapping[str, Range]
-    standard_error: Mapping[str, float] = field(default_factory=_nothing)
-    design_effect: Mapping[str, float] = field(default_factory=_nothing)
+    standard_error: Mapping[str, float] = field(default_factory=_empty)
+    design_effect: Mapping[str, float] = field(default_factory=_empty)
     """Variance over the variance of as many independent trials; empty where trials are taken as such."""
-    no_interval: Mapping[str, str] = field(default_factory=_nothing)
+    no_interval: Mapping[str, str] = field(default_factory=_empty)
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
 
-    def part(self, prefix: str) -> dict[str, Any]:
-        """What belongs to the object whose numbers have this prefix, as in the JSON."""
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """The intervals of the object whose numbers have this prefix, as in the JSON."""
 
         def own(values: Mapping[str, Any]) -> dict[str, Any]:
             names = (name for name in values if name.startswith(prefix))
@@ -52,13 +53,13 @@ class Uncertainty:
                 if "." not in name.removeprefix(prefix)
             }  # fmt: skip
 
-        found = {
+        plain = {
             "intervals": {name: list(ends) for name, ends in own(self.intervals).items()},
             "no_interval": own(self.no_interval),
         }
-        return found | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
+        return plain | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
 
-    def how(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """How the intervals were made."""
         return {
             "kind": self.kind, "level": self.level, "n_speakers": self.n_speakers, "notes": list(self.notes)

@@ -21,7 +21,7 @@ NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionTable:
-    """What :func:`condition_table` found."""
+    """The result of :func:`condition_table`."""
 
     by: str
     conditions: Mapping[str, Evaluation]
@@ -88,8 +88,8 @@ def condition_table(
     >>> target, nontarget = model.rvs(1000, 8000, rng)
     >>> room = (np.arange(1000) % 2, np.arange(8000) % 4 == 0)
     >>> shifted = lk.Scores(target + 3 * room[0], nontarget + 3 * room[1], {"room": room})
-    >>> found = lk.condition_table(shifted, "room", points=[0.1])
-    >>> bool(found.averaged["eer"] < found.equalized.eer)  # the rooms disagree about the scale
+    >>> table = lk.condition_table(shifted, "room", points=[0.1])
+    >>> bool(table.averaged["eer"] < table.equalized.eer)  # the rooms disagree about the scale
     True
     """
     pooled = evaluate(source, points, by=by, allow_unconfirmed=allow_unconfirmed)
@@ -101,5 +101,5 @@ def condition_table(
         for kind in ("min_dcf", "act_dcf"):
             costs = [getattr(one.points[i], kind) for one in groups]
             averaged[f"{kind} {point.point.name}"] = float(np.mean(costs))
-    same = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
-    return ConditionTable(by, pooled.groups, pooled, same, averaged, pooled.skipped_groups)
+    equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
+    return ConditionTable(by, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)

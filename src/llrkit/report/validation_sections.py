@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llrkit.report.sections import Section, Words
+from llrkit.report.sections import Section, TextTable
 from llrkit.validation.validate import Validation
 from llrkit.validation.validation_report import (
     FULL_HEADER,
@@ -15,17 +15,17 @@ from llrkit.validation.validation_report import (
 )
 
 
-def validation(found: Validation, *, verbal: bool = False) -> list[Section]:
+def validation(result: Validation, *, verbal: bool = False) -> list[Section]:
     """The validation matrix, what was validated, and the most misleading trials."""
-    matrix = Words(FULL_HEADER, tuple(tuple(full_cells(row)) for row in found.rows))
-    header, cells = misleading_rows(found, verbal)
+    matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row)) for row in result.rows))
+    header, cells = misleading_rows(result, verbal)
     listed = ROWS if cells else "None: no LLR points the wrong way."
     about = "Whatever is not stated was not given with the criteria; the rest is counted."
     return [
-        Section("Validation", (outcome(found),), [matrix]),
-        Section("What was validated", (about,), [Words(("", ""), tuple(stated(found)))]),
+        Section("Validation", (outcome(result),), [matrix]),
+        Section("What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))]),
         Section(
-            "Most misleading trials", (misleading_shares(found), listed),
-            [Words(header, cells)] if cells else [],
+            "Most misleading trials", (misleading_shares(result), listed),
+            [TextTable(header, cells)] if cells else [],
         ),
     ]  # fmt: skip
