@@ -20,7 +20,7 @@ from llrkit.multiclass.priors import Prior
 from llrkit.scores.arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.source import POSITION, S
-from llrkit.trust.calibration.loss_result import CalibrationLoss
+from llrkit.trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
 
 Fit = Callable[..., ClassMap]
 Mask = npt.NDArray[np.bool_]
