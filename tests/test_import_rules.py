@@ -2,13 +2,11 @@
 
 import ast
 import sys
-from pathlib import Path
 
 import pytest
+from stubs import SOURCE, homes_of
 
-import llrkit
-
-SOURCE = Path(llrkit.__file__).parent
+HOMES = homes_of("llrkit")
 
 # A room imports only from rooms on earlier lines; rooms on one line do not import each other.
 LEVELS = [
@@ -109,10 +107,8 @@ def breaches(files):
                     found.append(f"{place}: {room} may use {sorted(ONLY_THESE[room])} only")
                 continue
             other = parts[1] if len(parts) > 1 else ""
-            if other in llrkit._MODULE_OF:
-                other = llrkit._MODULE_OF[other].split(".")[1]
-            elif other == "__version__":
-                other = "_version"
+            if other in HOMES and other not in LEVEL:
+                other = HOMES[other].split(".")[1]
             if other not in LEVEL:
                 found.append(f"{place}: not a room")
             elif LEVEL[other] > LEVEL[room]:

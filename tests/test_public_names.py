@@ -4,10 +4,11 @@ import ast
 import json
 import subprocess
 import sys
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 
 import pytest
+from stubs import ROOMS_WITH_STUB, homes_of, stub_of, sub_rooms_of
 
 import llrkit as lk
 
@@ -15,6 +16,7 @@ ROOMS = {
     "errors", "scores", "theory", "core", "engine", "metrics", "calibrate", "choose", "trust", "recognize",
     "simulate", "io", "plot", "report", "experiments", "sklearn", "cli",
 }  # fmt: skip
+every_room = pytest.mark.parametrize("room", ROOMS_WITH_STUB)
 
 
 def run(program):
@@ -30,12 +32,37 @@ def run(program):
     return json.loads(done.stdout)
 
 
-def test_all_is_what_can_be_imported():
-    assert sorted(lk.__all__) == sorted(set(lk.__all__))
-    assert sorted(dir(lk)) == sorted(lk.__all__)
-    for name in lk.__all__:
-        assert getattr(lk, name) is not None
-    assert set(lk._MODULE_OF) == set(lk.__all__) - {"__version__", *lk._ROOMS}
+def test_every_room_that_is_a_namespace_has_a_stub():
+    rooms = {"multiclass", "plot", "recognize", "scores", "simulate", "sklearn", "theory"}
+    assert set(ROOMS_WITH_STUB) == {"llrkit"} | {f"llrkit.{room}" for room in rooms}
+
+
+@every_room
+def test_all_is_the_stub_and_can_be_imported(room, need):
+    if room == "llrkit.sklearn":
+        need("sklearn")
+    module, homes = import_module(room), homes_of(room)
+    assert module.__all__ == sorted(homes)
+    assert dir(module) == sorted(homes)
+    for name, home in homes.items():
+        value = getattr(module, name)
+        assert value is not None
+        assert value is getattr(module, name)
+        assert value is (
+            import_module(f"{room}.{name}") if home == room else getattr(import_module(home), name)
+        )
+
+
+@every_room
+def test_a_room_with_a_stub_does_nothing_else(room):
+    """Type checkers read the stub in its place: code beside it would go unchecked."""
+    source = stub_of(room).with_suffix(".py").read_text(encoding="utf-8")
+    docstring, *rest = ast.parse(source).body
+    assert isinstance(docstring.value, ast.Constant)
+    assert [ast.unparse(node) for node in rest] == [
+        "import lazy_loader as lazy",
+        "__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)",
+    ]
 
 
 def test_star_import_gives_exactly_all():
@@ -46,34 +73,28 @@ def test_star_import_gives_exactly_all():
     assert found == sorted(lk.__all__)
 
 
-def test_names_for_type_checkers_are_the_same():
-    tree = ast.parse(Path(lk.__file__).read_text(encoding="utf-8"))
-    block = next(
-        n for n in tree.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"
-    )
-    homes = {alias.name: node.module for node in block.body for alias in node.names}
-    assert [homes.pop(room) for room in lk._ROOMS] == ["llrkit"] * len(lk._ROOMS)
-    assert homes == lk._MODULE_OF
-
-
 def test_names_come_from_where_they_are_defined():
-    for name, module in lk._MODULE_OF.items():
-        assert getattr(lk, name).__module__.startswith(module)
+    for name, module in homes_of("llrkit").items():
+        if name != "__version__" and module != "llrkit":
+            assert getattr(lk, name).__module__.startswith(module)
 
 
-def test_unknown_names_are_refused():
-    with pytest.raises(AttributeError, match="module 'llrkit' has no attribute 'eerr'"):
-        _ = lk.eerr
+@every_room
+def test_unknown_names_are_refused(room):
+    with pytest.raises(AttributeError, match=rf"{room}\b.*\beerr\b"):
+        _ = import_module(room).eerr
 
 
-def test_no_public_function_has_the_name_of_a_room():
-    folder = Path(lk.__file__).parent
+@every_room
+def test_no_public_function_has_the_name_of_a_room(room):
+    folder = stub_of(room).parent
     there = {p.stem for p in folder.glob("*.py")} | {
         p.name for p in folder.iterdir() if (p / "__init__.py").exists()
     }
-    rooms = (ROOMS | there) - {"__init__"}
-    for name in set(lk.__all__) & rooms:
-        assert isinstance(getattr(lk, name), ModuleType)
+    rooms = (there | ROOMS if room == "llrkit" else there) - {"__init__"}
+    assert set(homes_of(room)) & rooms == sub_rooms_of(room)
+    for name in sub_rooms_of(room):
+        assert isinstance(getattr(import_module(room), name), ModuleType)
 
 
 USE_EVERYTHING = """
@@ -96,7 +117,7 @@ for name in modules:
         absent.append(error.name)
 for name in lk.__all__:
     value = getattr(lk, name)
-    assert isinstance(value, types.ModuleType) == (name in lk._ROOMS), name
+    assert isinstance(value, types.ModuleType) == (name in {rooms}), name
 s = lk.Scores([2.0, 3.5, 0.4], [-1.0, 0.5])
 for metric in (lk.eer, lk.eer_roc, lk.auc, lk.prbep, lk.min_cllr, lk.cllr, lk.cllr_cal, lk.eer_threshold):
     assert isinstance(metric(s), float)
@@ -112,7 +133,7 @@ print(json.dumps([modules, absent]))
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
-    modules, absent = run(USE_EVERYTHING.format(seed=seed))
+    modules, absent = run(USE_EVERYTHING.format(seed=seed, rooms=sub_rooms_of("llrkit")))
     assert {"llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.theory.operating_points"} <= set(
         modules
     )

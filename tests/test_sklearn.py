@@ -26,7 +26,7 @@ def estimators(need):
 
 
 def test_every_estimator_is_in_this_test(estimators):
-    found = {name for name in vars(estimators) if name.endswith("Calibrator") and not name.startswith("_")}
+    found = {name for name in estimators.__all__ if name.endswith("Calibrator")}
     assert found == set(NAMES)
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 from scipy import integrate, stats
 
-from llrkit.calibrate.monotone.lineup import fit_lineup
+from llrkit.calibrate.monotone.lineup.lineup_fit import fit_lineup
 from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
 from llrkit.calibrate.monotone.lineup.ranks import rank_histogram
 from llrkit.errors import (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 from llrkit.core.column_values import ValueCounts
@@ -162,6 +163,8 @@ def test_adding_changes_something(name):
 
 
 def test_every_summary_is_in_this_test():
+    for room in ("llrkit.core", "llrkit.metrics"):
+        import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
     parts = {ClassMoments, ClassNewton, CellSums, ClassSample}
     collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below

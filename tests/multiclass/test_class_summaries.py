@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
@@ -93,12 +94,14 @@ def test_training_trials_count_sample_and_find_the_first_infinity():
 
 
 def test_every_summary_is_in_this_test():
+    import_all("llrkit.multiclass")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith("llrkit.multiclass")}
     private = {cls for cls in ours if cls.__name__.startswith("_")}
     assert ours - private == {type(make(chunk(3, 0))) for make in SUMMARIES.values()} | {TrainingTrials}
 
 
 def test_summaries_have_names_of_their_own():
+    import_all("llrkit.multiclass")
     names = [cls.__name__ for cls in subclasses_of(SummaryBase) if cls.__module__.startswith("llrkit")]
     assert len(set(names)) == len(names)
 

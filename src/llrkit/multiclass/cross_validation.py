@@ -21,7 +21,7 @@ from llrkit.scores.arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import S
-from llrkit.trust.calibration.loss_result import CalibrationLoss
+from llrkit.trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
 
 Fit = Callable[..., ClassMap]
 Mask = npt.NDArray[np.bool_]

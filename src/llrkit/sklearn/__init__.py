@@ -8,50 +8,6 @@ score, and several are fused first by logistic regression. Classes that do not o
 fit has no answer, are fitted with a little regularization.
 """
 
-from llrkit.sklearn.fusing import CMLGCalibrator, LogisticCalibrator, RuleCalibrator
-from llrkit.sklearn.one_score import (
-    BayesCalibrator,
-    BiGaussianCalibrator,
-    ExpectationCalibrator,
-    GammaCalibrator,
-    GaussianCalibrator,
-    KDECalibrator,
-    MixtureCalibrator,
-    NIGCalibrator,
-    PAVCalibrator,
-    SaturatingCalibrator,
-    StudentTCalibrator,
-    TiedNIGCalibrator,
-    UnsupervisedCalibrator,
-)
-from llrkit.sklearn.several_classes import (
-    AffineScaling,
-    GaussianBackEnd,
-    ScaleOffsetScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
+import lazy_loader as lazy
 
-__all__ = [
-    "AffineScaling",
-    "BayesCalibrator",
-    "BiGaussianCalibrator",
-    "CMLGCalibrator",
-    "ExpectationCalibrator",
-    "GammaCalibrator",
-    "GaussianBackEnd",
-    "GaussianCalibrator",
-    "KDECalibrator",
-    "LogisticCalibrator",
-    "MixtureCalibrator",
-    "NIGCalibrator",
-    "PAVCalibrator",
-    "RuleCalibrator",
-    "SaturatingCalibrator",
-    "ScaleOffsetScaling",
-    "StudentTCalibrator",
-    "TemperatureScaling",
-    "TiedNIGCalibrator",
-    "UnsupervisedCalibrator",
-    "VectorScaling",
-]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

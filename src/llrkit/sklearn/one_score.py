@@ -6,7 +6,7 @@ from typing import Any
 
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.expectation import fit_expectation
-from llrkit.calibrate.affine.saturating import fit_saturating
+from llrkit.calibrate.affine.saturating.saturating_fit import fit_saturating
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma
 from llrkit.calibrate.densities.kde import fit_kde
