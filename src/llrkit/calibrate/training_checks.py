@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.core.grid import require_both_classes
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import (
     ConstantScoreError,

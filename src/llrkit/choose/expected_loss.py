@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair
-from llrkit.core.special import FloatArray, binary_entropy, logit, softplus
+from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.scores import Scores, ScoreSource
 

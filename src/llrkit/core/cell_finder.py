@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
-
-IntArray = npt.NDArray[np.intp]
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.special import blocks
 
 _BUCKETS_PER_CUT = 16
 _FEWEST, _MOST = 1 << 10, 1 << 18

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores, ScoreSource

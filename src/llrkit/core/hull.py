@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Counts, FloatArray
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.core.trial_counts import Counts, ScoreBins
+from llrkit.core.trial_counts import ScoreBins
 
 
 @dataclass(frozen=True, eq=False)

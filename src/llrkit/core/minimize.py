@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 

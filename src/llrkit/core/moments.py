@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import BLOCK, FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 

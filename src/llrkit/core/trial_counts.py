@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Counts, FloatArray
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-
-Counts = npt.NDArray[Any]  # int64, or float64 once weighted
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
+from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
 from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses

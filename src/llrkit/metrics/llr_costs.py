@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability, sigmoid
+from llrkit.core.special import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import min_cllr

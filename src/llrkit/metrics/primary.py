@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.column_values import value_named
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import Grouped, grouped
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import grouped
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.saved_map import Saved
-from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores.arrays import read_only

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError, UnknownNameError
 from llrkit.scores.index import ScoreIndex
 from llrkit.scores.labels import target_mask
 from llrkit.scores.source import POSITION, S, reduce_chunks
-
-Array = npt.NDArray[Any]
 
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread

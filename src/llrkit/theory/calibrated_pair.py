@@ -21,7 +21,8 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from llrkit.core.special import LN2, FloatArray, probit, sigmoid
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
 from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, ndtr, ndtri
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, NaNScoreError
 
 RNG = np.random.Generator | int | None

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, kve
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import merge_below
 from llrkit.theory.calibrated_pair import CalibratedPair

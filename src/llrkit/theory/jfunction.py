@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from llrkit.core.special import LN2, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2
 from llrkit.errors import InputError
 
 _H = 0.1

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, merge_below, refine
 from llrkit.theory.calibrated_pair import CalibratedPair

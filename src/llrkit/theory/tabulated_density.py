@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, Panels, gauss_legendre, refine
 from llrkit.theory.distribution import Distribution, positive

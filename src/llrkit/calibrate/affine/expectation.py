@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.exponential_sums import BothTilted, TiltedSums
 from llrkit.calibrate.densities.weighted_points import Nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.minimize import Minimum, Objective, newton
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.special import FloatArray, logit, probability
+from llrkit.core.special import logit, probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.scores import ScoreSource

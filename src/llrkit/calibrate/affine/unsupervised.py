@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import Nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments

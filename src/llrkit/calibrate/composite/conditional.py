@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.core.column_values import ValueCounts, only_value, places
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError

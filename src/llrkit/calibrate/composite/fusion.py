@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.side_information import Quality, quality
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.loss_sums import LossSums

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import InverseMap
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns
 from llrkit.calibrate.option_checks import names_of, one_of, yes_or_no
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 import numpy as np
 from scipy.optimize import brentq
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import Nodes, Training
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_checks import provenance
 from llrkit.core.moments import ClassMoments
 from llrkit.errors import NotInvertibleError

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp, psi, softmax
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
 from llrkit.calibrate.densities.weighted_points import Nodes, Training, training_nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
 from llrkit.errors import InputError

@@ -10,9 +10,9 @@ from scipy.optimize import isotonic_regression
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import Nodes, require_spread, spread_of
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import Training, nodes_of_grid
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments

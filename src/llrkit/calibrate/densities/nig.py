@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import log_nig, nig_slope, standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
@@ -17,7 +18,6 @@ from llrkit.calibrate.densities.weighted_points import (
     spread_of,
     training_nodes,
 )
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments

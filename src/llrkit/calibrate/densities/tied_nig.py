@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.log_densities import standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.nig import BEND, TAIL, natural, shape_of
 from llrkit.calibrate.densities.weighted_points import Training, training_nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
 from llrkit.scores import ScoreSource

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.special import FloatArray
 from llrkit.errors import ConstantScoreError
 from llrkit.scores import ScoreSource
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.distinct_scores import Distinct, distinct_up_to
 from llrkit.calibrate.densities.weighted_points import Nodes, Training, nodes_of_grid
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.monotone.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import Training
-from llrkit.calibrate.maps import FloatArray
 from llrkit.core.hull import PavBlocks, crossing, error_path
 from llrkit.core.special import LN2, probit, sigmoid, softplus
 from llrkit.errors import InputError, SeparationError

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.saturating.saturating_function import (
     Descent,
     SaturatingSums,
@@ -18,7 +19,7 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     unsaturate,
 )
 from llrkit.calibrate.affine.saturating.starting_cells import central_nodes, standard
-from llrkit.calibrate.maps import AffineMap, Columns, FloatArray, Map
+from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.newton_sums import ClassNewton
-from llrkit.core.special import FloatArray, blocks, sigmoid, softplus
+from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import Nodes
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.special import FloatArray
 from llrkit.scores import Scores, ScoreSource
 
 

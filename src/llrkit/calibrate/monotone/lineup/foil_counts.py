@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.column_values import decoded, places
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

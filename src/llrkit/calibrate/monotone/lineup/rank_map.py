@@ -8,7 +8,8 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils, foil_counts
 from llrkit.calibrate.monotone.lineup.ranks import lr_of_ranks
 from llrkit.core.column_values import decoded

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln, log_ndtr
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
 LARGEST_D_PRIME = 12.0
 _BLOCK = 1 << 20  # elements of a temporary table
 
