@@ -53,16 +53,16 @@ def map_from_dict(plain: Any, where: str = "calibration") -> Map:
 def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     """What ``to_dict`` described, of any subclass of ``base`` that was imported."""
     family = base.format.rpartition("/")[0] + "/"
-    given = str(plain.get("format", "")) if isinstance(plain, dict) else ""
-    if given.startswith("llrkit.class_map/") and not given.startswith(family):
+    file_format = str(plain.get("format", "")) if isinstance(plain, dict) else ""
+    if file_format.startswith("llrkit.class_map/") and not file_format.startswith(family):
         raise MapFileError(
             f"{where}: a calibration of several classes; read it with llrkit.multiclass.load_map"
         )
-    if not isinstance(plain, dict) or not given.startswith(family):
+    if not isinstance(plain, dict) or not file_format.startswith(family):
         raise MapFileError(f'{where}: not a calibration file of llrkit (no "format": "{base.format}")')
-    if given != base.format:
+    if file_format != base.format:
         raise MapFileError(
-            f"{where}: format {given!r} is not known to this version, which reads {base.format!r}"
+            f"{where}: format {file_format!r} is not known to this version, which reads {base.format!r}"
         )
     kinds = {cls.kind: cls for cls in subclasses_of(base) if cls.kind}
     kind = kinds.get(str(plain.get("kind", "")))
@@ -84,28 +84,28 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     ):
         raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
     try:
-        made: M = kind(
+        fitted: M = kind(
             method=plain["method"],
             **{name: _unplain(value, f"{where}: {name}", base) for name, value in rest.items()},
             **{name: _unplain(value, f"{where}: {name}", base) for name, value in parameters.items()},
         )
-        _try(made)
+        _try(fitted)
     except MapFileError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
-    return made
+    return fitted
 
 
-def _try(made: Saved) -> None:
+def _try(fitted: Saved) -> None:
     """Parameters of the wrong type or shape fail here, not in the middle of a long run."""
-    for item in fields(made):
-        value = getattr(made, item.name)
+    for item in fields(fitted):
+        value = getattr(fitted, item.name)
         if item.type == "float" and not (isinstance(value, (int, float)) and not math.isnan(value)):
             raise ValueError(f"{item.name} is {value!r}, not a number")
         if isinstance(value, np.ndarray) and value.dtype == np.float64 and np.isnan(value).any():
             raise ValueError(f"{item.name} holds NaN")
-    made.try_out()
+    fitted.try_out()
 
 
 def save_map(fitted: Saved, path: str | Path) -> None:

@@ -88,8 +88,8 @@ class Map(Saved):
                 f"this map takes the scores of {self.n_systems} systems, shape (n, {self.n_systems}); "
                 f"got shape {values.shape}"
             )
-        given = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
-        llrs = self.checked(flat, given)
+        needed = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
+        llrs = self.checked(flat, needed)
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
@@ -132,7 +132,9 @@ class Map(Saved):
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
             )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
-        target, nontarget = ({name: decoded(wide, name, side) for name in self.needs} for side in (0, 1))
+        target, nontarget = (
+            {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)
+        )
         return Scores.part(
             self.checked(chunk.target.astype(np.float64, copy=False), target),
             self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),

@@ -61,14 +61,14 @@ class CellFinder:
             return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
         cell = np.empty(len(values), dtype=np.intp)
         for block in blocks(len(values)):
-            part = values[block]
-            found = self._first[self._bucket(part)]
-            near = np.flatnonzero(found < 0)
+            block_values = values[block]
+            block_cells = self._first[self._bucket(block_values)]
+            near = np.flatnonzero(block_cells < 0)
             if len(near):
-                close = part[near].astype(np.float64, copy=False)
-                found[near] = np.searchsorted(self.cuts, close, side="right")
-            infinite = self.cuts[-1] == np.inf and part.max() == np.inf
+                close = block_values[near].astype(np.float64, copy=False)
+                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
+            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
             if infinite:
-                found[part == np.inf] = len(self.cuts)
-            cell[block] = found
+                block_cells[block_values == np.inf] = len(self.cuts)
+            cell[block] = block_cells
         return cell

@@ -21,9 +21,9 @@ def plain_value(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def decoded(chunk: Scores, column: str, side: int) -> npt.NDArray[Any]:
+def decoded(chunk: Scores, column: str, class_index: int) -> npt.NDArray[Any]:
     """A column of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
-    codes = chunk.columns[column][side]
+    codes = chunk.columns[column][class_index]
     names = chunk.categories.get(column)
     return codes if names is None else np.asarray(names, dtype=object)[codes]
 
@@ -46,8 +46,8 @@ def places(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
         )
         keys = list(seen)
     order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.searchsorted(codes[order], np.arange(1, len(keys))))
-    return dict(zip(keys, parts, strict=True)) if len(values) else {}
+    positions = np.split(order, np.searchsorted(codes[order], np.arange(1, len(keys))))
+    return dict(zip(keys, positions, strict=True)) if len(values) else {}
 
 
 def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
@@ -60,11 +60,11 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     {'b': (1, 2)}
     """
 
-    def part(chunk: Scores) -> Scores:
+    def select_value(chunk: Scores) -> Scores:
         names = chunk.categories.get(column)
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+    return DerivedSource(source, select_value, (column,), score=getattr(source, "score", ()))
 
 
 def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
@@ -77,17 +77,17 @@ def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
     {10: (1, 2)}
     """
 
-    def part(chunk: Scores) -> Scores:
+    def select_named(chunk: Scores) -> Scores:
         names = chunk.categories.get(column)
 
         def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-            there, _ = _distinct(values)
-            keys = _keys(there, names)
-            return np.isin(values, [v for v, key in zip(there, keys, strict=True) if str(key) == text])
+            distinct, _ = _distinct(values)
+            keys = _keys(distinct, names)
+            return np.isin(values, [v for v, key in zip(distinct, keys, strict=True) if str(key) == text])
 
         return chunk.select(*(wanted(values) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,), score=getattr(source, "score", ()))
+    return DerivedSource(source, select_named, (column,), score=getattr(source, "score", ()))
 
 
 def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:
@@ -110,10 +110,10 @@ class ValueCounts(SummaryBase):
         total: dict[Any, list[float]] = {}
         for column in columns:
             names = chunk.categories.get(column)
-            for side in (0, 1):
-                values, counts = _distinct(chunk.columns[column][side])
+            for class_index in (0, 1):
+                values, counts = _distinct(chunk.columns[column][class_index])
                 for key, n in zip(_keys(values, names), counts.tolist(), strict=True):
-                    total.setdefault(key, [0, 0])[side] += n
+                    total.setdefault(key, [0, 0])[class_index] += n
         return cls({key: (t, n) for key, (t, n) in total.items()})
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
@@ -127,7 +127,9 @@ class ValueCounts(SummaryBase):
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
 
 
-def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) -> npt.NDArray[np.int64]:
+def numbered(
+    chunk: Scores, name: str, class_index: int, number_of: Mapping[Any, int]
+) -> npt.NDArray[np.int64]:
     """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
 
     Examples
@@ -136,7 +138,7 @@ def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) 
     >>> numbered(scores, "who", 0, {"a": 0, "b": 1})
     array([1, 0])
     """
-    column, names = chunk.columns[name][side], chunk.categories.get(name)
+    column, names = chunk.columns[name][class_index], chunk.categories.get(name)
     values, _ = _distinct(column)
     numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
     if len(column) == 0:
@@ -163,8 +165,8 @@ def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
         return np.unique(column, return_counts=True)
     low = int(column.min())
     counts = np.bincount(column if low == 0 else column.astype(np.int64) - low)
-    there = np.flatnonzero(counts)
-    return there + low, counts[there]
+    present = np.flatnonzero(counts)
+    return present + low, counts[present]
 
 
 def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:

@@ -42,10 +42,10 @@ def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray
     factors = [float(np.exp(shift)) for shift in shifts]
     odds = np.empty(min(BLOCK, len(values)))
     for block in blocks(len(values)):
-        part = odds[: block.stop - block.start]
-        np.exp(values[block], out=part, dtype=np.float64)  # shared by all shifts
+        block_odds = odds[: block.stop - block.start]
+        np.exp(values[block], out=block_odds, dtype=np.float64)  # shared by all shifts
         for i, factor in enumerate(factors):
-            sums[i] += log_of_products(part, factor)
+            sums[i] += log_of_products(block_odds, factor)
     for i, shift in enumerate(shifts if len(large) else ()):
         sums[i] += np.logaddexp(0.0, large + shift).sum()
     return sums
@@ -149,8 +149,10 @@ class LossSums(SummaryBase):
 
     def at_some(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""
-        part = slice(start, stop)
-        return replace(self, thresholds=self.thresholds[part], n_miss=self.n_miss[part], n_fa=self.n_fa[part])
+        chosen = slice(start, stop)
+        return replace(
+            self, thresholds=self.thresholds[chosen], n_miss=self.n_miss[chosen], n_fa=self.n_fa[chosen]
+        )
 
     @property
     def p_miss(self) -> FloatArray:

@@ -35,15 +35,15 @@ class ClassMoments(SummaryBase):
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
-        made = cls._of_columns([values] if values.ndim == 1 else list(values.T))
-        if not len(values) or (np.isfinite(made.low).all() and np.isfinite(made.high).all()):
-            return made
+        moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
+        if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
+            return moments
         neg, pos = values == -np.inf, values == np.inf
         if values.ndim == 2:
             neg, pos = neg.any(axis=1), pos.any(axis=1)
         finite = values[~(neg | pos)]
-        made = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
-        return replace(made, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
+        moments = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
+        return replace(moments, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
 
     @classmethod
     def _of_columns(cls, columns: list[npt.NDArray[Any]]) -> ClassMoments:
@@ -176,9 +176,9 @@ def _central(columns: list[npt.NDArray[Any]], center: list[float]) -> tuple[Floa
         out = product[:size]
         # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
         for i, column in enumerate(columns):
-            part = column[block]
-            low[i], high[i] = min(low[i], part.min()), max(high[i], part.max())
-            d = np.subtract(part, center[i], out=deviations[i, :size], dtype=np.float64)
+            block_values = column[block]
+            low[i], high[i] = min(low[i], block_values.min()), max(high[i], block_values.max())
+            d = np.subtract(block_values, center[i], out=deviations[i, :size], dtype=np.float64)
             m1[i] += d.sum()
             for j in range(i):
                 m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()

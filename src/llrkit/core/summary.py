@@ -91,7 +91,7 @@ class Both(SummaryBase):
         return Both(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
     def __mul__(self, weight: float) -> Both:
-        return Both(tuple(part * weight for part in self.parts))
+        return Both(tuple(summary * weight for summary in self.parts))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.parts)
@@ -119,12 +119,12 @@ class Grouped(SummaryBase):
 
     def __add__(self, other: Grouped) -> Grouped:
         merged = dict(self.parts)
-        for key, part in other.parts.items():
-            merged[key] = merged[key] + part if key in merged else part
+        for key, summary in other.parts.items():
+            merged[key] = merged[key] + summary if key in merged else summary
         return Grouped(merged)
 
     def __mul__(self, weight: float) -> Grouped:
-        return Grouped({key: part * weight for key, part in self.parts.items()})
+        return Grouped({key: summary * weight for key, summary in self.parts.items()})
 
 
 def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
@@ -140,7 +140,7 @@ def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Ca
     """
 
     def make(chunk: Scores) -> Grouped:
-        return Grouped({key: summarize(part) for key, part in split_by(chunk, column).items()})
+        return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
 
     return make
 
@@ -151,23 +151,23 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Any, Scores]:
     With several columns the keys are tuples of their values.
     """
     if not isinstance(column, str):
-        found: dict[Any, Scores] = {(): chunk}
+        groups: dict[Any, Scores] = {(): chunk}
         for name in column:
-            pieces = ((key, split_by(part, name)) for key, part in found.items())
-            found = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
-        return found
+            pieces = ((key, split_by(group, name)) for key, group in groups.items())
+            groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
+        return groups
     target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
-    parts: dict[Any, Scores] = {}
+    chunks: dict[Any, Scores] = {}
     if len(values) == 0:
-        return parts
-    t_parts, n_parts = _positions(target, values), _positions(nontarget, values)
-    for value, t, n in zip(values, t_parts, n_parts, strict=True):
+        return chunks
+    t_positions, n_positions = _positions(target, values), _positions(nontarget, values)
+    for value, t, n in zip(values, t_positions, n_positions, strict=True):
         key = names[value] if names is not None else value.item()
         key = None if key != key else key  # a missing number is a missing value, and equal to itself
-        parts[key] = chunk.select(t, n)
-    return parts
+        chunks[key] = chunk.select(t, n)
+    return chunks
 
 
 def _positions(column: Any, values: Any) -> list[Any]:

@@ -88,10 +88,10 @@ class ErrorCurve(Curve):
         return 30.0 / self.n_target, 30.0 / self.n_nontarget
 
 
-def error_curve(parts: ScoreBins | PavBlocks) -> ErrorCurve:
+def error_curve(bins: ScoreBins | PavBlocks) -> ErrorCurve:
     """The ROC of bins or the convex hull of PAV blocks as a curve."""
-    path = error_path(parts)
-    kind: Literal["roc", "rocch"] = "rocch" if isinstance(parts, PavBlocks) else "roc"
+    path = error_path(bins)
+    kind: Literal["roc", "rocch"] = "rocch" if isinstance(bins, PavBlocks) else "roc"
     return ErrorCurve(kind, path.p_miss, path.p_fa, path.threshold, path.n_target, path.n_nontarget)
 
 

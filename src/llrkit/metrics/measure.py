@@ -92,10 +92,12 @@ def resolve_points(points: Sequence[OperatingPoint | str | float], allow_unconfi
         if isinstance(point, (OperatingPoint, float)):
             flat.append(operating_point(point))
             continue
-        found = preset(point, allow_unconfirmed=allow_unconfirmed)
-        if found.averages:
-            primaries.append((found.name, tuple(range(len(flat), len(flat) + len(found.points)))))
-        flat.extend(found.points)
+        chosen_preset = preset(point, allow_unconfirmed=allow_unconfirmed)
+        if chosen_preset.averages:
+            primaries.append(
+                (chosen_preset.name, tuple(range(len(flat), len(flat) + len(chosen_preset.points))))
+            )
+        flat.extend(chosen_preset.points)
     return Asked(tuple(flat), tuple(primaries))
 
 
@@ -180,7 +182,7 @@ def measure_groups(
 ) -> tuple[dict[str, Measurements], dict[str, str]]:
     """Measure every value of a column, still in two passes (a third if some group's grid was dropped)."""
     wide = source.with_columns(by)
-    first = wide.reduce(_each(by, lambda _key, part: both(Moments.of, Grid.of)(part))).parts
+    first = wide.reduce(_each(by, lambda _key, group: both(Moments.of, Grid.of)(group))).parts
     usable, skipped = {}, {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
     for key, (moments, grid) in sorted(first.items(), key=lambda item: (item[0] is None, item[0])):
@@ -195,8 +197,8 @@ def measure_groups(
     second = {key: second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
     if not second:
         return {}, skipped
-    parts = wide.reduce(_each(by, lambda key, part: second[key](part) if key in second else None)).parts
-    groups = {str(key): finish(usable[key][0], parts[key], asked) for key in usable}
+    summaries = wide.reduce(_each(by, lambda key, group: second[key](group) if key in second else None)).parts
+    groups = {str(key): finish(usable[key][0], summaries[key], asked) for key in usable}
     return groups, skipped
 
 

@@ -259,9 +259,9 @@ class NormalMixture(Distribution):
         """Mass below (sign +1) or above (sign -1) each x, point masses at x counted unless strict."""
         atom = self.scales == 0.0
         out = np.zeros(x.shape)
-        for part in _chunks(x.size, int(np.sum(~atom))):
-            z = sign * (x[part, None] - self.locs[~atom]) / self.scales[~atom]
-            out[part] = ndtr(z) @ self.weights[~atom]
+        for rows in _chunks(x.size, int(np.sum(~atom))):
+            z = sign * (x[rows, None] - self.locs[~atom]) / self.scales[~atom]
+            out[rows] = ndtr(z) @ self.weights[~atom]
         if atom.any():
             gap = sign * (x[:, None] - self.locs[atom])
             out += (gap > 0.0 if strict else gap >= 0.0) @ self.weights[atom]
@@ -273,9 +273,9 @@ class NormalMixture(Distribution):
         if not use.any():
             return out
         constant = np.log(self.weights[use]) - np.log(self.scales[use]) - _LOG_ROOT_TWO_PI
-        for part in _chunks(x.size, int(np.sum(use))):
-            z = (x[part, None] - self.locs[use]) / self.scales[use]
-            out[part] = logsumexp(constant - 0.5 * z * z, axis=1)
+        for rows in _chunks(x.size, int(np.sum(use))):
+            z = (x[rows, None] - self.locs[use]) / self.scales[use]
+            out[rows] = logsumexp(constant - 0.5 * z * z, axis=1)
         return out
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:

@@ -136,6 +136,6 @@ def _checked(sigma: npt.ArrayLike) -> FloatArray:
     return values.ravel()
 
 
-def _like(flat: npt.ArrayLike, given: npt.ArrayLike) -> Any:
-    shape = np.shape(given)
+def _like(flat: npt.ArrayLike, template: npt.ArrayLike) -> Any:
+    shape = np.shape(template)
     return float(np.ravel(flat)[0]) if shape == () else np.reshape(flat, shape)

@@ -57,8 +57,8 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     moments = training_moments(source)
     problem = _Problem(moments, float(regularization))
     grid = source.reduce(DensityGrid.between(*moments.extremes))
-    nodes = [Nodes.of(part, grid.low, grid.high) for part in (grid.target, grid.nontarget)]
-    scaled = [((part.points - problem.center) / problem.scale, part.weights) for part in nodes]
+    nodes = [Nodes.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
+    scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
 
     def on_cells(a: float) -> BothTilted:
         return BothTilted(TiltedSums.of(*scaled[0], -a), TiltedSums.of(*scaled[1], a))

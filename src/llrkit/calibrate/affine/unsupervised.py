@@ -81,13 +81,13 @@ def fit_unsupervised(
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
     free, labeled = wide.reduce(_cells(DensityGrid.between(low, high), supervised))
-    parts = (
+    by_label = (
         Nodes.of(free.target + free.nontarget, low, high),
         Nodes.of(labeled.target, low, high),
         Nodes.of(labeled.nontarget, low, high),
     )
     options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_nodes(parts, moments, known, options)
+    return unsupervised_from_nodes(by_label, moments, known, options)
 
 
 def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
@@ -120,12 +120,14 @@ def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np
 
 
 def unsupervised_from_nodes(
-    parts: tuple[Nodes, Nodes, Nodes], moments: Moments, prior: float | None, options: dict[str, Any]
+    by_label: tuple[Nodes, Nodes, Nodes], moments: Moments, prior: float | None, options: dict[str, Any]
 ) -> AffineMap:
     """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
     pooled = moments.target + moments.nontarget
     center, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
-    t = tuple(part.standardized(center, scale) if len(part.points) else part for part in parts)
+    t = tuple(
+        weighted.standardized(center, scale) if len(weighted.points) else weighted for weighted in by_label
+    )
     everything = Nodes.joined(*t)
     starts = []
     for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
@@ -137,7 +139,7 @@ def unsupervised_from_nodes(
     best = maximize(_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold])
     middle, log_gap, log_sd, log_odds = best.x.tolist()
     # with labeled trials, or a better fit than one Gaussian gives, there are two
-    two = parts[1].total + parts[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
+    two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
     if not two:
         warnings.warn(
             "one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning, stacklevel=3
@@ -152,25 +154,25 @@ def unsupervised_from_nodes(
         "mean_nontarget": mid - 0.5 * gap,
         "variance": v,
         "prior": float(sigmoid(log_odds)),
-        "n_labeled": parts[1].total + parts[2].total,
+        "n_labeled": by_label[1].total + by_label[2].total,
         "log_likelihood": best.value - float(np.log(scale)),
         "gradient_left": best.gradient,
         "eer": pair.eer if pair else 0.5,
         "cllr": pair.cllr if pair else 1.0,
     }
     # class means by labels that were not looked at do not belong into the file
-    made = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
+    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
     return AffineMap(
-        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=made
+        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=origin
     )
 
 
-def _objective(parts: tuple[Nodes, ...], free_prior: bool) -> Objective:
+def _objective(by_label: tuple[Nodes, ...], free_prior: bool) -> Objective:
     """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
-    points = np.concatenate([part.points for part in parts])
-    weights = np.concatenate([part.weights for part in parts])
+    points = np.concatenate([weighted.points for weighted in by_label])
+    weights = np.concatenate([weighted.weights for weighted in by_label])
     weights = weights / weights.sum()
-    ends = np.cumsum([len(part.points) for part in parts])
+    ends = np.cumsum([len(weighted.points) for weighted in by_label])
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         gap, sd, odds = float(np.exp(x[1])), float(np.exp(x[2])), float(x[3])

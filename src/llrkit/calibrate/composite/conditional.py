@@ -75,8 +75,8 @@ class ByMap(Map):
                 raise UnknownNameError(
                     f"no calibration for {self.column} = {value!r}; there are: {known}{more}"
                 )
-            given = {name: values[where] for name, values in columns.items()}
-            llrs[where] = fitted.checked(scores[where], given)
+            own_columns = {name: values[where] for name, values in columns.items()}
+            llrs[where] = fitted.checked(scores[where], own_columns)
         return llrs
 
     @property

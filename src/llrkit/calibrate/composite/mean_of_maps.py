@@ -93,8 +93,8 @@ class MeanMap(Map):
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:
-        parts = sorted(self.weights.items(), key=lambda part: -part[1])
-        return f"MeanMap({self.method}: {' + '.join(f'{weight:.2g} {name}' for name, weight in parts)})"
+        by_weight = sorted(self.weights.items(), key=lambda item: -item[1])
+        return f"MeanMap({self.method}: {' + '.join(f'{weight:.2g} {name}' for name, weight in by_weight)})"
 
 
 def _around_zero(fitted: Map) -> tuple[float, float]:

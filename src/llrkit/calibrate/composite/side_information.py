@@ -96,8 +96,8 @@ class Quality:
     def _widened(self, chunk: Scores) -> Scores:
         # words stand in a chunk as codes: a duration read from text must be its value, not its code
         target, nontarget = (
-            self.widen(scores, {name: decoded(chunk, name, side) for name in self.columns})
-            for side, scores in enumerate((chunk.target, chunk.nontarget))
+            self.widen(scores, {name: decoded(chunk, name, class_index) for name in self.columns})
+            for class_index, scores in enumerate((chunk.target, chunk.nontarget))
         )
         return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 

@@ -46,15 +46,15 @@ class Distinct:
         return cls(limit, None, np.empty(0), np.empty(0))
 
     @classmethod
-    def _joined(cls, limit: int, *parts: tuple[FloatArray, ...]) -> Distinct:
-        if max(len(part[0]) for part in parts) > limit:
+    def _joined(cls, limit: int, *tables: tuple[FloatArray, ...]) -> Distinct:
+        if max(len(table[0]) for table in tables) > limit:
             return cls._too_many(limit)
-        values, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+        values, place = np.unique(np.concatenate([table[0] for table in tables]), return_inverse=True)
         if len(values) > limit:
             return cls._too_many(limit)
         target, nontarget = (
-            np.bincount(place, np.concatenate([part[side] for part in parts])).astype(np.float64)
-            for side in (1, 2)
+            np.bincount(place, np.concatenate([table[column] for table in tables])).astype(np.float64)
+            for column in (1, 2)
         )
         return cls(limit, values.astype(np.float64), target, nontarget)
 

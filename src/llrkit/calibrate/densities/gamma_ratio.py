@@ -59,13 +59,13 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
 def gamma_from_training(training: Training, alpha: float, mirror: bool | None) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
-    found: dict[bool, tuple[Optimum, float]] = {}
+    optima: dict[bool, tuple[Optimum, float]] = {}
     if mirror is not True:
-        found[False] = _fit(target, nontarget, alpha)
+        optima[False] = _fit(target, nontarget, alpha)
     if mirror is not False:
-        found[True] = _fit(nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha)
-    chosen = max(found, key=lambda key: found[key][0].value)
-    best, level = found[chosen]
+        optima[True] = _fit(nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha)
+    chosen = max(optima, key=lambda key: optima[key][0].value)
+    best, level = optima[chosen]
     a = float(np.exp(best.x[0])) / training.scale
     b = (-level if chosen else level) - a * training.center
     shape = float(np.exp(best.x[1]))

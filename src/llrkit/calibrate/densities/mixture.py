@@ -196,7 +196,7 @@ def _objective(
         by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
         by_weights = (taken - mass * np.exp(log_w))[: k - 1]
         by_mu = taken * (-0.5 - 0.25 * mu) + (terms * quarter).sum(axis=1) / mu
-        parts = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
-        return value, np.concatenate(parts)
+        gradients = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
+        return value, np.concatenate(gradients)
 
     return objective

@@ -76,15 +76,15 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         moved = jacobian(_classes, x)
         value, gradient = 0.0, np.zeros(5)
-        for side, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
-            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[side])
+        for class_index, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
+            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[class_index])
             size = float(np.exp(log_sd))
             z = (nodes.points - mean) / size
             log_density, by = standard_nig(z, p, e)
             by_t, by_p, by_e = (w * by).sum(axis=1).tolist()
             by_log_sd = -float((w * by[0] * z).sum() + w.sum())
             value += float((w * (log_density - log_sd)).sum())
-            gradient += moved[:, side] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
+            gradient += moved[:, class_index] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
         return value, gradient
 
     spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
@@ -133,10 +133,10 @@ def _classes(x: Any) -> list[list[Any]]:
     e = shape_of(f, p)
     eps = np.sqrt(p * p + e * e)
     sinh, cosh, coshm1 = np.sinh(half * eps), np.cosh(half * eps), 2.0 * np.sinh(0.5 * half * eps) ** 2
-    made = []
+    classes = []
     for sign in (1.0, -1.0):
         ratio = cosh + sign * p * sinh / eps  # cosh(bend) over that halfway
-        made.append(
+        classes.append(
             [
                 middle + np.exp(log_sd) * (p * coshm1 / eps**2 + sign * sinh / eps),
                 log_sd + 1.5 * np.log(ratio),
@@ -144,7 +144,7 @@ def _classes(x: Any) -> list[list[Any]]:
                 e / np.sqrt(ratio),
             ]
         )
-    return made
+    return classes
 
 
 def jacobian(function: Callable[[Any], Any], x: FloatArray) -> FloatArray:

@@ -47,11 +47,11 @@ class Nodes:
         return cls(points[keep], weights[keep])
 
     @classmethod
-    def joined(cls, *parts: Nodes) -> Nodes:
+    def joined(cls, *several: Nodes) -> Nodes:
         """All points of several, in ascending order."""
-        points = np.concatenate([part.points for part in parts])
+        points = np.concatenate([one.points for one in several])
         order = np.argsort(points, kind="stable")
-        return cls(points[order], np.concatenate([part.weights for part in parts])[order])
+        return cls(points[order], np.concatenate([one.weights for one in several])[order])
 
     @property
     def total(self) -> float:
@@ -121,11 +121,11 @@ def nodes_of_grid(grid: DensityGrid, moments: Moments) -> Training:
 
 def require_spread(moments: Moments) -> None:
     """Refuse a class whose scores are all equal: it has no density."""
-    for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
-        if not part.variance[0] > 0.0:
+    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
+        if not class_moments.variance[0] > 0.0:
             raise ConstantScoreError(f"the {name} scores are constant: they have no density")
 
 
-def spread_of(part: ClassMoments) -> tuple[float, float]:
+def spread_of(class_moments: ClassMoments) -> tuple[float, float]:
     """Mean and (1/N) standard deviation of a class."""
-    return float(part.mean[0]), float(np.sqrt(part.variance[0]))
+    return float(class_moments.mean[0]), float(np.sqrt(class_moments.variance[0]))

@@ -67,14 +67,14 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
     first = [Moments.of, distinct_up_to(MAX_KNOTS)]
-    moments, distinct, *found = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
+    moments, distinct, *grids = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     check_moments(source, moments, at_least=2)
     low, high = moments.extremes
     second = [DensityGrid.between(low, high)]
     if ranks:
-        grid, counts = source.reduce(both(*second, count_on(collect_again(source, found[0]))))
+        grid, counts = source.reduce(both(*second, count_on(collect_again(source, grids[0]))))
         sigma = sigma_of_blocks(pav_blocks(counts.bins()), sigma_from)
         training = nodes_of_grid(grid, moments)
     else:

@@ -30,7 +30,7 @@ def central_nodes(source: ScoreSource, low: float, high: float) -> tuple[tuple[N
         low = float(grid.edges[max(first - margin, 0)])
         high = float(grid.edges[min(last + 1 + margin, grid.cells)])
         grid, passes = source.reduce(_clipped(low, high)), passes + 1
-    nodes = [Nodes.of(part, grid.low, grid.high) for part in (grid.target, grid.nontarget)]
+    nodes = [Nodes.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     return (nodes[0], nodes[1]), passes
 
 
@@ -42,11 +42,11 @@ def _clipped(low: float, high: float) -> Callable[[Scores], DensityGrid]:
 
 def standard(nodes: tuple[Nodes, Nodes]) -> tuple[float, float, float]:
     """Where the scores lie, how wide, and how far apart the classes: by quartiles, blind to outliers."""
-    quartiles = np.array([_quartiles(part) for part in nodes])
+    quartiles = np.array([_quartiles(weighted) for weighted in nodes])
     low, middle, high = quartiles.T
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
-    points = np.concatenate([part.points for part in nodes])
+    points = np.concatenate([weighted.points for weighted in nodes])
     return float(middle.mean()), scale if scale > 0 else float(np.ptp(points)), gap
 
 

@@ -32,8 +32,8 @@ class Foils(SummaryBase):
     def of(cls, chunk: Scores, by: str, targets: bool = False) -> Foils:
         """The non-targets of a chunk, or its targets."""
         scores = chunk.target if targets else chunk.nontarget
-        found = places(decoded(chunk, by, 0 if targets else 1))
-        return cls({key: np.sort(scores[where]).astype(np.float64) for key, where in found.items()})
+        positions = places(decoded(chunk, by, 0 if targets else 1))
+        return cls({key: np.sort(scores[where]).astype(np.float64) for key, where in positions.items()})
 
     def __add__(self, other: Foils) -> Foils:
         merged = dict(self.parts)
@@ -54,8 +54,8 @@ class Foils(SummaryBase):
             for key, where in places(decoded(chunk, by, 1)).items():
                 if key in self.parts:
                     mine = slice(first[key], first[key] + len(self.parts[key]))
-                    found = _ranks(self.parts[key], np.sort(chunk.nontarget[where]).astype(np.float64))
-                    for out, values in zip(counts, found, strict=True):
+                    ranks = _ranks(self.parts[key], np.sort(chunk.nontarget[where]).astype(np.float64))
+                    for out, values in zip(counts, ranks, strict=True):
                         out[mine] = values
             return RankCounts(*counts)
 
@@ -95,8 +95,8 @@ def foil_counts(
     counts = tuple(np.zeros(len(scores), dtype=np.int64) for _ in range(3))
     for key, where in places(values).items():
         if key in foils:
-            for out, found in zip(counts, _ranks(scores[where], foils[key]), strict=True):
-                out[where] = found
+            for out, numbers in zip(counts, _ranks(scores[where], foils[key]), strict=True):
+                out[where] = numbers
     return counts[0], counts[1], counts[2]
 
 

@@ -67,8 +67,8 @@ class LineupMap(Map):
 
     def against(self, foils: ScoreSource) -> LineupAgainst:
         """The map for case trials against the non-target trials of a source, which it keeps. One pass."""
-        found = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
-        return LineupAgainst(lineup=self, foils=found.parts, own=0, method=self.method)
+        against = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
+        return LineupAgainst(lineup=self, foils=against.parts, own=0, method=self.method)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
@@ -154,10 +154,10 @@ class LineupAgainst(Map):
         if not self.own:
             return super()._of_chunk(chunk)
         wide = chunk.with_columns(self.lineup.by)
-        sides = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
+        by_class = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
         of_target, of_nontarget = (
-            foil_counts(scores, decoded(wide, self.lineup.by, side), self.foils)
-            for side, scores in enumerate(sides)
+            foil_counts(scores, decoded(wide, self.lineup.by, class_index), self.foils)
+            for class_index, scores in enumerate(by_class)
         )
         above, tied, cohort = of_nontarget
         # each non-target found itself once, as a tie
