@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.saved_map import Saved
+from llrkit.calibrate.saved_map import SavedMap
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -21,7 +21,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(Saved):
+class Map(SavedMap):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other

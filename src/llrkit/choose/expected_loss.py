@@ -104,7 +104,7 @@ class MethodScore:
         make = both(
             *(CrossLosses.of(dealt, own, whole, prior) for dealt, own in zip(deals, maps, strict=True))
         )
-        return cls(source.reduce(make).parts, prior, corrected)
+        return cls(source.reduce(make).summaries, prior, corrected)
 
     @property
     def crossed(self) -> float:

@@ -28,12 +28,12 @@ def decoded(chunk: Scores, column: str, class_index: int) -> npt.NDArray[Any]:
     return codes if names is None else np.asarray(names, dtype=object)[codes]
 
 
-def places(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
+def positions_by_value(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
     """Where each value is.
 
     Examples
     --------
-    >>> places(np.array(["b", "a", "b"]))
+    >>> positions_by_value(np.array(["b", "a", "b"]))
     {'a': array([1]), 'b': array([0, 2])}
     """
     if values.dtype.kind in "biufUS":
@@ -50,13 +50,13 @@ def places(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
     return dict(zip(keys, positions, strict=True)) if len(values) else {}
 
 
-def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
+def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     """The trials of a source that have one value in a column.
 
     Examples
     --------
     >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"room": (["a", "b"], ["b", "b"])})
-    >>> only_value(scores, "room", "b").reduce(lambda chunk: ValueCounts.of(chunk, "room")).counts
+    >>> trials_with_value(scores, "room", "b").reduce(lambda chunk: ValueCounts.of(chunk, "room")).counts
     {'b': (1, 2)}
     """
 
@@ -67,13 +67,14 @@ def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     return DerivedSource(source, select_value, (column,), score=getattr(source, "score", ()))
 
 
-def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
+def trials_with_value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
     """The trials whose value in a column is written like this.
 
     Examples
     --------
     >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"seconds": ([5, 10], [10, 10])})
-    >>> value_named(scores, "seconds", "10").reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
+    >>> long = trials_with_value_named(scores, "seconds", "10")
+    >>> long.reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
     {10: (1, 2)}
     """
 

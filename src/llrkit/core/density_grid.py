@@ -100,7 +100,7 @@ class DensityGrid(SummaryBase):
         )
 
     @classmethod
-    def between(cls, low: float, high: float, cells: int = CELLS) -> Callable[[Scores], DensityGrid]:
+    def at(cls, low: float, high: float, cells: int = CELLS) -> Callable[[Scores], DensityGrid]:
         """A summarizer for given extremes."""
         return lambda chunk: cls.of(chunk, low, high, cells)
 

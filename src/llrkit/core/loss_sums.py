@@ -147,7 +147,7 @@ class LossSums(SummaryBase):
             self.n_fa * nontarget,
         )
 
-    def at_some(self, start: int, stop: int | None) -> LossSums:
+    def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""
         chosen = slice(start, stop)
         return replace(

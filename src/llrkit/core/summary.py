@@ -85,16 +85,16 @@ def summary_from_dict(plain: dict[str, Any]) -> Any:
 class Both(SummaryBase):
     """Several summaries of the same trials, made in one pass."""
 
-    parts: tuple[Any, ...]
+    summaries: tuple[Any, ...]
 
     def __add__(self, other: Both) -> Both:
-        return Both(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+        return Both(tuple(a + b for a, b in zip(self.summaries, other.summaries, strict=True)))
 
     def __mul__(self, weight: float) -> Both:
-        return Both(tuple(summary * weight for summary in self.parts))
+        return Both(tuple(summary * weight for summary in self.summaries))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.parts)
+        return iter(self.summaries)
 
 
 def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
@@ -115,16 +115,16 @@ def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
 class Grouped(SummaryBase):
     """One summary for each value of a column."""
 
-    parts: dict[Any, Any]
+    groups: dict[Any, Any]
 
     def __add__(self, other: Grouped) -> Grouped:
-        merged = dict(self.parts)
-        for key, summary in other.parts.items():
+        merged = dict(self.groups)
+        for key, summary in other.groups.items():
             merged[key] = merged[key] + summary if key in merged else summary
         return Grouped(merged)
 
     def __mul__(self, weight: float) -> Grouped:
-        return Grouped({key: summary * weight for key, summary in self.parts.items()})
+        return Grouped({key: summary * weight for key, summary in self.groups.items()})
 
 
 def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
@@ -135,7 +135,7 @@ def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Ca
     >>> from llrkit.core.moments import Moments
     >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
     >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
-    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.parts.items())}
+    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
     {'f': 1, 'm': 1}
     """
 

@@ -13,7 +13,7 @@ from llrkit.core.summary import Both, both, grouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.condition_weights import nist_weights, scaled_to_size
-from llrkit.metrics.measure import finish, resolve_points, second_pass
+from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 
@@ -47,14 +47,15 @@ def equalized(
     wide = source.with_columns(*names)
     moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names)))
     grid = collect_again(source, grid)
-    parts = wide.reduce(grouped(second_pass(moments, grid, asked), names)).parts
+    parts = wide.reduce(grouped(measurement_summarizer(moments, grid, asked), names)).groups
     sizes = {
-        key: (float(part.parts[0].n_target), float(part.parts[0].n_nontarget)) for key, part in parts.items()
+        key: (float(part.summaries[0].n_target), float(part.summaries[0].n_nontarget))
+        for key, part in parts.items()
     }
     weights = scaled_to_size(nist_weights(sizes), sizes)
     second = _added([Both(tuple(part.weighted(*weights[key]) for part in parts[key])) for key in parts])
-    first = _added([groups.parts[key].weighted(*weights[key]) for key in parts])
-    result = Evaluation.of(finish(first, second, asked))
+    first = _added([groups.groups[key].weighted(*weights[key]) for key in parts])
+    result = Evaluation.of(measurements_from_summaries(first, second, asked))
     by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
     return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
 

@@ -174,7 +174,7 @@ def eer_threshold(source: ScoreSource) -> float:
     if after == 0 or bins.low[run] == bins.high[run]:
         return float(roc.threshold[np.argmin(np.abs(gap))])
     # a run of one class: its inner thresholds are not in the counts, so look at its scores
-    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run])))
+    inside = source.reduce(ScoresBetween.at(float(bins.low[run]), float(bins.high[run])))
     cuts, first = np.unique(inside.values, return_index=True)
     below = (np.cumsum(inside.times) - inside.times)[first]
     step = roc.n_nontarget if bins.target[run] else roc.n_target
@@ -190,7 +190,7 @@ class ScoresBetween(SummaryBase):
     times: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
+    def at(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
         """A summarizer for an interval."""
 
         def make(chunk: Scores) -> ScoresBetween:

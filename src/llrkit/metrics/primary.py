@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.column_values import value_named
+from llrkit.core.column_values import trials_with_value_named
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
@@ -79,8 +79,10 @@ def c_primary(
         losses = as_source(source).reduce(
             LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
         )
-        return _actual(chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)])
-    return _minimum(chosen_preset, source.reduce(count_on(_grid(source))))
+        return _mean_actual_cost(
+            chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
+        )
+    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid(source))))
 
 
 COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
@@ -93,13 +95,13 @@ def _mean_over_sets(
     if dataset is None:
         raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")
     key_of = {
-        str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).parts
+        str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).groups
     }
     by_name = {name.strip().lower(): key for name, key in key_of.items()}
     if set(by_name) != set(presets):
         raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(key_of)}")
     costs = [
-        c_primary(value_named(source, dataset, str(by_name[set_name])), name, **options)
+        c_primary(trials_with_value_named(source, dataset, str(by_name[set_name])), name, **options)
         for set_name, name in presets.items()
     ]
     return float(np.mean(costs))
@@ -123,25 +125,25 @@ def _weighted_cost(
     wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
     if actual:
         thresholds = [point.threshold for point in chosen_preset.points]
-        losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).parts
+        losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
         weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in losses.items()})
         rows = [
             (group.n_target * wt, group.n_nontarget * wn, group.n_miss * wt, group.n_fa * wn)
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
-        return _actual(chosen_preset, rows)
+        return _mean_actual_cost(chosen_preset, rows)
     counts: Grouped = wide.reduce(grouped(count_on(_grid(source)), column))
-    weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.parts.items()})
+    weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total: TrialCounts | None = None
-    for key, group in counts.parts.items():
+    for key, group in counts.groups.items():
         weighted = group.weighted(*weights[key])
         total = weighted if total is None else total + weighted
     if total is None:
         raise EmptyClassError("there are no trials")
-    return _minimum(chosen_preset, total)
+    return _mean_minimum_cost(chosen_preset, total)
 
 
-def _actual(
+def _mean_actual_cost(
     chosen_preset: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
 ) -> float:
     n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
@@ -154,7 +156,7 @@ def _actual(
     return float(np.mean(costs))
 
 
-def _minimum(chosen_preset: Preset, counts: TrialCounts) -> float:
+def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
     require_both_classes(counts.n_target, counts.n_nontarget)
     blocks = pav_blocks(counts.bins())
     return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))

@@ -64,7 +64,7 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     >>> zoo_curve(scores, "who").target_mean, zoo_curve(scores, "who").nontarget_mean
     (array([4. , 2.5]), array([-1., -2.]))
     """
-    moments = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).parts
+    moments = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).groups
     usable = {
         key: m for key, m in moments.items() if key is not None and m.target.n > 0 and m.nontarget.n > 0
     }

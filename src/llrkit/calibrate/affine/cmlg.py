@@ -71,7 +71,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
         "mu": mu,
         "eer": pair.eer if pair else 0.5,
         "cllr": pair.cllr if pair else 1.0,
-        **shape(moments),
+        **shape_statistics(moments),
     }
     return AffineMap(
         a=a, b=b, method="cmlg", options={"alpha": alpha}, details=details, provenance=provenance(moments)
@@ -98,7 +98,7 @@ def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.
     return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 
-def shape(moments: Moments) -> dict[str, float]:
+def shape_statistics(moments: Moments) -> dict[str, float]:
     """Skewness and excess kurtosis of each class, and the ratio of their standard deviations."""
     statistics = {}
     for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
@@ -112,7 +112,7 @@ def shape(moments: Moments) -> dict[str, float]:
 
 def shape_problems(moments: Moments) -> list[str]:
     """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance."""
-    statistics, problems = shape(moments), []
+    statistics, problems = shape_statistics(moments), []
     if min(moments.target.n, moments.nontarget.n) == 0:
         return ["all scores of a class are infinite"]
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import Nodes
+from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
@@ -80,24 +80,24 @@ def fit_unsupervised(
         raise TooFewTrialsError("this method needs at least 4 trials")
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
-    free, labeled = wide.reduce(_cells(DensityGrid.between(low, high), supervised))
+    free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised))
     by_label = (
-        Nodes.of(free.target + free.nontarget, low, high),
-        Nodes.of(labeled.target, low, high),
-        Nodes.of(labeled.nontarget, low, high),
+        WeightedPoints.of(free.target + free.nontarget, low, high),
+        WeightedPoints.of(labeled.target, low, high),
+        WeightedPoints.of(labeled.nontarget, low, high),
     )
     options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_nodes(by_label, moments, known, options)
+    return unsupervised_from_points(by_label, moments, known, options)
 
 
-def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
+def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
     """Trials whose labels are not to be used, and those whose labels are."""
 
     def split(chunk: Scores) -> Both:
         none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
         if name is None:
             return Both((make(chunk), make(none)))
-        t, n = (_truth(values, chunk, name) for values in chunk.columns[name])
+        t, n = (_is_labeled(values, chunk, name) for values in chunk.columns[name])
         return Both(
             (
                 make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
@@ -108,7 +108,7 @@ def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[
     return split
 
 
-def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np.bool_]:
+def _is_labeled(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np.bool_]:
     if name in chunk.categories:  # codes: a table's true/false column arrives so
         meant = chunk.categories[name]
         if not all(isinstance(value, (bool, np.bool_)) for value in meant):
@@ -119,8 +119,11 @@ def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np
     return values.astype(bool)
 
 
-def unsupervised_from_nodes(
-    by_label: tuple[Nodes, Nodes, Nodes], moments: Moments, prior: float | None, options: dict[str, Any]
+def unsupervised_from_points(
+    by_label: tuple[WeightedPoints, WeightedPoints, WeightedPoints],
+    moments: Moments,
+    prior: float | None,
+    options: dict[str, Any],
 ) -> AffineMap:
     """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
     pooled = moments.target + moments.nontarget
@@ -128,7 +131,7 @@ def unsupervised_from_nodes(
     t = tuple(
         weighted.standardized(center, scale) if len(weighted.points) else weighted for weighted in by_label
     )
-    everything = Nodes.joined(*t)
+    everything = WeightedPoints.joined(*t)
     starts = []
     for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
         m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
@@ -167,7 +170,7 @@ def unsupervised_from_nodes(
     )
 
 
-def _objective(by_label: tuple[Nodes, ...], free_prior: bool) -> Objective:
+def _objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:
     """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
     points = np.concatenate([weighted.points for weighted in by_label])
     weights = np.concatenate([weighted.weights for weighted in by_label])

@@ -196,7 +196,7 @@ def fit_fusion(
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
-            slopes, b, _, _ = fit(DerivedSource(source, partial(_columns_of, chosen=chosen)))
+            slopes, b, _, _ = fit(DerivedSource(source, partial(_choose_systems, chosen=chosen)))
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
     return replace(fitted, subsets=subsets)
 
@@ -250,7 +250,7 @@ def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dic
 def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
-    losses = source.reduce(both(*(_losses_of(i) for i in range(len(moments.target.mean))))).parts
+    losses = source.reduce(both(*(_system_losses(i) for i in range(len(moments.target.mean))))).summaries
     cllrs = [
         float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
         / (2 * np.log(2))
@@ -276,8 +276,8 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
     return np.asarray(fusion.weights), 0.0, details, moments
 
 
-def _losses_of(i: int) -> Callable[[Scores], LossSums]:
-    return lambda chunk: LossSums.of(_columns_of(chunk, (i,)))
+def _system_losses(i: int) -> Callable[[Scores], LossSums]:
+    return lambda chunk: LossSums.of(_choose_systems(chunk, (i,)))
 
 
 def _correlation(covariance: FloatArray) -> FloatArray:
@@ -285,7 +285,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
     return np.asarray(covariance / np.outer(spread, spread))
 
 
-def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
+def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
     if chunk.n_systems == 1:
         return chunk
     pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)

@@ -9,7 +9,7 @@ from scipy.special import gammaln, logsumexp, psi, softmax
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
-from llrkit.calibrate.densities.weighted_points import Nodes, Training, training_nodes
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
@@ -53,10 +53,10 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     if mirror not in (None, True, False):
         raise InputError(f"mirror must be True, False or None, got {mirror!r}")
     moments = training_moments(source, at_least=2)
-    return gamma_from_training(training_nodes(source, moments), share, mirror)
+    return gamma_from_training(training_points(source, moments), share, mirror)
 
 
-def gamma_from_training(training: Training, alpha: float, mirror: bool | None) -> AffineMap:
+def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | None) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
     optima: dict[bool, tuple[Optimum, float]] = {}
@@ -84,7 +84,7 @@ def gamma_from_training(training: Training, alpha: float, mirror: bool | None) -
     )  # fmt: skip
 
 
-def _fit(target: Nodes, nontarget: Nodes, alpha: float) -> tuple[Optimum, float]:
+def _fit(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> tuple[Optimum, float]:
     """Log a and log k at the largest likelihood, and the b that goes with them.
 
     The log-likelihood is ``log a + k log k - log Gamma(k) + k mean(x) + alpha mean_e(x) - k mean(e^x)``

@@ -11,7 +11,7 @@ from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.weighted_points import Nodes, require_spread, spread_of
+from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -68,11 +68,11 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     moments = training_moments(source, at_least=2)
     require_spread(moments)
     low, high = moments.extremes
-    return kde_from_grid(source.reduce(DensityGrid.between(low, high)), moments, bandwidth, monotone)
+    return kde_from_grid(source.reduce(DensityGrid.at(low, high)), moments, bandwidth, monotone)
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimate:
+class _KernelEstimate:
     """A kernel estimate at the cell centers: density per cell, and distribution function."""
 
     density: FloatArray
@@ -83,7 +83,7 @@ class _Estimate:
     @classmethod
     def of(
         cls, cells: CellSums, class_moments: ClassMoments, grid: DensityGrid, bandwidth: str | float
-    ) -> _Estimate:
+    ) -> _KernelEstimate:
         """Deposit every cell on three centers with its count, mean and variance, then convolve."""
         width = grid.high / grid.cells - grid.low / grid.cells
         n = float(class_moments.n)
@@ -104,8 +104,8 @@ class _Estimate:
 
 def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
     """The fit, from the counts on the density grid."""
-    e = _Estimate.of(grid.target, moments.target, grid, bandwidth)
-    d = _Estimate.of(grid.nontarget, moments.nontarget, grid, bandwidth)
+    e = _KernelEstimate.of(grid.target, moments.target, grid, bandwidth)
+    d = _KernelEstimate.of(grid.nontarget, moments.nontarget, grid, bandwidth)
     inside = np.ones(grid.cells, dtype=bool)
     for estimate in (e, d):
         share = 1.0 / (estimate.n + 1.0)
@@ -142,6 +142,6 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
 
 
 def _silverman(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:
-    nodes, (_, sd) = Nodes.of(cells, grid.low, grid.high), spread_of(class_moments)
+    nodes, (_, sd) = WeightedPoints.of(cells, grid.low, grid.high), spread_of(class_moments)
     iqr = nodes.quantile(0.75) - nodes.quantile(0.25)
     return 0.9 * (min(sd, iqr / 1.349) if iqr > 0.0 else sd) * float(class_moments.n**-0.2)

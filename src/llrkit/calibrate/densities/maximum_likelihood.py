@@ -73,14 +73,14 @@ def _climb(
         s, y = moved - x, gradient - new_gradient
         gain, x, value, gradient = new_value - value, moved, new_value, new_gradient
         now = _free(x, gradient, low, high)
-        inverse = _updated(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
+        inverse = _bfgs_update(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
         if gain <= 1e-15 * (1.0 + abs(value)) and np.array_equal(now, free):
             break
         free = now
     return value, x
 
 
-def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
+def _bfgs_update(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
     """The BFGS formula for the inverse of minus the Hessian."""
     curve = float((s * y).sum())
     if curve <= 1e-10 * float((s * s).sum()):

@@ -12,11 +12,11 @@ from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import log_nig, nig_slope, standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import (
-    Nodes,
-    Training,
+    TrainingPoints,
+    WeightedPoints,
     require_spread,
     spread_of,
-    training_nodes,
+    training_points,
 )
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
@@ -97,10 +97,10 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=4)
     require_spread(moments)
-    return nig_from_training(training_nodes(source, moments), monotone)
+    return nig_from_training(training_points(source, moments), monotone)
 
 
-def nig_from_training(training: Training, monotone: bool) -> NIGRatioMap:
+def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
     """The fit, from points that stand for the scores."""
     return fit_ratio(NIGRatioMap, _fit_class, training, monotone, "nig")
 
@@ -110,7 +110,7 @@ def shape_of(f: Any, p: Any) -> Any:
     return np.sqrt(f * f + _ROUND * p * p)
 
 
-def natural(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
+def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
     """``alpha, beta, delta, loc`` of the density that ``standard_nig`` describes."""
     tail = p * p + e * e
     return (
@@ -121,7 +121,7 @@ def natural(mean: float, sd: float, p: float, e: float) -> tuple[float, float, f
     )
 
 
-def _fit_class(nodes: Nodes, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
@@ -147,5 +147,5 @@ def _fit_class(nodes: Nodes, class_moments: ClassMoments) -> tuple[FloatArray, f
     ]
     best = maximize(objective, starts, [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND])
     loc, log_sd, f, p = best.x.tolist()
-    parameters = natural(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
+    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
     return np.array(parameters), best.value - float(np.log(sd)), best.gradient

@@ -16,11 +16,11 @@ from llrkit.calibrate.densities.log_densities import (
 )
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import (
-    Nodes,
-    Training,
+    TrainingPoints,
+    WeightedPoints,
     require_spread,
     spread_of,
-    training_nodes,
+    training_points,
 )
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
@@ -97,15 +97,15 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=3)
     require_spread(moments)
-    return student_from_training(training_nodes(source, moments), monotone)
+    return student_from_training(training_points(source, moments), monotone)
 
 
-def student_from_training(training: Training, monotone: bool) -> StudentRatioMap:
+def student_from_training(training: TrainingPoints, monotone: bool) -> StudentRatioMap:
     """The fit, from points that stand for the scores."""
     return fit_ratio(StudentRatioMap, _fit_class, training, monotone, "student_t")
 
 
-def _fit_class(nodes: Nodes, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """Degrees of freedom, location and scale of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     gaussian = -0.5 * float(np.log(2.0 * np.pi)) - 0.5 - float(np.log(sd))

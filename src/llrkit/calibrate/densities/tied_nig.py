@@ -11,8 +11,8 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.log_densities import standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
-from llrkit.calibrate.densities.nig import BEND, TAIL, natural, shape_of
-from llrkit.calibrate.densities.weighted_points import Training, training_nodes
+from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
@@ -56,10 +56,10 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """
     share = probability(alpha, "alpha")
     moments = training_moments(source, at_least=2)
-    return tied_from_training(training_nodes(source, moments), share)
+    return tied_from_training(training_points(source, moments), share)
 
 
-def tied_from_training(training: Training, alpha: float) -> AffineMap:
+def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
     w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
@@ -99,8 +99,8 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
         "gradient_left": best.gradient,
     }
     (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(np.array(_classes(best.x))).tolist()
-    shape, beta_e, delta, loc = natural(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
-    _, beta_d, _, _ = natural(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
+    shape, beta_e, delta, loc = natural_parameters(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
+    _, beta_d, _, _ = natural_parameters(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
     gamma_e, gamma_d = (np.sqrt((shape - beta) * (shape + beta)) for beta in (beta_e, beta_d))
     a = (beta_e - beta_d) / scale
     # gamma_e - gamma_d without cancellation
@@ -114,7 +114,7 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
     return _affine(training, alpha, a, b, details)
 
 
-def _affine(training: Training, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
+def _affine(training: TrainingPoints, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
     return AffineMap(
         a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
         provenance=provenance(training.moments),

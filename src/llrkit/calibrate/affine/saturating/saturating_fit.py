@@ -18,7 +18,7 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     saturate,
     unsaturate,
 )
-from llrkit.calibrate.affine.saturating.starting_cells import central_nodes, standard
+from llrkit.calibrate.affine.saturating.starting_cells import central_points, location_scale_gap
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
@@ -134,8 +134,8 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
         raise SeparationError("the classes do not overlap: the best slope is infinite")
     log_odds = float(logit(prior))
-    nodes, passes = central_nodes(source, *moments.extremes)
-    center, scale, gap = standard(nodes)
+    nodes, passes = central_points(source, *moments.extremes)
+    center, scale, gap = location_scale_gap(nodes)
     points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
 
     def on_cells(p: FloatArray) -> SaturatingSums:
@@ -149,7 +149,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     starts = [descend(on_cells, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
     descent = descend(on_trials, min(starts, key=lambda end: end.loss).p, prior, max_passes)
     if not descent.converged or abs(descent.p[0]) > STEEP:
-        _warn(descent)
+        _warn_of_descent(descent)
     a, b, r, s = (float(value) for value in descent.p)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
@@ -163,7 +163,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     )  # fmt: skip
 
 
-def _warn(descent: Descent) -> None:
+def _warn_of_descent(descent: Descent) -> None:
     what = f"has not converged after {descent.calls} passes"
     if descent.converged:
         what = "has become a step: its slope grows without end"

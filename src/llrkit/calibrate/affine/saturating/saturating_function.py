@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.newton_sums import ClassNewton
+from llrkit.core.newton_sums import ClassNewtonSums
 from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -63,7 +63,7 @@ def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
 
 def class_sums(
     z: FloatArray, weight: FloatArray | None, p: FloatArray, log_odds: float, sign: float
-) -> ClassNewton:
+) -> ClassNewtonSums:
     """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
     a, b, r, s = p
     loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
@@ -90,15 +90,15 @@ def class_sums(
         # einsum is plain loops; a matrix product would start BLAS threads inside our pool
         hessian += np.einsum("in,jn->ij", jacobian * second, jacobian) + np.array(curved)
         n += float(w.sum())
-    return ClassNewton(n, loss, gradient, hessian)
+    return ClassNewtonSums(n, loss, gradient, hessian)
 
 
 @dataclass(frozen=True, eq=False)
 class SaturatingSums(SummaryBase):
     """Loss, gradient and Hessian of both classes at given parameters."""
 
-    target: ClassNewton
-    nontarget: ClassNewton
+    target: ClassNewtonSums
+    nontarget: ClassNewtonSums
 
     @classmethod
     def at(
@@ -106,7 +106,7 @@ class SaturatingSums(SummaryBase):
     ) -> Callable[[Scores], SaturatingSums]:
         """A summarizer of the scores ``(score - center) / scale``."""
 
-        def one(values: npt.NDArray[Any], sign: float) -> ClassNewton:
+        def one(values: npt.NDArray[Any], sign: float) -> ClassNewtonSums:
             z = (values.astype(np.float64, copy=False) - center) / scale
             return class_sums(z, None, p, log_odds, sign)
 

@@ -68,7 +68,7 @@ class LineupMap(Map):
     def against(self, foils: ScoreSource) -> LineupAgainst:
         """The map for case trials against the non-target trials of a source, which it keeps. One pass."""
         against = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
-        return LineupAgainst(lineup=self, foils=against.parts, own=0, method=self.method)
+        return LineupAgainst(lineup=self, foils=against.by_value, own=0, method=self.method)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
@@ -106,7 +106,7 @@ class LineupMap(Map):
         """LLRs from how many foils score more, how many the same, and how many there are."""
         if self.ties == "pessimistic":
             above, tied = above + tied, np.zeros_like(tied)
-        keys, where = _distinct(cohort, above, tied)
+        keys, where = _distinct_counts(cohort, above, tied)
         lr = np.empty(len(keys))
         for n in np.unique(keys[:, 0]):
             mine = np.flatnonzero(keys[:, 0] == n)
@@ -165,7 +165,7 @@ class LineupAgainst(Map):
         return Scores.part(*llrs, chunk.columns, chunk.categories)
 
 
-def _distinct(
+def _distinct_counts(
     cohort: npt.NDArray[np.int64], above: npt.NDArray[np.int64], tied: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """The distinct triples as rows, and which one each trial has."""
