@@ -12,7 +12,7 @@ from llrkit.core.minimize import newton
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.special import sigmoid, softplus
 from llrkit.errors import InputError
-from llrkit.theory.distribution import Normal
+from llrkit.theory.normal_distributions import Normal
 from llrkit.theory.operating_points import OperatingPoint, preset
 from llrkit.theory.unequal_gaussians import UnequalGaussians
 

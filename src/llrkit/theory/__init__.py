@@ -5,7 +5,7 @@ how calibrated Gaussian systems fuse. LLRs are in nats, Cllr in bits, ``x >= thr
 """
 
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine, MirrorLLR
-from llrkit.theory.distribution import Distribution, Mirrored, Normal, NormalMixture
+from llrkit.theory.distribution import Distribution, Mirrored
 from llrkit.theory.evidence import lr_moment, lr_variance, misleading_bound, misleading_bound_gaussian
 from llrkit.theory.gamma_pair import GammaLLR, LogGamma
 from llrkit.theory.gaussian_fusion import GaussianFusion, fuse_calibrated, fuse_moments
@@ -18,6 +18,7 @@ from llrkit.theory.jfunction import (
     sigma_from_cllr_approx,
 )
 from llrkit.theory.mixtures import DensityMixtureLLR, MixtureLLR
+from llrkit.theory.normal_distributions import Normal, NormalMixture
 from llrkit.theory.odds import (
     llr_from_posterior,
     log_odds,
