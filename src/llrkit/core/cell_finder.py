@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.special import blocks
 
 _BUCKETS_PER_CUT = 16
@@ -49,13 +47,13 @@ class CellFinder:
         """Number of cells: one more than cuts."""
         return len(self.cuts) + 1
 
-    def _bucket(self, values: npt.NDArray[Any]) -> IntArray:
+    def _bucket(self, values: Array) -> IntArray:
         position = np.clip(values, self._low, self._high, dtype=np.float64)
         position -= self._low
         position *= self._scale
         return np.asarray(position, dtype=np.intp)
 
-    def __call__(self, values: npt.NDArray[Any]) -> IntArray:
+    def __call__(self, values: Array) -> IntArray:
         """The cell of each score."""
         if self._first is None:
             return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")

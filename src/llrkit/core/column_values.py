@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
@@ -21,14 +21,14 @@ def plain_value(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def decoded(chunk: Scores, column: str, class_index: int) -> npt.NDArray[Any]:
+def decoded(chunk: Scores, column: str, class_index: int) -> Array:
     """A column of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
     codes = chunk.columns[column][class_index]
     names = chunk.categories.get(column)
     return codes if names is None else np.asarray(names, dtype=object)[codes]
 
 
-def positions_by_value(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
+def positions_by_value(values: Array) -> dict[Any, IntArray]:
     """Where each value is.
 
     Examples
@@ -81,7 +81,7 @@ def trials_with_value_named(source: ScoreSource, column: str, text: str) -> Deri
     def select_named(chunk: Scores) -> Scores:
         names = chunk.categories.get(column)
 
-        def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        def wanted(values: Array) -> BoolArray:
             distinct, _ = _distinct(values)
             keys = _keys(distinct, names)
             return np.isin(values, [v for v, key in zip(distinct, keys, strict=True) if str(key) == text])
@@ -91,7 +91,7 @@ def trials_with_value_named(source: ScoreSource, column: str, text: str) -> Deri
     return DerivedSource(source, select_named, (column,), score=getattr(source, "score", ()))
 
 
-def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:
+def _has_value(values: Array, value: Any, names: tuple[Any, ...] | None) -> BoolArray:
     """Which trials have a value, of a column of values or of codes for the names."""
     if names is not None:
         codes = [code for code, name in enumerate(names) if plain_value(name) == value]
@@ -128,9 +128,7 @@ class ValueCounts(SummaryBase):
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
 
 
-def numbered(
-    chunk: Scores, name: str, class_index: int, number_of: Mapping[Any, int]
-) -> npt.NDArray[np.int64]:
+def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any, int]) -> IntArray:
     """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
 
     Examples
@@ -152,7 +150,7 @@ def numbered(
     return table[column if low == 0 else column.astype(np.int64) - low]
 
 
-def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
+def _keys(values: Array, names: tuple[Any, ...] | None) -> list[Any]:
     """Distinct values, or codes for names, as plain values."""
     if names is not None:
         return [plain_value(names[value]) for value in values.tolist()]
@@ -160,7 +158,7 @@ def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
     return list(values.tolist()) if whole else [plain_value(value) for value in values.tolist()]
 
 
-def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _distinct(column: Array) -> tuple[Array, Array]:
     """The distinct values in ascending order, and how often each occurs."""
     if not _few_whole_numbers(column):
         return np.unique(column, return_counts=True)
@@ -170,7 +168,7 @@ def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
     return present + low, counts[present]
 
 
-def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:
+def _few_whole_numbers(column: Array) -> bool:
     """Whether counting all whole numbers in the range of a column is quicker than sorting it."""
     if column.dtype.kind not in "iu" or len(column) == 0:
         return False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -19,7 +18,7 @@ LINEAR_ABOVE = 37.0
 _FACTORS = 16
 
 
-def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray:
+def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
     """``sum(log(1 + exp(x + shift)))`` over all ``x``, for each shift.
 
     Logarithms are taken of products of 16 factors instead of each factor, and the products are carried as
@@ -82,8 +81,8 @@ class LossSums(SummaryBase):
     target_loss: FloatArray
     nontarget_loss: FloatArray
     thresholds: FloatArray
-    n_miss: npt.NDArray[Any]
-    n_fa: npt.NDArray[Any]
+    n_miss: Array
+    n_fa: Array
 
     @classmethod
     def of(cls, scores: Scores, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -33,7 +31,7 @@ class ClassMoments(SummaryBase):
     n_pos_inf: float = 0
 
     @classmethod
-    def of(cls, values: npt.NDArray[Any]) -> ClassMoments:
+    def of(cls, values: Array) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
         moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
         if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
@@ -46,7 +44,7 @@ class ClassMoments(SummaryBase):
         return replace(moments, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
 
     @classmethod
-    def _of_columns(cls, columns: list[npt.NDArray[Any]]) -> ClassMoments:
+    def _of_columns(cls, columns: list[Array]) -> ClassMoments:
         if len(columns[0]) == 0:
             return cls._empty(len(columns))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -161,7 +159,7 @@ class Moments(SummaryBase):
         )
 
 
-def _central(columns: list[npt.NDArray[Any]], center: list[float]) -> tuple[FloatArray, ...]:
+def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...]:
     """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
 
     Deviations are taken from a guess of the mean and moved to the mean afterwards, which costs no digits

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.special import blocks
@@ -116,9 +115,7 @@ class _Line:
     center: FloatArray
     scale: FloatArray
 
-    def of(
-        self, values: npt.NDArray[Any], block: slice, sign: float = 1.0
-    ) -> tuple[list[FloatArray], FloatArray]:
+    def of(self, values: Array, block: slice, sign: float = 1.0) -> tuple[list[FloatArray], FloatArray]:
         """Standardized columns of a block, and the line (negated for sign -1)."""
         columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
         columns = [
@@ -134,7 +131,7 @@ class _Line:
         return columns, z
 
 
-def _sums_of_log_rule(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNewtonSums:
+def _sums_of_log_rule(values: Array, line: _Line, sign: float) -> ClassNewtonSums:
     """Sums of softplus(sign * z) and its derivatives: one exponential for all of them."""
     total = _zero_sums(len(line.w))
     for block in _blocks(len(values)):
@@ -150,7 +147,7 @@ def _sums_of_log_rule(values: npt.NDArray[Any], line: _Line, sign: float) -> Cla
 
 
 def _sums_of_any_rule(
-    values: npt.NDArray[Any],
+    values: Array,
     line: _Line,
     loss: Callable[[FloatArray], FloatArray],
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],

@@ -36,10 +36,10 @@ class SummaryBase(ReadOnlyArrays):
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Self:
         """The summary that ``to_dict`` described."""
-        made = summary_from_dict(plain)
-        if not isinstance(made, cls):
+        summary = summary_from_dict(plain)
+        if not isinstance(summary, cls):
             raise InputError(f"expected a {cls.__name__}, got {plain.get('kind')!r}")
-        return made
+        return summary
 
 
 def _plain(value: Any) -> Any:
@@ -54,14 +54,14 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unplain(value: Any) -> Any:
+def _from_plain(value: Any) -> Any:
     if isinstance(value, dict):
         if "kind" in value:
             return summary_from_dict(value)
         if "dtype" in value:
             return np.array(value["values"], dtype=value["dtype"]).reshape(value["shape"])
-        return dict(zip(value["keys"], map(_unplain, value["parts"]), strict=True))
-    return tuple(map(_unplain, value)) if isinstance(value, list) else value
+        return dict(zip(value["keys"], map(_from_plain, value["parts"]), strict=True))
+    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
 def subclasses_of(cls: type[Any]) -> Iterator[type[Any]]:
@@ -78,7 +78,7 @@ def summary_from_dict(plain: dict[str, Any]) -> Any:
         kind = kinds[plain["kind"]]
     except KeyError:
         raise InputError(f"not a summary: kind {plain.get('kind')!r}; known are {', '.join(kinds)}") from None
-    return kind(**{name: _unplain(value) for name, value in plain.items() if name != "kind"})
+    return kind(**{name: _from_plain(value) for name, value in plain.items() if name != "kind"})
 
 
 @dataclass(frozen=True, eq=False)

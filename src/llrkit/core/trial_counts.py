@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import Counts, FloatArray
+from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
@@ -148,7 +147,7 @@ def _total(counts: Counts) -> float:
     return total
 
 
-def _count_points(ascending: FloatArray, grid: FloatArray) -> npt.NDArray[np.int64]:
+def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:
     counts = np.zeros(len(grid), dtype=np.int64)
     if len(ascending):
         first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
@@ -217,8 +216,8 @@ class PavCurve(Curve):
     low: FloatArray
     high: FloatArray
     llr: FloatArray
-    n_target: npt.NDArray[Any]
-    n_nontarget: npt.NDArray[Any]
+    n_target: Array
+    n_nontarget: Array
 
 
 def pav_curve(blocks: PavBlocks) -> PavCurve:
@@ -231,12 +230,12 @@ class HistogramPair(Curve):
     """Histograms of the finite scores of both classes on the same even bins."""
 
     edges: FloatArray
-    target: npt.NDArray[Any]
-    nontarget: npt.NDArray[Any]
+    target: Array
+    nontarget: Array
     n_target: float
     n_nontarget: float
 
-    def _density(self, counts: npt.NDArray[Any], n: float) -> FloatArray:
+    def _density(self, counts: Array, n: float) -> FloatArray:
         width = np.diff(self.edges)
         return np.asarray(np.divide(counts, n * width, out=np.zeros(len(counts)), where=width > 0))
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
@@ -187,7 +186,7 @@ class ScoresBetween(SummaryBase):
     """The scores of both classes in a closed interval, sorted, and how often each counts."""
 
     values: FloatArray
-    times: npt.NDArray[Any]
+    times: Array
 
     @classmethod
     def at(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:

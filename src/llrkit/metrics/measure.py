@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -105,7 +105,9 @@ def resolve_points(
     return RequestedPoints(tuple(flat), tuple(primaries))
 
 
-def measurement_summarizer(moments: Moments, grid: Grid, requested: RequestedPoints) -> Any:
+def measurement_summarizer(
+    moments: Moments, grid: Grid, requested: RequestedPoints
+) -> Callable[[Scores], Both]:
     """A summarizer of what an evaluation is made from."""
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
@@ -212,7 +214,9 @@ def measure_groups(
     return groups, skipped
 
 
-def _grouped_with_key(column: str, summarize: Any) -> Any:
+def _grouped_with_key(column: str, summarize: Callable[[Any, Scores], Any]) -> Callable[[Scores], Grouped]:
+    """As ``grouped``, but ``summarize`` is told the value too and may return ``None``."""
+
     def make(chunk: Scores) -> Grouped:
         summaries = {key: summarize(key, group) for key, group in split_by(chunk, column).items()}
         return Grouped({key: summary for key, summary in summaries.items() if summary is not None})

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -101,7 +99,7 @@ class ExponentialSumsPair(SummaryBase):
     def at(cls, a: float, center: float, scale: float) -> Callable[[Scores], ExponentialSumsPair]:
         """A summarizer of the scores ``(score - center) / scale``."""
 
-        def one(values: npt.NDArray[Any], c: float) -> ExponentialSums:
+        def one(values: Array, c: float) -> ExponentialSums:
             return ExponentialSums.of((values.astype(np.float64, copy=False) - center) / scale, None, c)
 
         return lambda chunk: cls(one(chunk.target, -a), one(chunk.nontarget, a))

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.maps import AffineMap
@@ -108,7 +107,7 @@ def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> 
     return split
 
 
-def _is_labeled(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np.bool_]:
+def _is_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
     if name in chunk.categories:  # codes: a table's true/false column arrives so
         meant = chunk.categories[name]
         if not all(isinstance(value, (bool, np.bool_)) for value in meant):

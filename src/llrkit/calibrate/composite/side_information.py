@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.maps import Columns
 from llrkit.calibrate.option_checks import names_of, one_of, yes_or_no
 from llrkit.core.column_values import decoded
@@ -52,7 +50,7 @@ class Quality:
                 f"got {list(self.columns)}"
             )
 
-    def widen(self, scores: npt.NDArray[Any], columns: Columns) -> FloatArray:
+    def widen(self, scores: Array, columns: Columns) -> FloatArray:
         """Scores of K systems followed by the features, shape (n, K + F)."""
         base = scores.astype(np.float64, copy=False)
         base = base[:, None] if base.ndim == 1 else base
@@ -113,7 +111,7 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     return Quality(names_of(columns, "quality measures"), features, yes_or_no(scaled, "scaled"))
 
 
-def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:
+def _numeric(values: Array, name: str) -> FloatArray:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

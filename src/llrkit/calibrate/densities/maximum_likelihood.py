@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import BoolArray, FloatArray, IntArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""
@@ -118,7 +117,7 @@ def _newton(objective: Objective, x: FloatArray, low: FloatArray, high: FloatArr
     return Optimum(x, value, left, tuple(bool(f) for f in (x <= low) | (x >= high)))
 
 
-def _free(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> npt.NDArray[np.bool_]:
+def _free(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
     return ~(((x <= low) & (gradient <= 0.0)) | ((x >= high) & (gradient >= 0.0)))
 
 
@@ -126,7 +125,7 @@ def _newton_step(
     objective: Objective,
     x: FloatArray,
     gradient: FloatArray,
-    where: npt.NDArray[np.intp],
+    where: IntArray,
     low: FloatArray,
     high: FloatArray,
 ) -> FloatArray:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import BoolArray, FloatArray
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, points_of_grid
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
@@ -118,7 +117,7 @@ def bigaussian_from_training(
 def _largest_jump(
     score: FloatArray,
     llr: FloatArray,
-    crowded: npt.NDArray[np.bool_],
+    crowded: BoolArray,
     start: float,
     extremes: tuple[float, float],
 ) -> float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.newton_sums import ClassNewtonSums
 from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase
@@ -106,7 +105,7 @@ class SaturatingSums(SummaryBase):
     ) -> Callable[[Scores], SaturatingSums]:
         """A summarizer of the scores ``(score - center) / scale``."""
 
-        def one(values: npt.NDArray[Any], sign: float) -> ClassNewtonSums:
+        def one(values: Array, sign: float) -> ClassNewtonSums:
             z = (values.astype(np.float64, copy=False) - center) / scale
             return class_sums(z, None, p, log_odds, sign)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.column_values import decoded, positions_by_value
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -68,12 +67,12 @@ class Foils(SummaryBase):
 class RankCounts(SummaryBase):
     """For each target: how many foils score more, how many the same, and how many there are."""
 
-    above: npt.NDArray[Any]
-    tied: npt.NDArray[Any]
-    cohort: npt.NDArray[Any]
+    above: Array
+    tied: Array
+    cohort: Array
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def arrays(self) -> tuple[Array, Array, Array]:
         """The three counts."""
         return self.above, self.tied, self.cohort
 
@@ -85,7 +84,7 @@ class RankCounts(SummaryBase):
 
 
 def foil_counts(
-    scores: FloatArray, values: npt.NDArray[Any], foils: Mapping[Any, FloatArray]
+    scores: FloatArray, values: Array, foils: Mapping[Any, FloatArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each score how many foils of its value score more, how many the same, how many there are.
 

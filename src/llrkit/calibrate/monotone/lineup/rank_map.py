@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils, foil_counts
 from llrkit.calibrate.monotone.lineup.ranks import lr_of_ranks
@@ -100,9 +100,7 @@ class LineupMap(Map):
     def __repr__(self) -> str:
         return f"LineupMap(by {self.by!r}, {self.smoothing}, trained on {self.cohort} foils)"
 
-    def _llrs(
-        self, above: npt.NDArray[np.int64], tied: npt.NDArray[np.int64], cohort: npt.NDArray[np.int64]
-    ) -> FloatArray:
+    def _llrs(self, above: IntArray, tied: IntArray, cohort: IntArray) -> FloatArray:
         """LLRs from how many foils score more, how many the same, and how many there are."""
         if self.ties == "pessimistic":
             above, tied = above + tied, np.zeros_like(tied)
@@ -165,9 +163,7 @@ class LineupAgainst(Map):
         return Scores.part(*llrs, chunk.columns, chunk.categories)
 
 
-def _distinct_counts(
-    cohort: npt.NDArray[np.int64], above: npt.NDArray[np.int64], tied: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+def _distinct_counts(cohort: IntArray, above: IntArray, tied: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct triples as rows, and which one each trial has."""
     base = int(cohort.max(initial=0)) + 1
     # numbers above and tied do not exceed the cohort: one number for the last two keeps the sort quick
