@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
-from llrkit.calibrate.affine.cmlg import shape
+from llrkit.calibrate.affine.cmlg import shape_statistics
 from llrkit.core.moments import Moments
 from llrkit.recognize import (
     Embeddings,
@@ -43,7 +43,7 @@ HEADER = (
 
 def measures(scores: lk.Scores) -> list[float]:
     """EER, skewness and kurtosis of both classes, ratio of spreads, DET slope, what CMLG loses."""
-    found = shape(scores.reduce(Moments.of))
+    found = shape_statistics(scores.reduce(Moments.of))
     minimum = lk.min_cllr(scores)
     mapped = lk.fit_cmlg(scores)
     # trained on the trials themselves: what is lost is lost by the shape, not by a change of speakers

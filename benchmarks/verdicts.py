@@ -27,7 +27,7 @@ def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
     """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
     result = lk.evaluate(scores)
     span = judged_range(result.moments.extremes, result.summaries.blocks)
-    grid = scores.reduce(DensityGrid.between(*span))
+    grid = scores.reduce(DensityGrid.at(*span))
     cells = CalibratedCells.relabeled(grid)
     line = recalibrate(scores, identity_test(scores, cells))
     if line.p_value < LEVEL:

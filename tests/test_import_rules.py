@@ -10,7 +10,7 @@ HOMES = homes_of("llrkit")
 
 # A room imports only from rooms on earlier lines; rooms on one line do not import each other.
 LEVELS = [
-    {"errors", "_version", "_atomic", "_plain", "_progress", "_format"},
+    {"errors", "_version", "_atomic", "_plain", "_progress", "_format", "_arrays"},
     {"scores"},
     {"core"},
     {"theory"},
@@ -43,7 +43,7 @@ FRAMEWORKS = {
     "pandas": set(),
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
-ONLY_THESE = {"core": {"numpy", "scipy"}}
+ONLY_THESE = {"core": {"numpy", "scipy"}, "_arrays": {"numpy"}}
 ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
 STANDARD = set(sys.stdlib_module_names)
 

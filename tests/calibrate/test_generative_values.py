@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from llrkit.calibrate.affine.bayesian import NormalGamma, fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.affine.unsupervised import fit_unsupervised, unsupervised_from_nodes
+from llrkit.calibrate.affine.unsupervised import fit_unsupervised, unsupervised_from_points
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma, gamma_from_training
 from llrkit.calibrate.densities.kde import fit_kde
 from llrkit.calibrate.densities.log_densities import (
@@ -20,11 +20,11 @@ from llrkit.calibrate.densities.log_densities import (
     student_slope,
 )
 from llrkit.calibrate.densities.mixture import fit_mixture, mixture_from_training
-from llrkit.calibrate.densities.nig import fit_nig, natural, nig_from_training
+from llrkit.calibrate.densities.nig import fit_nig, natural_parameters, nig_from_training
 from llrkit.calibrate.densities.student_t import fit_student_t, student_from_training
 from llrkit.calibrate.densities.tied_nig import fit_tied_nig, tied_from_training
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.calibrate.densities.weighted_points import Nodes, Training, training_nodes
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.core.moments import Moments
 from llrkit.errors import ConstantScoreError, ShapeWarning
@@ -132,15 +132,17 @@ def test_equal_variance_gaussians_are_cmlg_to_all_of_them(gaussian_scores):
 
 def ungridded(scores):
     """Every score as a point of its own."""
-    points = [Nodes(np.sort(values), np.ones(len(values))) for values in (scores.target, scores.nontarget)]
-    return Training(Moments.of(scores), *points)
+    points = [
+        WeightedPoints(np.sort(values), np.ones(len(values))) for values in (scores.target, scores.nontarget)
+    ]
+    return TrainingPoints(Moments.of(scores), *points)
 
 
 def unsupervised_ungridded(training):
-    none = Nodes(np.empty(0), np.empty(0))
+    none = WeightedPoints(np.empty(0), np.empty(0))
     pooled = np.sort(np.append(training.target.points, training.nontarget.points))
-    return unsupervised_from_nodes(
-        (Nodes(pooled, np.ones(len(pooled))), none, none), training.moments, None, {}
+    return unsupervised_from_points(
+        (WeightedPoints(pooled, np.ones(len(pooled))), none, none), training.moments, None, {}
     )
 
 
@@ -176,7 +178,7 @@ def test_cells_change_no_llr_by_more_than_a_millionth(name, heavy):
 
 def test_a_cell_with_two_scores_gives_back_both():
     target, nontarget = np.array([0.0, 1e-6, 3.0]), np.array([1.0, 2.0, 10.0])
-    training = training_nodes(Scores(target, nontarget), Moments.of(Scores(target, nontarget)))
+    training = training_points(Scores(target, nontarget), Moments.of(Scores(target, nontarget)))
     assert_allclose(training.target.points, target, atol=1e-12)
     assert_allclose(training.nontarget.points, nontarget, atol=1e-12)
 
@@ -359,7 +361,7 @@ def test_slopes_and_gradients_are_derivatives():
     assert_allclose(nig_slope(x, 2.0, 1.0, 1.5, 0.1), rise, atol=1e-8)
     for p, e in ((0.3, 0.5), (-1.0, 0.4), (0.0, 0.03), (0.01, 3.0)):
         value, gradient = standard_nig(x, p, e)
-        assert_allclose(value, log_nig(x, *natural(0.0, 1.0, p, e)), atol=1e-11)
+        assert_allclose(value, log_nig(x, *natural_parameters(0.0, 1.0, p, e)), atol=1e-11)
         for row, (dx, dp, de) in enumerate(np.eye(3) * h):
             up, down = standard_nig(x + dx, p + dp, e + de)[0], standard_nig(x - dx, p - dp, e - de)[0]
             assert_allclose(gradient[row], (up - down) / (2.0 * h), atol=1e-6)

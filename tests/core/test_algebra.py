@@ -14,7 +14,7 @@ from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.grid import Grid
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.newton_sums import ClassNewton, NewtonSums
+from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
@@ -34,7 +34,7 @@ SUMMARIES = {
     "LossSums": LossSums.at([0.0, -2.0, 3.0], [-1.0, 0.0, 0.3]),
     "NewtonSums": NewtonSums.at([0.5, -0.25], 0.7),
     "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),
-    "DensityGrid": DensityGrid.between(-2.0, 3.0, 16),
+    "DensityGrid": DensityGrid.at(-2.0, 3.0, 16),
     "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
     "Both": both(Moments.of, LossSums.of),
     "Grouped": grouped(Moments.of, "room"),
@@ -166,7 +166,7 @@ def test_every_summary_is_in_this_test():
     for room in ("llrkit.core", "llrkit.metrics"):
         import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    parts = {ClassMoments, ClassNewton, CellSums, ClassSample}
+    parts = {ClassMoments, ClassNewtonSums, CellSums, ClassSample}
     collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below
     ours = {
         cls
@@ -178,7 +178,7 @@ def test_every_summary_is_in_this_test():
 
 @given(CHUNKS, CHUNKS)
 def test_scores_between_are_those_of_both_chunks(a, b):
-    summarize = ScoresBetween.of(-1.0, 1.0)
+    summarize = ScoresBetween.at(-1.0, 1.0)
     assert_array_equal((summarize(a) + summarize(b)).values, summarize(joined(a, b)).values)
     expected = sorted(x for c in (a, b) for x in [*c.target, *c.nontarget] if -1.0 <= x <= 1.0)
     assert_array_equal((summarize(a) + summarize(b)).values, expected)
@@ -209,7 +209,7 @@ def test_grouped_keys_survive_json(keys):
     summary = Grouped({key: Moments.of(chunk_of([1.0], [i])) for i, key in enumerate(keys)})
     again = Grouped.from_dict(json.loads(json.dumps(summary.to_dict())))
     assert_same(again, summary, exact=True)
-    assert list(again.parts) == keys
+    assert list(again.groups) == keys
 
 
 def test_from_dict_refuses_another_kind():
@@ -233,7 +233,7 @@ def test_grouped_in_the_order_of_the_values_with_their_names():
     chunk = Scores(
         [1.0, 2.0, 3.0], [0.0, -1.0], {"sex": ([2, 0, 2], [1, 0])}, categories={"sex": ("a", "b", "c")}
     )
-    parts = grouped(Grid.of, "sex")(chunk).parts
+    parts = grouped(Grid.of, "sex")(chunk).groups
     assert list(parts) == ["a", "b", "c"]
     assert_array_equal(parts["a"].target, [2.0])
     assert_array_equal(parts["a"].nontarget, [-1.0])

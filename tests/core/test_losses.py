@@ -74,7 +74,7 @@ def test_hard_errors_against_counting(target, nontarget):
     assert_array_equal(losses.n_miss, [sum(x < t for x in target) for t in thresholds])
     assert_array_equal(losses.n_fa, [sum(x >= t for x in nontarget) for t in thresholds])
     assert_allclose(losses.p_miss, losses.n_miss / len(target), rtol=1e-15)
-    some = losses.at_some(2, 4)
+    some = losses.slice_thresholds(2, 4)
     assert_array_equal(some.thresholds, thresholds[2:4])
     assert_array_equal([some.n_miss, some.n_fa], [losses.n_miss[2:4], losses.n_fa[2:4]])
 

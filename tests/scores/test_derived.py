@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from pieces import Kept, speaker_trials
 
 import llrkit as lk
-from llrkit.core.column_values import ValueCounts, only_value
+from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.core.moments import Moments
 from llrkit.scores.derived import DerivedSource
 
@@ -33,10 +33,10 @@ def chunk_of(source):
 
 
 def test_changes_follow_each_other_and_columns_come_along():
-    twice = DerivedSource(only_value(table(), "room", "a"), doubled)
+    twice = DerivedSource(trials_with_value(table(), "room", "a"), doubled)
     assert_array_equal(chunk_of(twice).target, [2.0, 10.0])
     assert len(chunk_of(twice).nontarget) == 0
-    again = only_value(twice, "sex", "m").with_columns("room")
+    again = trials_with_value(twice, "sex", "m").with_columns("room")
     chunk = chunk_of(again)
     assert_array_equal(chunk.target, [10.0])
     assert [chunk.categories["room"][code] for code in chunk.columns["room"][0]] == ["a"]
@@ -44,14 +44,14 @@ def test_changes_follow_each_other_and_columns_come_along():
 
 
 def test_a_column_that_is_not_there_is_refused_when_it_is_asked_for():
-    source = DerivedSource(only_value(table(), "room", "b"), doubled)
+    source = DerivedSource(trials_with_value(table(), "room", "b"), doubled)
     with pytest.raises(lk.UnknownNameError, match="noise"):
         source.with_columns("noise")
 
 
 def test_missing_values_are_a_value():
     scores = lk.Scores([1.0, 2.0], [0.0, 3.0], {"snr": ([np.nan, 5.0], [np.nan, np.nan])})
-    assert_array_equal(chunk_of(only_value(scores, "snr", None)).nontarget, [0.0, 3.0])
+    assert_array_equal(chunk_of(trials_with_value(scores, "snr", None)).nontarget, [0.0, 3.0])
     found = scores.with_columns("snr").reduce(lambda chunk: ValueCounts.of(chunk, "snr"))
     assert found.counts == {5.0: (1, 0), None: (1, 2)}
 
@@ -62,20 +62,20 @@ def test_values_of_two_columns_are_counted_together():
 
 
 def test_rows_are_named_as_in_the_source_below():
-    assert only_value(table(), "room", "b").place(3) == "row 3 (counted from 0)"
-    assert only_value(table("dev.csv"), "room", "b").place(3) == "dev.csv, row 3 (counted from 0)"
+    assert trials_with_value(table(), "room", "b").place(3) == "row 3 (counted from 0)"
+    assert trials_with_value(table("dev.csv"), "room", "b").place(3) == "dev.csv, row 3 (counted from 0)"
     lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
-    assert only_value(lines, "room", "b").place(3) == "dev.csv, line 5"
+    assert trials_with_value(lines, "room", "b").place(3) == "dev.csv, line 5"
 
 
 def test_roles_of_the_columns_are_kept():
     whole = {**table().table.to_dict(as_series=False), "plda": [1.0, 2.0, 3.0, 4.0, 5.0]}
     trials = lk.Trials(whole, score=["score", "plda"], enroll="room", test="sex")
-    part = only_value(trials, "sex", "m")
+    part = trials_with_value(trials, "sex", "m")
     assert (part.roles.score, *part.roles.ids) == (("score", "plda"), "room", "sex")
     fused = lk.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
     assert (fused.roles.score, *fused.roles.ids) == (("llr",), "room", "sex")
-    assert only_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).roles.ids == ()
+    assert trials_with_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).roles.ids == ()
 
 
 def test_a_choice_within_groups_keeps_speakers_apart():

@@ -82,7 +82,7 @@ def test_numbers_with_nulls_and_booleans_are_codes():
 
 
 def test_grouped_by_a_text_column_has_its_values_as_keys():
-    parts = make().with_columns("sex").reduce(grouped(Grid.of, "sex")).parts
+    parts = make().with_columns("sex").reduce(grouped(Grid.of, "sex")).groups
     assert list(parts) == ["f", "m", None]
     assert_array_equal(parts["f"].target, [0.0, 2.0])
     assert_array_equal(parts[None].nontarget, [0.25])

@@ -31,7 +31,7 @@ def moved(scores, change):
 
 
 def cells_of(scores):
-    return CalibratedCells.relabeled(scores.reduce(DensityGrid.between(*scores.reduce(Moments.of).extremes)))
+    return CalibratedCells.relabeled(scores.reduce(DensityGrid.at(*scores.reduce(Moments.of).extremes)))
 
 
 # mean, sd and 95th percentile of Cllr - min Cllr, and mean ROCCH-EER, of calibrated Gaussian LLRs by (EER,

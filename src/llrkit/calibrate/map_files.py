@@ -17,14 +17,14 @@ import numpy as np
 from llrkit._atomic import write_atomically
 from llrkit._version import __version__
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.saved_map import Saved
+from llrkit.calibrate.saved_map import SavedMap
 from llrkit.core.summary import subclasses_of
 from llrkit.errors import MapFileError
 
-M = TypeVar("M", bound=Saved)
+M = TypeVar("M", bound=SavedMap)
 
 
-def map_to_dict(fitted: Saved) -> dict[str, Any]:
+def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
     """A map as plain numbers, strings, lists and dicts."""
     return {
         "format": fitted.format,
@@ -53,16 +53,16 @@ def map_from_dict(plain: Any, where: str = "calibration") -> Map:
 def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     """What ``to_dict`` described, of any subclass of ``base`` that was imported."""
     family = base.format.rpartition("/")[0] + "/"
-    given = str(plain.get("format", "")) if isinstance(plain, dict) else ""
-    if given.startswith("llrkit.class_map/") and not given.startswith(family):
+    file_format = str(plain.get("format", "")) if isinstance(plain, dict) else ""
+    if file_format.startswith("llrkit.class_map/") and not file_format.startswith(family):
         raise MapFileError(
             f"{where}: a calibration of several classes; read it with llrkit.multiclass.load_map"
         )
-    if not isinstance(plain, dict) or not given.startswith(family):
+    if not isinstance(plain, dict) or not file_format.startswith(family):
         raise MapFileError(f'{where}: not a calibration file of llrkit (no "format": "{base.format}")')
-    if given != base.format:
+    if file_format != base.format:
         raise MapFileError(
-            f"{where}: format {given!r} is not known to this version, which reads {base.format!r}"
+            f"{where}: format {file_format!r} is not known to this version, which reads {base.format!r}"
         )
     kinds = {cls.kind: cls for cls in subclasses_of(base) if cls.kind}
     kind = kinds.get(str(plain.get("kind", "")))
@@ -73,7 +73,7 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     parameters = plain.get("parameters")
     if not isinstance(parameters, dict):
         raise MapFileError(f'{where}: "parameters" are missing')
-    shared = {item.name for item in fields(Saved)}
+    shared = {item.name for item in fields(SavedMap)}
     names = {item.name for item in fields(kind)} - shared
     if set(parameters) != names:
         wrong = sorted(set(parameters) ^ names)
@@ -84,31 +84,31 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     ):
         raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
     try:
-        made: M = kind(
+        fitted: M = kind(
             method=plain["method"],
-            **{name: _unplain(value, f"{where}: {name}", base) for name, value in rest.items()},
-            **{name: _unplain(value, f"{where}: {name}", base) for name, value in parameters.items()},
+            **{name: _from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
+            **{name: _from_plain(value, f"{where}: {name}", base) for name, value in parameters.items()},
         )
-        _try(made)
+        _check_parameters(fitted)
     except MapFileError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
-    return made
+    return fitted
 
 
-def _try(made: Saved) -> None:
+def _check_parameters(fitted: SavedMap) -> None:
     """Parameters of the wrong type or shape fail here, not in the middle of a long run."""
-    for item in fields(made):
-        value = getattr(made, item.name)
+    for item in fields(fitted):
+        value = getattr(fitted, item.name)
         if item.type == "float" and not (isinstance(value, (int, float)) and not math.isnan(value)):
             raise ValueError(f"{item.name} is {value!r}, not a number")
         if isinstance(value, np.ndarray) and value.dtype == np.float64 and np.isnan(value).any():
             raise ValueError(f"{item.name} holds NaN")
-    made.try_out()
+    fitted.try_out()
 
 
-def save_map(fitted: Saved, path: str | Path) -> None:
+def save_map(fitted: SavedMap, path: str | Path) -> None:
     """Write a calibration file: to a temporary file first, then renamed."""
     write_atomically(path, json.dumps(map_to_dict(fitted), indent=1, allow_nan=False) + "\n")
 
@@ -141,51 +141,51 @@ def _import_all() -> None:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Saved):
+    if isinstance(value, SavedMap):
         return map_to_dict(value)
     if isinstance(value, np.ndarray):
         return {"array": _plain(value.tolist()), "dtype": str(value.dtype), "shape": list(value.shape)}
     if isinstance(value, Mapping):
         return (
             {"items": [[_plain(k), _plain(v)] for k, v in value.items()]}
-            if _odd_keys(value)
+            if _needs_pairs(value)
             else {key: _plain(item) for key, item in value.items()}
         )
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, str) and value in _SPELLED:
+    if isinstance(value, str) and value in _NONFINITE:
         return {"text": value}
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     return value
 
 
-def _odd_keys(value: Mapping[Any, Any]) -> bool:
+def _needs_pairs(value: Mapping[Any, Any]) -> bool:
     """Whether a dict must be written as pairs: keys that are not text, or that mean something in the file."""
     return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
 
 
 _RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
-_SPELLED = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def _unplain(value: Any, where: str, base: type[Saved]) -> Any:
+def _from_plain(value: Any, where: str, base: type[SavedMap]) -> Any:
     if isinstance(value, dict):
         if "format" in value:
             return saved_from_dict(value, where, base)
         if set(value) == {"array", "dtype", "shape"}:
             if value["dtype"] not in ("float64", "int64", "bool"):
                 raise MapFileError(f"{where}: array of {value['dtype']!r}")
-            return np.array(_unplain(value["array"], where, base), dtype=value["dtype"]).reshape(
+            return np.array(_from_plain(value["array"], where, base), dtype=value["dtype"]).reshape(
                 value["shape"]
             )
         if set(value) == {"text"}:
             return value["text"]
         if set(value) == {"items"}:
-            return {_unplain(k, where, base): _unplain(v, where, base) for k, v in value["items"]}
-        return {key: _unplain(item, where, base) for key, item in value.items()}
+            return {_from_plain(k, where, base): _from_plain(v, where, base) for k, v in value["items"]}
+        return {key: _from_plain(item, where, base) for key, item in value.items()}
     if isinstance(value, list):
-        return [_unplain(item, where, base) for item in value]
-    return _SPELLED.get(value, value) if isinstance(value, str) else value
+        return [_from_plain(item, where, base) for item in value]
+    return _NONFINITE.get(value, value) if isinstance(value, str) else value

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.calibrate.saved_map import Saved
+from llrkit._arrays import Array, FloatArray
+from llrkit.calibrate.saved_map import SavedMap
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -20,12 +20,11 @@ from llrkit.scores.source import rows_in_memory
 if TYPE_CHECKING:
     from llrkit.scores import Trials
 
-FloatArray = npt.NDArray[np.float64]
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(Saved):
+class Map(SavedMap):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
@@ -86,8 +85,8 @@ class Map(Saved):
                 f"this map takes the scores of {self.n_systems} systems, shape (n, {self.n_systems}); "
                 f"got shape {values.shape}"
             )
-        given = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
-        llrs = self.checked(flat, given)
+        needed = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
+        llrs = self.checked(flat, needed)
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
@@ -139,7 +138,9 @@ class Map(Saved):
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
             )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
-        target, nontarget = ({name: decoded(wide, name, side) for name in self.needs} for side in (0, 1))
+        target, nontarget = (
+            {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)
+        )
         return Scores.part(
             self.checked(chunk.target.astype(np.float64, copy=False), target),
             self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Saved(ABC):
+class SavedMap(ABC):
     """A frozen dataclass whose own fields are parameters: numbers, strings, arrays, other maps."""
 
     method: str = ""
@@ -36,7 +36,7 @@ class Saved(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The fields of the subclass by name."""
-        shared = {item.name for item in fields(Saved)}
+        shared = {item.name for item in fields(SavedMap)}
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.core.grid import require_both_classes
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import (
     ConstantScoreError,
@@ -49,9 +49,9 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
     spread = np.maximum(target.high, nontarget.high) - np.minimum(target.low, nontarget.low)
     if np.any((spread > 0) & (spread < 1e-70)):
         raise InputError("the scores are too close together to calibrate: their range is below 1e-70")
-    for name, part in (("target", target), ("nontarget", nontarget)):
-        if part.n < at_least:
-            raise TooFewTrialsError(f"{part.n} {name} trials; this method needs at least {at_least}")
+    for name, class_moments in (("target", target), ("nontarget", nontarget)):
+        if class_moments.n < at_least:
+            raise TooFewTrialsError(f"{class_moments.n} {name} trials; this method needs at least {at_least}")
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
         raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
     if np.all(target.mean < nontarget.mean):
@@ -92,11 +92,11 @@ class FirstInfinite(SummaryBase):
     def of(cls, chunk: Scores) -> FirstInfinite:
         """The first infinite scores of a chunk, and the row of the first one where rows are known."""
         places, row = [], math.inf
-        for side, values in enumerate((chunk.target, chunk.nontarget)):
+        for class_index, values in enumerate((chunk.target, chunk.nontarget)):
             bad = np.flatnonzero(np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1))
             places.append(float(bad[0]) if len(bad) else math.inf)
             if len(bad) and ROW in chunk.columns:
-                row = min(row, float(chunk.columns[ROW][side][bad].min()))
+                row = min(row, float(chunk.columns[ROW][class_index][bad].min()))
         return cls((chunk.n_target, chunk.n_nontarget), (places[0], places[1]), row)
 
     def __add__(self, other: FirstInfinite) -> FirstInfinite:
@@ -115,9 +115,9 @@ class FirstInfinite(SummaryBase):
 
 def _first_infinite(source: ScoreSource) -> str:
     try:
-        found = source.with_columns(ROW).reduce(FirstInfinite.of)
-        return f"{source.place(int(found.row))}: the score is infinite"
+        first = source.with_columns(ROW).reduce(FirstInfinite.of)
+        return f"{source.place(int(first.row))}: the score is infinite"
     except UnknownNameError:  # not a table: the position within the class must do
-        found = source.reduce(FirstInfinite.of)
-        name, side = ("target", 0) if math.isfinite(found.place[0]) else ("nontarget", 1)
-        return f"the {name} score at index {found.place[side]:.0f} is infinite"
+        first = source.reduce(FirstInfinite.of)
+        name, class_index = ("target", 0) if math.isfinite(first.place[0]) else ("nontarget", 1)
+        return f"the {name} score at index {first.place[class_index]:.0f} is infinite"

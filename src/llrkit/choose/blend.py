@@ -15,12 +15,13 @@ from operator import add
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
 from llrkit.choose.expected_loss import MethodLoss, covariance
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.minimize import newton_of_shares
 from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.special import FloatArray, logit
+from llrkit.core.special import logit
 from llrkit.scores import Scores, ScoreSource
 
 _CERTAIN = 1e5  # an LLR as good as infinite, with which one can still compute

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair
-from llrkit.core.special import FloatArray, binary_entropy, logit, softplus
+from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.scores import Scores, ScoreSource
 
@@ -106,7 +107,7 @@ class MethodLoss:
                 for folds, fold_maps in zip(deals, maps, strict=True)
             )
         )
-        return cls(source.reduce(summarize).parts, prior, corrected)
+        return cls(source.reduce(summarize).summaries, prior, corrected)
 
     @property
     def crossed(self) -> float:

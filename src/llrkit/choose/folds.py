@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import IntArray
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of, whole_number
 from llrkit.core.column_values import ValueCounts, plain_value
@@ -25,7 +26,6 @@ from llrkit.scores.derived import DerivedSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import as_source
 
-IntArray = npt.NDArray[np.int64]
 Pair = tuple[int, int]
 
 

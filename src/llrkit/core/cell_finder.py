@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
-
-IntArray = npt.NDArray[np.intp]
+from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit.core.special import blocks
 
 _BUCKETS_PER_CUT = 16
 _FEWEST, _MOST = 1 << 10, 1 << 18
@@ -50,26 +47,26 @@ class CellFinder:
         """Number of cells: one more than cuts."""
         return len(self.cuts) + 1
 
-    def _bucket(self, values: npt.NDArray[Any]) -> IntArray:
+    def _bucket(self, values: Array) -> IntArray:
         position = np.clip(values, self._low, self._high, dtype=np.float64)
         position -= self._low
         position *= self._scale
         return np.asarray(position, dtype=np.intp)
 
-    def __call__(self, values: npt.NDArray[Any]) -> IntArray:
+    def __call__(self, values: Array) -> IntArray:
         """The cell of each score."""
         if self._first is None:
             return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
         cell = np.empty(len(values), dtype=np.intp)
         for block in blocks(len(values)):
-            part = values[block]
-            found = self._first[self._bucket(part)]
-            near = np.flatnonzero(found < 0)
+            block_values = values[block]
+            block_cells = self._first[self._bucket(block_values)]
+            near = np.flatnonzero(block_cells < 0)
             if len(near):
-                close = part[near].astype(np.float64, copy=False)
-                found[near] = np.searchsorted(self.cuts, close, side="right")
-            infinite = self.cuts[-1] == np.inf and part.max() == np.inf
+                close = block_values[near].astype(np.float64, copy=False)
+                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
+            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
             if infinite:
-                found[part == np.inf] = len(self.cuts)
-            cell[block] = found
+                block_cells[block_values == np.inf] = len(self.cuts)
+            cell[block] = block_cells
         return cell

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
@@ -21,19 +21,19 @@ def plain_value(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def decoded(chunk: Scores, column: str, side: int) -> npt.NDArray[Any]:
+def decoded(chunk: Scores, column: str, class_index: int) -> Array:
     """A column of one class of a chunk (0: targets, 1: non-targets) with values in place of codes."""
-    codes = chunk.columns[column][side]
+    codes = chunk.columns[column][class_index]
     names = chunk.categories.get(column)
     return codes if names is None else np.asarray(names, dtype=object)[codes]
 
 
-def places(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
+def positions_by_value(values: Array) -> dict[Any, IntArray]:
     """Where each value is.
 
     Examples
     --------
-    >>> places(np.array(["b", "a", "b"]))
+    >>> positions_by_value(np.array(["b", "a", "b"]))
     {'a': array([1]), 'b': array([0, 2])}
     """
     if values.dtype.kind in "biufUS":
@@ -46,51 +46,52 @@ def places(values: npt.NDArray[Any]) -> dict[Any, npt.NDArray[np.intp]]:
         )
         keys = list(seen)
     order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.searchsorted(codes[order], np.arange(1, len(keys))))
-    return dict(zip(keys, parts, strict=True)) if len(values) else {}
+    positions = np.split(order, np.searchsorted(codes[order], np.arange(1, len(keys))))
+    return dict(zip(keys, positions, strict=True)) if len(values) else {}
 
 
-def only_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
+def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     """The trials of a source that have one value in a column.
 
     Examples
     --------
     >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"room": (["a", "b"], ["b", "b"])})
-    >>> only_value(scores, "room", "b").reduce(lambda chunk: ValueCounts.of(chunk, "room")).counts
+    >>> trials_with_value(scores, "room", "b").reduce(lambda chunk: ValueCounts.of(chunk, "room")).counts
     {'b': (1, 2)}
     """
 
-    def part(chunk: Scores) -> Scores:
+    def select_value(chunk: Scores) -> Scores:
         names = chunk.categories.get(column)
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,))
+    return DerivedSource(source, select_value, (column,))
 
 
-def value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
+def trials_with_value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
     """The trials whose value in a column is written like this.
 
     Examples
     --------
     >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"seconds": ([5, 10], [10, 10])})
-    >>> value_named(scores, "seconds", "10").reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
+    >>> long = trials_with_value_named(scores, "seconds", "10")
+    >>> long.reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
     {10: (1, 2)}
     """
 
-    def part(chunk: Scores) -> Scores:
+    def select_named(chunk: Scores) -> Scores:
         names = chunk.categories.get(column)
 
-        def wanted(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-            there, _ = _distinct(values)
-            keys = _keys(there, names)
-            return np.isin(values, [v for v, key in zip(there, keys, strict=True) if str(key) == text])
+        def wanted(values: Array) -> BoolArray:
+            distinct, _ = _distinct(values)
+            keys = _keys(distinct, names)
+            return np.isin(values, [v for v, key in zip(distinct, keys, strict=True) if str(key) == text])
 
         return chunk.select(*(wanted(values) for values in chunk.columns[column]))
 
-    return DerivedSource(source, part, (column,))
+    return DerivedSource(source, select_named, (column,))
 
 
-def _has_value(values: npt.NDArray[Any], value: Any, names: tuple[Any, ...] | None) -> npt.NDArray[np.bool_]:
+def _has_value(values: Array, value: Any, names: tuple[Any, ...] | None) -> BoolArray:
     """Which trials have a value, of a column of values or of codes for the names."""
     if names is not None:
         codes = [code for code, name in enumerate(names) if plain_value(name) == value]
@@ -110,10 +111,10 @@ class ValueCounts(SummaryBase):
         total: dict[Any, list[float]] = {}
         for column in columns:
             names = chunk.categories.get(column)
-            for side in (0, 1):
-                values, counts = _distinct(chunk.columns[column][side])
+            for class_index in (0, 1):
+                values, counts = _distinct(chunk.columns[column][class_index])
                 for key, n in zip(_keys(values, names), counts.tolist(), strict=True):
-                    total.setdefault(key, [0, 0])[side] += n
+                    total.setdefault(key, [0, 0])[class_index] += n
         return cls({key: (t, n) for key, (t, n) in total.items()})
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
@@ -127,7 +128,7 @@ class ValueCounts(SummaryBase):
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
 
 
-def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) -> npt.NDArray[np.int64]:
+def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any, int]) -> IntArray:
     """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
 
     Examples
@@ -136,7 +137,7 @@ def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) 
     >>> numbered(scores, "who", 0, {"a": 0, "b": 1})
     array([1, 0])
     """
-    column, names = chunk.columns[name][side], chunk.categories.get(name)
+    column, names = chunk.columns[name][class_index], chunk.categories.get(name)
     values, _ = _distinct(column)
     numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
     if len(column) == 0:
@@ -149,7 +150,7 @@ def numbered(chunk: Scores, name: str, side: int, number_of: Mapping[Any, int]) 
     return table[column if low == 0 else column.astype(np.int64) - low]
 
 
-def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
+def _keys(values: Array, names: tuple[Any, ...] | None) -> list[Any]:
     """Distinct values, or codes for names, as plain values."""
     if names is not None:
         return [plain_value(names[value]) for value in values.tolist()]
@@ -157,17 +158,17 @@ def _keys(values: npt.NDArray[Any], names: tuple[Any, ...] | None) -> list[Any]:
     return list(values.tolist()) if whole else [plain_value(value) for value in values.tolist()]
 
 
-def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _distinct(column: Array) -> tuple[Array, Array]:
     """The distinct values in ascending order, and how often each occurs."""
     if not _few_whole_numbers(column):
         return np.unique(column, return_counts=True)
     low = int(column.min())
     counts = np.bincount(column if low == 0 else column.astype(np.int64) - low)
-    there = np.flatnonzero(counts)
-    return there + low, counts[there]
+    present = np.flatnonzero(counts)
+    return present + low, counts[present]
 
 
-def _few_whole_numbers(column: npt.NDArray[Any]) -> bool:
+def _few_whole_numbers(column: Array) -> bool:
     """Whether counting all whole numbers in the range of a column is quicker than sorting it."""
     if column.dtype.kind not in "iu" or len(column) == 0:
         return False

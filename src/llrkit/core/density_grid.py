@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
@@ -24,14 +22,14 @@ class CellSums(SummaryBase):
     Deviations are in units of the cell width, so they lie between -1/2 and 1/2.
     """
 
-    count: npt.NDArray[Any]
+    count: Array
     first: FloatArray
     second: FloatArray
     n_neg_inf: float
     n_pos_inf: float
 
     @classmethod
-    def of(cls, values: npt.NDArray[Any], low: float, high: float, cells: int) -> CellSums:
+    def of(cls, values: Array, low: float, high: float, cells: int) -> CellSums:
         """Sort scores into ``cells`` even cells between ``low`` and ``high``."""
         n_neg_inf, n_pos_inf = int((values == -np.inf).sum()), int((values == np.inf).sum())
         if n_neg_inf or n_pos_inf:
@@ -100,7 +98,7 @@ class DensityGrid(SummaryBase):
         )
 
     @classmethod
-    def between(cls, low: float, high: float, cells: int = CELLS) -> Callable[[Scores], DensityGrid]:
+    def at(cls, low: float, high: float, cells: int = CELLS) -> Callable[[Scores], DensityGrid]:
         """A summarizer for given extremes."""
         return lambda chunk: cls.of(chunk, low, high, cells)
 
@@ -128,5 +126,5 @@ class DensityGrid(SummaryBase):
         return self.low * (1.0 - share) + self.high * share
 
 
-def _weighted_counts(cell: npt.NDArray[np.intp], weight: FloatArray, cells: int) -> FloatArray:
+def _weighted_counts(cell: IntArray, weight: FloatArray, cells: int) -> FloatArray:
     return np.bincount(cell, weight, minlength=cells).astype(np.float64, copy=False)

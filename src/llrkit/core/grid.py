@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores, ScoreSource

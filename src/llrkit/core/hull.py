@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Counts, FloatArray
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.core.trial_counts import Counts, ScoreBins
+from llrkit.core.trial_counts import ScoreBins
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class ErrorPath(ReadOnlyArrays):
         return self.n_fa / self.n_nontarget
 
 
-def error_path(parts: ScoreBins | PavBlocks) -> ErrorPath:
+def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:
     """The ROC of bins, or the ROC convex hull of PAV blocks.
 
     Examples
@@ -90,13 +90,13 @@ def error_path(parts: ScoreBins | PavBlocks) -> ErrorPath:
     >>> path.n_miss, path.n_fa, path.threshold
     (array([0, 0, 1]), array([2, 0, 0]), array([ 1.,  3., inf]))
     """
-    n_miss = np.concatenate([np.zeros(1, parts.target.dtype), np.cumsum(parts.target)])
-    rejected = np.concatenate([np.zeros(1, parts.nontarget.dtype), np.cumsum(parts.nontarget)])
+    n_miss = np.concatenate([np.zeros(1, bins.target.dtype), np.cumsum(bins.target)])
+    rejected = np.concatenate([np.zeros(1, bins.nontarget.dtype), np.cumsum(bins.nontarget)])
     # subtracting from the last sum ends at an exact zero also for weighted counts
     return ErrorPath(
         n_miss,
         rejected[-1] - rejected,
-        np.append(parts.low, np.inf),
+        np.append(bins.low, np.inf),
         n_miss[-1].item(),
         rejected[-1].item(),
     )

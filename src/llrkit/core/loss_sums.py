@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import BLOCK, FloatArray, blocks
+from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -19,7 +19,7 @@ LINEAR_ABOVE = 37.0
 _FACTORS = 16
 
 
-def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray:
+def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
     """``sum(log(1 + exp(x + shift)))`` over all ``x``, for each shift.
 
     Logarithms are taken of products of 16 factors instead of each factor, and the products are carried as
@@ -42,10 +42,10 @@ def softplus_sums(values: npt.NDArray[Any], shifts: npt.ArrayLike) -> FloatArray
     factors = [float(np.exp(shift)) for shift in shifts]
     odds = np.empty(min(BLOCK, len(values)))
     for block in blocks(len(values)):
-        part = odds[: block.stop - block.start]
-        np.exp(values[block], out=part, dtype=np.float64)  # shared by all shifts
+        block_odds = odds[: block.stop - block.start]
+        np.exp(values[block], out=block_odds, dtype=np.float64)  # shared by all shifts
         for i, factor in enumerate(factors):
-            sums[i] += log_of_products(part, factor)
+            sums[i] += log_of_products(block_odds, factor)
     for i, shift in enumerate(shifts if len(large) else ()):
         sums[i] += np.logaddexp(0.0, large + shift).sum()
     return sums
@@ -82,8 +82,8 @@ class LossSums(SummaryBase):
     target_loss: FloatArray
     nontarget_loss: FloatArray
     thresholds: FloatArray
-    n_miss: npt.NDArray[Any]
-    n_fa: npt.NDArray[Any]
+    n_miss: Array
+    n_fa: Array
 
     @classmethod
     def of(cls, scores: Scores, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
@@ -148,10 +148,12 @@ class LossSums(SummaryBase):
             self.n_fa * nontarget,
         )
 
-    def at_some(self, start: int, stop: int | None) -> LossSums:
+    def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""
-        part = slice(start, stop)
-        return replace(self, thresholds=self.thresholds[part], n_miss=self.n_miss[part], n_fa=self.n_fa[part])
+        chosen = slice(start, stop)
+        return replace(
+            self, thresholds=self.thresholds[chosen], n_miss=self.n_miss[chosen], n_fa=self.n_fa[chosen]
+        )
 
     @property
     def p_miss(self) -> FloatArray:

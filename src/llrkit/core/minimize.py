@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
@@ -91,19 +91,19 @@ def newton_of_shares(
     x = np.asarray(start, dtype=np.float64)
     value, gradient, hessian = objective(x)
     evaluations, step = 1, None
-    while evaluations < max_evaluations and _left(x, gradient) > tolerance:
+    while evaluations < max_evaluations and _promised_gain(x, gradient) > tolerance:
         step = _best_shares(x, gradient, hessian) - x if step is None else step / 4.0
         new_value, new_gradient, new_hessian = objective(x + step)
         evaluations += 1
         flat = abs(new_value - value) <= 1e-14 * abs(value)  # what rounding does to a long sum
-        if flat and _left(x + step, new_gradient) >= _left(x, gradient):
+        if flat and _promised_gain(x + step, new_gradient) >= _promised_gain(x, gradient):
             return Minimum(x, value, gradient, evaluations, True)
         if flat or new_value < value:
             x, value, gradient, hessian, step = x + step, new_value, new_gradient, new_hessian, None
-    return Minimum(x, value, gradient, evaluations, _left(x, gradient) <= tolerance)
+    return Minimum(x, value, gradient, evaluations, _promised_gain(x, gradient) <= tolerance)
 
 
-def _left(x: FloatArray, gradient: FloatArray) -> float:
+def _promised_gain(x: FloatArray, gradient: FloatArray) -> float:
     """What the slopes promise for an exchange of shares."""
     return float(gradient @ x - gradient.min())
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.special import BLOCK, FloatArray, blocks
+from llrkit._arrays import Array, FloatArray
+from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -32,20 +31,20 @@ class ClassMoments(SummaryBase):
     n_pos_inf: float = 0
 
     @classmethod
-    def of(cls, values: npt.NDArray[Any]) -> ClassMoments:
+    def of(cls, values: Array) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
-        made = cls._of_columns([values] if values.ndim == 1 else list(values.T))
-        if not len(values) or (np.isfinite(made.low).all() and np.isfinite(made.high).all()):
-            return made
+        moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
+        if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
+            return moments
         neg, pos = values == -np.inf, values == np.inf
         if values.ndim == 2:
             neg, pos = neg.any(axis=1), pos.any(axis=1)
         finite = values[~(neg | pos)]
-        made = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
-        return replace(made, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
+        moments = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
+        return replace(moments, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
 
     @classmethod
-    def _of_columns(cls, columns: list[npt.NDArray[Any]]) -> ClassMoments:
+    def _of_columns(cls, columns: list[Array]) -> ClassMoments:
         if len(columns[0]) == 0:
             return cls._empty(len(columns))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -160,7 +159,7 @@ class Moments(SummaryBase):
         )
 
 
-def _central(columns: list[npt.NDArray[Any]], center: list[float]) -> tuple[FloatArray, ...]:
+def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...]:
     """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
 
     Deviations are taken from a guess of the mean and moved to the mean afterwards, which costs no digits
@@ -175,9 +174,9 @@ def _central(columns: list[npt.NDArray[Any]], center: list[float]) -> tuple[Floa
         out = product[:size]
         # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
         for i, column in enumerate(columns):
-            part = column[block]
-            low[i], high[i] = min(low[i], part.min()), max(high[i], part.max())
-            d = np.subtract(part, center[i], out=deviations[i, :size], dtype=np.float64)
+            block_values = column[block]
+            low[i], high[i] = min(low[i], block_values.min()), max(high[i], block_values.max())
+            d = np.subtract(block_values, center[i], out=deviations[i, :size], dtype=np.float64)
             m1[i] += d.sum()
             for j in range(i):
                 m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()

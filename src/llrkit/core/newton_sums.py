@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.special import FloatArray, blocks
+from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -24,7 +24,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassNewton(SummaryBase):
+class ClassNewtonSums(SummaryBase):
     """Sums over the trials of one class at given parameters (K slopes, then the offset)."""
 
     n: float
@@ -32,16 +32,18 @@ class ClassNewton(SummaryBase):
     gradient: FloatArray
     hessian: FloatArray
 
-    def __add__(self, other: ClassNewton) -> ClassNewton:
-        return ClassNewton(
+    def __add__(self, other: ClassNewtonSums) -> ClassNewtonSums:
+        return ClassNewtonSums(
             self.n + other.n,
             self.loss + other.loss,
             self.gradient + other.gradient,
             self.hessian + other.hessian,
         )
 
-    def __mul__(self, weight: float) -> ClassNewton:
-        return ClassNewton(self.n * weight, self.loss * weight, self.gradient * weight, self.hessian * weight)
+    def __mul__(self, weight: float) -> ClassNewtonSums:
+        return ClassNewtonSums(
+            self.n * weight, self.loss * weight, self.gradient * weight, self.hessian * weight
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,8 @@ class NewtonSums(SummaryBase):
     array([ 0.46211716, -1.        ])
     """
 
-    target: ClassNewton
-    nontarget: ClassNewton
+    target: ClassNewtonSums
+    nontarget: ClassNewtonSums
 
     @classmethod
     def of(
@@ -77,10 +79,12 @@ class NewtonSums(SummaryBase):
         shift, unit = (np.broadcast_to(np.asarray(x, dtype=np.float64), (k,)) for x in (center, scale))
         line = _Line(w, log_odds, shift, unit)
         if rule == LOGARITHMIC:
-            return cls(_logarithmic(scores.target, line, -1.0), _logarithmic(scores.nontarget, line, 1.0))
+            return cls(
+                _sums_of_log_rule(scores.target, line, -1.0), _sums_of_log_rule(scores.nontarget, line, 1.0)
+            )
         return cls(
-            _any_rule(scores.target, line, rule.miss, rule.miss_derivatives),
-            _any_rule(scores.nontarget, line, rule.fa, rule.fa_derivatives),
+            _sums_of_any_rule(scores.target, line, rule.miss, rule.miss_derivatives),
+            _sums_of_any_rule(scores.nontarget, line, rule.fa, rule.fa_derivatives),
         )
 
     @classmethod
@@ -111,9 +115,7 @@ class _Line:
     center: FloatArray
     scale: FloatArray
 
-    def of(
-        self, values: npt.NDArray[Any], block: slice, sign: float = 1.0
-    ) -> tuple[list[FloatArray], FloatArray]:
+    def of(self, values: Array, block: slice, sign: float = 1.0) -> tuple[list[FloatArray], FloatArray]:
         """Standardized columns of a block, and the line (negated for sign -1)."""
         columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
         columns = [
@@ -129,9 +131,9 @@ class _Line:
         return columns, z
 
 
-def _logarithmic(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNewton:
+def _sums_of_log_rule(values: Array, line: _Line, sign: float) -> ClassNewtonSums:
     """Sums of softplus(sign * z) and its derivatives: one exponential for all of them."""
-    total = _nothing(len(line.w))
+    total = _zero_sums(len(line.w))
     for block in _blocks(len(values)):
         columns, z = line.of(values, block, sign)
         loss = float(np.logaddexp(0.0, z).sum()) if z.max() > LINEAR_ABOVE else None
@@ -140,30 +142,30 @@ def _logarithmic(values: npt.NDArray[Any], line: _Line, sign: float) -> ClassNew
             loss = log_of_products(odds, 1.0)
         below = 1.0 + odds
         p = np.divide(odds, below, out=odds)
-        total += _products(columns, p, np.divide(p, below, out=below), loss, sign)
+        total += _block_sums(columns, p, np.divide(p, below, out=below), loss, sign)
     return total
 
 
-def _any_rule(
-    values: npt.NDArray[Any],
+def _sums_of_any_rule(
+    values: Array,
     line: _Line,
     loss: Callable[[FloatArray], FloatArray],
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-) -> ClassNewton:
-    total = _nothing(len(line.w))
+) -> ClassNewtonSums:
+    total = _zero_sums(len(line.w))
     for block in _blocks(len(values)):
         columns, z = line.of(values, block)
-        total += _products(columns, *derivatives(z), float(loss(z).sum()))
+        total += _block_sums(columns, *derivatives(z), float(loss(z).sum()))
     return total
 
 
-def _nothing(size: int) -> ClassNewton:
-    return ClassNewton(0, 0.0, np.zeros(size), np.zeros((size, size)))
+def _zero_sums(size: int) -> ClassNewtonSums:
+    return ClassNewtonSums(0, 0.0, np.zeros(size), np.zeros((size, size)))
 
 
-def _products(
+def _block_sums(
     columns: list[FloatArray], first: FloatArray, second: FloatArray, loss: float, sign: float = 1.0
-) -> ClassNewton:
+) -> ClassNewtonSums:
     # einsum, not dot: BLAS would start threads of its own inside our pool
     size = len(columns) + 1
     gradient, hessian = np.empty(size), np.empty((size, size))
@@ -174,4 +176,4 @@ def _products(
             hessian[i, j] = hessian[j, i] = np.einsum("i,i->", weighted, columns[j])
         hessian[i, -1] = hessian[-1, i] = weighted.sum()
     gradient[-1], hessian[-1, -1] = sign * first.sum(), second.sum()
-    return ClassNewton(len(first), loss, gradient, hessian)
+    return ClassNewtonSums(len(first), loss, gradient, hessian)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -16,16 +15,16 @@ from llrkit.scores import Scores
 class ClassSample(SummaryBase):
     """Every ``stride``-th trial of one class, at most ``cap`` of them."""
 
-    values: npt.NDArray[np.float64]
+    values: FloatArray
     stride: int
     cap: int
 
     @classmethod
-    def of(cls, values: npt.NDArray[Any], cap: int) -> ClassSample:
+    def of(cls, values: Array, cap: int) -> ClassSample:
         """Thin an array."""
         return cls(values[:0].astype(np.float64), 1, cap)._with(values, 1)
 
-    def _with(self, values: npt.NDArray[Any], stride: int) -> ClassSample:
+    def _with(self, values: Array, stride: int) -> ClassSample:
         common = max(self.stride, stride)
         own, more = self.values[:: common // self.stride], values[:: common // stride]
         while len(own) + len(more) > self.cap:

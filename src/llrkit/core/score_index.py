@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 _SORT_BELOW = 1 << 14  # sorting so few is faster than anything else
 _SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster (measured)

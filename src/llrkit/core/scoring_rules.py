@@ -16,7 +16,8 @@ import numpy.typing as npt
 from scipy.special import beta as beta_function
 from scipy.special import betainc, betaincc, hyp2f1
 
-from llrkit.core.special import LN2, FloatArray, sigmoid, softplus
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2, sigmoid, softplus
 from llrkit.errors import InputError, UnknownNameError
 
 Cost = Callable[[FloatArray], FloatArray]

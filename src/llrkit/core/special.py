@@ -11,8 +11,6 @@ from scipy.special import expit, ndtri
 
 from llrkit.errors import InputError
 
-FloatArray = npt.NDArray[np.float64]
-
 LN2 = float(np.log(2.0))
 
 

@@ -36,10 +36,10 @@ class SummaryBase(ReadOnlyArrays):
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Self:
         """The summary that ``to_dict`` described."""
-        made = summary_from_dict(plain)
-        if not isinstance(made, cls):
+        summary = summary_from_dict(plain)
+        if not isinstance(summary, cls):
             raise InputError(f"expected a {cls.__name__}, got {plain.get('kind')!r}")
-        return made
+        return summary
 
 
 def _plain(value: Any) -> Any:
@@ -54,14 +54,14 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unplain(value: Any) -> Any:
+def _from_plain(value: Any) -> Any:
     if isinstance(value, dict):
         if "kind" in value:
             return summary_from_dict(value)
         if "dtype" in value:
             return np.array(value["values"], dtype=value["dtype"]).reshape(value["shape"])
-        return dict(zip(value["keys"], map(_unplain, value["parts"]), strict=True))
-    return tuple(map(_unplain, value)) if isinstance(value, list) else value
+        return dict(zip(value["keys"], map(_from_plain, value["parts"]), strict=True))
+    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
 def subclasses_of(cls: type[Any]) -> Iterator[type[Any]]:
@@ -78,23 +78,23 @@ def summary_from_dict(plain: dict[str, Any]) -> Any:
         kind = kinds[plain["kind"]]
     except KeyError:
         raise InputError(f"not a summary: kind {plain.get('kind')!r}; known are {', '.join(kinds)}") from None
-    return kind(**{name: _unplain(value) for name, value in plain.items() if name != "kind"})
+    return kind(**{name: _from_plain(value) for name, value in plain.items() if name != "kind"})
 
 
 @dataclass(frozen=True, eq=False)
 class Both(SummaryBase):
     """Several summaries of the same trials, made in one pass."""
 
-    parts: tuple[Any, ...]
+    summaries: tuple[Any, ...]
 
     def __add__(self, other: Both) -> Both:
-        return Both(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+        return Both(tuple(a + b for a, b in zip(self.summaries, other.summaries, strict=True)))
 
     def __mul__(self, weight: float) -> Both:
-        return Both(tuple(part * weight for part in self.parts))
+        return Both(tuple(summary * weight for summary in self.summaries))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.parts)
+        return iter(self.summaries)
 
 
 def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
@@ -115,16 +115,16 @@ def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
 class Grouped(SummaryBase):
     """One summary for each value of a column."""
 
-    parts: dict[Any, Any]
+    groups: dict[Any, Any]
 
     def __add__(self, other: Grouped) -> Grouped:
-        merged = dict(self.parts)
-        for key, part in other.parts.items():
-            merged[key] = merged[key] + part if key in merged else part
+        merged = dict(self.groups)
+        for key, summary in other.groups.items():
+            merged[key] = merged[key] + summary if key in merged else summary
         return Grouped(merged)
 
     def __mul__(self, weight: float) -> Grouped:
-        return Grouped({key: part * weight for key, part in self.parts.items()})
+        return Grouped({key: summary * weight for key, summary in self.groups.items()})
 
 
 def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
@@ -135,12 +135,12 @@ def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Ca
     >>> from llrkit.core.moments import Moments
     >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
     >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
-    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.parts.items())}
+    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
     {'f': 1, 'm': 1}
     """
 
     def make(chunk: Scores) -> Grouped:
-        return Grouped({key: summarize(part) for key, part in split_by(chunk, column).items()})
+        return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
 
     return make
 
@@ -151,23 +151,23 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Any, Scores]:
     With several columns the keys are tuples of their values.
     """
     if not isinstance(column, str):
-        found: dict[Any, Scores] = {(): chunk}
+        groups: dict[Any, Scores] = {(): chunk}
         for name in column:
-            pieces = ((key, split_by(part, name)) for key, part in found.items())
-            found = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
-        return found
+            pieces = ((key, split_by(group, name)) for key, group in groups.items())
+            groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
+        return groups
     target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
-    parts: dict[Any, Scores] = {}
+    chunks: dict[Any, Scores] = {}
     if len(values) == 0:
-        return parts
-    t_parts, n_parts = _positions(target, values), _positions(nontarget, values)
-    for value, t, n in zip(values, t_parts, n_parts, strict=True):
+        return chunks
+    t_positions, n_positions = _positions(target, values), _positions(nontarget, values)
+    for value, t, n in zip(values, t_positions, n_positions, strict=True):
         key = names[value] if names is not None else value.item()
         key = None if key != key else key  # a missing number is a missing value, and equal to itself
-        parts[key] = chunk.select(t, n)
-    return parts
+        chunks[key] = chunk.select(t, n)
+    return chunks
 
 
 def _positions(column: Any, values: Any) -> list[Any]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-
-Counts = npt.NDArray[Any]  # int64, or float64 once weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +148,7 @@ def _total(counts: Counts) -> float:
     return total
 
 
-def _count_points(ascending: FloatArray, grid: FloatArray) -> npt.NDArray[np.int64]:
+def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:
     counts = np.zeros(len(grid), dtype=np.int64)
     if len(ascending):
         first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))

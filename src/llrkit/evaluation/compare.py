@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.best import fit_best
 from llrkit.choose.methods import CANDIDATES, METHODS, fit_quietly, method_names
-from llrkit.core.special import FloatArray
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation

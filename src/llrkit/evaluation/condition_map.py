@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.metrics.curve import Curve, as_floats

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from llrkit.calibrate.affine.cmlg import shape, shape_problems
+from llrkit.calibrate.affine.cmlg import shape_problems, shape_statistics
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
@@ -85,7 +85,7 @@ def diagnosis_of(result: Evaluation) -> Diagnosis:
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:
         problems.append(f"{infinite:,} scores are infinite, which no fit accepts")
-    if any(math.isnan(value) for value in shape(result.moments).values()):
+    if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     slope = result.det_slope.slope
     if abs(slope + 1.0) > 0.25:
@@ -94,7 +94,7 @@ def diagnosis_of(result: Evaluation) -> Diagnosis:
     few = min(result.n_target, result.n_nontarget) < 100
     return Diagnosis(
         evaluation=result,
-        shape=shape(result.moments),
+        shape=shape_statistics(result.moments),
         problems=tuple(problems),
         advice=tuple(_advice(result, problems, separable, few)),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr

@@ -15,7 +15,7 @@ from llrkit.core.summary import Both, both, grouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.condition_weights import nist_weights, scaled_to_size
-from llrkit.metrics.measure import finish, resolve_points, second_pass
+from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 
@@ -49,8 +49,8 @@ def equalized(
     wide = source.with_columns(*names)
     moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names)))
     grid = collect_again(source, grid)
-    by_condition = wide.reduce(grouped(second_pass(moments, grid, operating_points), names)).parts
-    counts = {key: summaries.parts[0] for key, summaries in by_condition.items()}
+    by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
+    counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
     sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
     weights = scaled_to_size(nist_weights(sizes), sizes)
     second = _sum(
@@ -59,8 +59,8 @@ def equalized(
             for key, summaries in by_condition.items()
         ]
     )
-    first = _sum([groups.parts[key].weighted(*weights[key]) for key in by_condition])
-    result = Evaluation.from_measurements(finish(first, second, operating_points))
+    first = _sum([groups.groups[key].weighted(*weights[key]) for key in by_condition])
+    result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
     by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
     return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
 

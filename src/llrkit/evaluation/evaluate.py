@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from llrkit.core.column_values import value_named
+from llrkit.core.column_values import trials_with_value_named
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.evaluation.equalized import equalized
@@ -120,7 +120,7 @@ def evaluate(
     for name, group in result.groups.items():
         assert by is not None
         try:
-            own = uncertainty(value_named(source, by, name), group)
+            own = uncertainty(trials_with_value_named(source, by, name), group)
         except TooFewTrialsError as error:
             names = (number.name for number in functionals(group).numbers)
             own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))

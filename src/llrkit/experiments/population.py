@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.maps import AffineMap
 from llrkit.core.minimize import newton
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.special import FloatArray, sigmoid, softplus
+from llrkit.core.special import sigmoid, softplus
 from llrkit.errors import InputError
-from llrkit.theory.distribution import Normal
+from llrkit.theory.normal_distributions import Normal
 from llrkit.theory.operating_points import OperatingPoint, preset
 from llrkit.theory.unequal_gaussians import UnequalGaussians
 

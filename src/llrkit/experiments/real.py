@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from llrkit.calibrate.affine.cmlg import shape
+from llrkit.calibrate.affine.cmlg import shape_statistics
 from llrkit.core.moments import Moments
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.paper_values import PAPER
@@ -59,5 +59,5 @@ def shape_of(source: ScoreSource) -> dict[str, float]:
     >>> found["sd_ratio"], found["skewness_target"]
     (2.0, 0.0)
     """
-    found = shape(source.reduce(Moments.of))
+    found = shape_statistics(source.reduce(Moments.of))
     return {name: found[name] for name in SHAPE}

@@ -15,7 +15,7 @@ def nist_weights(sizes: Weights) -> Weights:
     >>> nist_weights({"clean": (10, 100), "noisy": (5, 400)})
     {'clean': (1.0, 4.0), 'noisy': (2.0, 1.0)}
     """
-    largest = [max(size[side] for size in sizes.values()) for side in (0, 1)]
+    largest = [max(size[class_index] for size in sizes.values()) for class_index in (0, 1)]
     return {
         key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
         for key, size in sizes.items()
@@ -25,7 +25,7 @@ def nist_weights(sizes: Weights) -> Weights:
 def scaled_to_size(weights: Weights, sizes: Weights) -> Weights:
     """The same weights, scaled so that each class keeps its number of trials."""
     scale = []
-    for side in (0, 1):
-        weighted = sum(weights[key][side] * sizes[key][side] for key in sizes)
-        scale.append(sum(size[side] for size in sizes.values()) / weighted if weighted else 0.0)
+    for class_index in (0, 1):
+        weighted = sum(weights[key][class_index] * sizes[key][class_index] for key in sizes)
+        scale.append(sum(size[class_index] for size in sizes.values()) / weighted if weighted else 0.0)
     return {key: (t * scale[0], n * scale[1]) for key, (t, n) in weights.items()}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 
@@ -27,7 +27,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Curve):
         return value.to_dict()
-    return {name: _plain(part) for name, part in value.items()} if isinstance(value, Mapping) else value
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def as_floats(curve: Curve, *names: str) -> None:
@@ -46,8 +46,8 @@ def same_length(curve: Curve, *names: str) -> None:
 def named_arrays(values: Mapping[str, FloatArray], length: int, what: str) -> Mapping[str, FloatArray]:
     """Read-only arrays by name, all of one length."""
     arrays = {}
-    for name, given in values.items():
-        array = np.asarray(given, dtype=np.float64).copy()
+    for name, column in values.items():
+        array = np.asarray(column, dtype=np.float64).copy()
         if array.shape != (length,):
             raise InputError(f"{what}[{name!r}] has shape {array.shape}, expected ({length},)")
         array.flags.writeable = False

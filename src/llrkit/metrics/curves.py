@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import LN2, FloatArray, binary_entropy, probit, sigmoid
+from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
 from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses
@@ -87,10 +87,10 @@ class ErrorCurve(Curve):
         return 30.0 / self.n_target, 30.0 / self.n_nontarget
 
 
-def error_curve(parts: ScoreBins | PavBlocks) -> ErrorCurve:
+def error_curve(bins: ScoreBins | PavBlocks) -> ErrorCurve:
     """The ROC of bins or the convex hull of PAV blocks as a curve."""
-    path = error_path(parts)
-    kind: Literal["roc", "rocch"] = "rocch" if isinstance(parts, PavBlocks) else "roc"
+    path = error_path(bins)
+    kind: Literal["roc", "rocch"] = "rocch" if isinstance(bins, PavBlocks) else "roc"
     return ErrorCurve(kind, path.p_miss, path.p_fa, path.threshold, path.n_target, path.n_nontarget)
 
 
@@ -216,8 +216,8 @@ class PavCurve(Curve):
     low: FloatArray
     high: FloatArray
     llr: FloatArray
-    n_target: npt.NDArray[Any]
-    n_nontarget: npt.NDArray[Any]
+    n_target: Array
+    n_nontarget: Array
 
 
 def pav_curve(blocks: PavBlocks) -> PavCurve:
@@ -230,12 +230,12 @@ class HistogramPair(Curve):
     """Histograms of the finite scores of both classes on the same even bins."""
 
     edges: FloatArray
-    target: npt.NDArray[Any]
-    nontarget: npt.NDArray[Any]
+    target: Array
+    nontarget: Array
     n_target: float
     n_nontarget: float
 
-    def _density(self, counts: npt.NDArray[Any], n: float) -> FloatArray:
+    def _density(self, counts: Array, n: float) -> FloatArray:
         width = np.diff(self.edges)
         return np.asarray(np.divide(counts, n * width, out=np.zeros(len(counts)), where=width > 0))
 

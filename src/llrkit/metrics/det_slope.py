@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path
-from llrkit.core.special import FloatArray, probit
+from llrkit.core.special import probit
 from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
-from llrkit.core.special import LN2, FloatArray, softplus
+from llrkit.core.special import LN2, softplus
 from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint, operating_point

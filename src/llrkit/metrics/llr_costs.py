@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.special import LN2, FloatArray, binary_entropy, logit, probability, sigmoid
+from llrkit.core.special import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import min_cllr
@@ -174,7 +174,7 @@ def eer_threshold(source: ScoreSource) -> float:
     if after == 0 or bins.low[run] == bins.high[run]:
         return float(roc.threshold[np.argmin(np.abs(gap))])
     # a run of one class: its inner thresholds are not in the counts, so look at its scores
-    inside = source.reduce(ScoresBetween.of(float(bins.low[run]), float(bins.high[run])))
+    inside = source.reduce(ScoresBetween.at(float(bins.low[run]), float(bins.high[run])))
     cuts, first = np.unique(inside.values, return_index=True)
     below = (np.cumsum(inside.times) - inside.times)[first]
     step = roc.n_nontarget if bins.target[run] else roc.n_target
@@ -187,10 +187,10 @@ class ScoresBetween(SummaryBase):
     """The scores of both classes in a closed interval, sorted, and how often each counts."""
 
     values: FloatArray
-    times: npt.NDArray[Any]
+    times: Array
 
     @classmethod
-    def of(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
+    def at(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
         """A summarizer for an interval."""
 
         def make(chunk: Scores) -> ScoresBetween:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from llrkit.core.column_values import only_value
+from llrkit.core.column_values import trials_with_value
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
@@ -49,10 +49,12 @@ def measure(
     >>> measure(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"]).points[0].act_dcf
     0.75
     """
-    asked = resolve_points(points, allow_unconfirmed)
+    requested = resolve_points(points, allow_unconfirmed)
     moments, grid = as_source(source).reduce(both(Moments.of, Grid.of))
     grid = collect_again(source, grid)
-    result = finish(moments, source.reduce(second_pass(moments, grid, asked)), asked)
+    result = measurements_from_summaries(
+        moments, source.reduce(measurement_summarizer(moments, grid, requested)), requested
+    )
     result = replace(
         result,
         fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
@@ -76,14 +78,16 @@ def with_groups(
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedPoints:
     """The operating points to report, and which of them each averaged cost takes."""
 
     points: tuple[OperatingPoint, ...]
     primaries: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def resolve_points(points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool) -> Asked:
+def resolve_points(
+    points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool
+) -> RequestedPoints:
     """The operating points of names, priors and presets."""
     if isinstance(points, (str, OperatingPoint, float)):
         points = (points,)
@@ -93,21 +97,25 @@ def resolve_points(points: Sequence[OperatingPoint | str | float], allow_unconfi
         if isinstance(point, (OperatingPoint, float)):
             flat.append(operating_point(point))
             continue
-        found = preset(point, allow_unconfirmed=allow_unconfirmed)
-        if found.averages:
-            primaries.append((found.name, tuple(range(len(flat), len(flat) + len(found.points)))))
-        flat.extend(found.points)
-    return Asked(tuple(flat), tuple(primaries))
+        chosen_preset = preset(point, allow_unconfirmed=allow_unconfirmed)
+        if chosen_preset.averages:
+            primaries.append(
+                (chosen_preset.name, tuple(range(len(flat), len(flat) + len(chosen_preset.points))))
+            )
+        flat.extend(chosen_preset.points)
+    return RequestedPoints(tuple(flat), tuple(primaries))
 
 
-def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
+def measurement_summarizer(
+    moments: Moments, grid: Grid, requested: RequestedPoints
+) -> Callable[[Scores], Both]:
     """A summarizer of what an evaluation is made from."""
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
     share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
-    bayes = [point.threshold for point in asked.points]
+    bayes = [point.threshold for point in requested.points]
     thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
     summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
     cuts, ascending = grid.points, np.sort(thresholds)
@@ -121,7 +129,7 @@ def second_pass(moments: Moments, grid: Grid, asked: Asked) -> Any:
     return prepared
 
 
-def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
+def measurements_from_summaries(moments: Moments, second: Both, requested: RequestedPoints) -> Measurements:
     """The numbers that the summaries of two passes give."""
     counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
@@ -129,7 +137,7 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
     blocks = pav_blocks(bins)
     n_odds = len(curves.BAYES_LOG_ODDS)
     n_llrs = n_odds + curves.LLR_STEPS + 1
-    at_points = losses.at_some(n_llrs, None)
+    at_points = losses.slice_thresholds(n_llrs, None)
     points = tuple(
         PointResult(
             point,
@@ -138,7 +146,7 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
             p_miss=float(p_miss),
             p_fa=float(p_fa),
         )
-        for point, p_miss, p_fa in zip(asked.points, at_points.p_miss, at_points.p_fa, strict=True)
+        for point, p_miss, p_fa in zip(requested.points, at_points.p_miss, at_points.p_fa, strict=True)
     )
     primaries = tuple(
         PrimaryResult(
@@ -147,7 +155,7 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
             act=float(np.mean([points[i].act_dcf for i in members])),
             members=members,
         )
-        for name, members in asked.primaries
+        for name, members in requested.primaries
     )
     return Measurements(
         n_target=round(counts.n_target),
@@ -164,8 +172,8 @@ def finish(moments: Moments, second: Both, asked: Asked) -> Measurements:
         summaries=MeasuredSummaries(
             bins,
             blocks,
-            at_log_odds=losses.at_some(0, n_odds),
-            at_llrs=losses.at_some(n_odds, n_llrs),
+            at_log_odds=losses.slice_thresholds(0, n_odds),
+            at_llrs=losses.slice_thresholds(n_odds, n_llrs),
         ),
     )
 
@@ -177,11 +185,11 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
 
 
 def measure_groups(
-    source: ScoreSource, by: str, asked: Asked
+    source: ScoreSource, by: str, requested: RequestedPoints
 ) -> tuple[dict[str, Measurements], dict[str, str]]:
     """Measure every value of a column, still in two passes (a third if some group's grid was dropped)."""
     wide = source.with_columns(by)
-    first = wide.reduce(_each(by, lambda _key, part: both(Moments.of, Grid.of)(part))).parts
+    first = wide.reduce(_grouped_with_key(by, lambda _key, group: both(Moments.of, Grid.of)(group))).groups
     usable, skipped = {}, {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
     for key, (moments, grid) in sorted(first.items(), key=lambda item: (item[0] is None, item[0])):
@@ -192,18 +200,26 @@ def measure_groups(
             skipped[str(key)] = str(error)
     for key, (moments, grid) in usable.items():
         if grid.points is None:
-            usable[key] = (moments, collect_again(only_value(wide, by, key), grid))
-    second = {key: second_pass(moments, grid, asked) for key, (moments, grid) in usable.items()}
+            usable[key] = (moments, collect_again(trials_with_value(wide, by, key), grid))
+    second = {
+        key: measurement_summarizer(moments, grid, requested) for key, (moments, grid) in usable.items()
+    }
     if not second:
         return {}, skipped
-    parts = wide.reduce(_each(by, lambda key, part: second[key](part) if key in second else None)).parts
-    groups = {str(key): finish(usable[key][0], parts[key], asked) for key in usable}
+    summaries = wide.reduce(
+        _grouped_with_key(by, lambda key, group: second[key](group) if key in second else None)
+    ).groups
+    groups = {
+        str(key): measurements_from_summaries(usable[key][0], summaries[key], requested) for key in usable
+    }
     return groups, skipped
 
 
-def _each(column: str, summarize: Any) -> Any:
+def _grouped_with_key(column: str, summarize: Callable[[Any, Scores], Any]) -> Callable[[Scores], Grouped]:
+    """As ``grouped``, but ``summarize`` is told the value too and may return ``None``."""
+
     def make(chunk: Scores) -> Grouped:
-        parts = {key: summarize(key, part) for key, part in split_by(chunk, column).items()}
-        return Grouped({key: part for key, part in parts.items() if part is not None})
+        summaries = {key: summarize(key, group) for key, group in split_by(chunk, column).items()}
+        return Grouped({key: summary for key, summary in summaries.items() if summary is not None})
 
     return make

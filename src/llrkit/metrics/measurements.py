@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics import curves
 from llrkit.metrics.curve import Curve

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.column_values import value_named
+from llrkit._arrays import FloatArray
+from llrkit.core.column_values import trials_with_value_named
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import Grouped, grouped
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
@@ -65,20 +65,24 @@ def c_primary(
         return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
     if dataset is not None:
         raise InputError(f"{evaluation!r} is of one set: dataset is for {', '.join(COMPOSED)}")
-    found = preset(evaluation, allow_unconfirmed=allow_unconfirmed)
+    chosen_preset = preset(evaluation, allow_unconfirmed=allow_unconfirmed)
     if known is not None and partition is not None:
         raise InputError("give either known or partition, not both")
     if known is not None:
-        weights = _known_weights(found, p_known)
-        return _weighted_cost(source, found, actual, known, weights)
+        weights = _known_weights(chosen_preset, p_known)
+        return _weighted_cost(source, chosen_preset, actual, known, weights)
     if p_known is not None:
         raise InputError("p_known needs the name of the column that marks known non-targets (known=...)")
     if partition is not None:
-        return _weighted_cost(source, found, actual, partition, nist_weights)
+        return _weighted_cost(source, chosen_preset, actual, partition, nist_weights)
     if actual:
-        losses = as_source(source).reduce(LossSums.at(thresholds=[point.threshold for point in found.points]))
-        return _actual(found, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)])
-    return _minimum(found, source.reduce(count_on(_grid(source))))
+        losses = as_source(source).reduce(
+            LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
+        )
+        return _mean_actual_cost(
+            chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
+        )
+    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid(source))))
 
 
 COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
@@ -90,13 +94,15 @@ def _mean_over_sets(
 ) -> float:
     if dataset is None:
         raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")
-    there = {str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).parts}
-    by_name = {name.strip().lower(): key for name, key in there.items()}
+    key_of = {
+        str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).groups
+    }
+    by_name = {name.strip().lower(): key for name, key in key_of.items()}
     if set(by_name) != set(presets):
-        raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(there)}")
+        raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(key_of)}")
     costs = [
-        c_primary(value_named(source, dataset, str(by_name[part])), name, **options)
-        for part, name in presets.items()
+        c_primary(trials_with_value_named(source, dataset, str(by_name[set_name])), name, **options)
+        for set_name, name in presets.items()
     ]
     return float(np.mean(costs))
 
@@ -109,51 +115,57 @@ def _grid(source: ScoreSource) -> Grid:
 
 
 def _weighted_cost(
-    source: ScoreSource, found: Preset, actual: bool, column: str | Sequence[str], weights_of: GroupWeights
+    source: ScoreSource,
+    chosen_preset: Preset,
+    actual: bool,
+    column: str | Sequence[str],
+    weights_of: GroupWeights,
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
     wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
     if actual:
-        thresholds = [point.threshold for point in found.points]
-        parts = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).parts
-        weights = weights_of({key: (part.n_target, part.n_nontarget) for key, part in parts.items()})
+        thresholds = [point.threshold for point in chosen_preset.points]
+        losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
+        weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in losses.items()})
         rows = [
-            (part.n_target * wt, part.n_nontarget * wn, part.n_miss * wt, part.n_fa * wn)
-            for part, (wt, wn) in ((parts[key], weights[key]) for key in parts)
+            (group.n_target * wt, group.n_nontarget * wn, group.n_miss * wt, group.n_fa * wn)
+            for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
-        return _actual(found, rows)
+        return _mean_actual_cost(chosen_preset, rows)
     counts: Grouped = wide.reduce(grouped(count_on(_grid(source)), column))
-    weights = weights_of({key: (part.n_target, part.n_nontarget) for key, part in counts.parts.items()})
+    weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total: TrialCounts | None = None
-    for key, part in counts.parts.items():
-        weighted = part.weighted(*weights[key])
+    for key, group in counts.groups.items():
+        weighted = group.weighted(*weights[key])
         total = weighted if total is None else total + weighted
     if total is None:
         raise EmptyClassError("there are no trials")
-    return _minimum(found, total)
+    return _mean_minimum_cost(chosen_preset, total)
 
 
-def _actual(
-    found: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
+def _mean_actual_cost(
+    chosen_preset: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
 ) -> float:
     n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
     require_both_classes(n_target, n_nontarget)
     p_miss = np.sum([row[2] for row in rows], axis=0) / n_target
     p_fa = np.sum([row[3] for row in rows], axis=0) / n_nontarget
-    costs = [point.cost(float(m), float(f)) for point, m, f in zip(found.points, p_miss, p_fa, strict=True)]
+    costs = [
+        point.cost(float(m), float(f)) for point, m, f in zip(chosen_preset.points, p_miss, p_fa, strict=True)
+    ]
     return float(np.mean(costs))
 
 
-def _minimum(found: Preset, counts: TrialCounts) -> float:
+def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
     require_both_classes(counts.n_target, counts.n_nontarget)
     blocks = pav_blocks(counts.bins())
-    return float(np.mean([min_dcf_from_blocks(blocks, point) for point in found.points]))
+    return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))
 
 
-def _known_weights(found: Preset, p_known: float | None) -> GroupWeights:
-    share = found.p_known if p_known is None else p_known
+def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights:
+    share = chosen_preset.p_known if p_known is None else p_known
     if share is None or not 0.0 <= share <= 1.0:
-        raise InputError(f"{found.name}: p_known must be given, between 0 and 1; got {p_known!r}")
+        raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
 
     def weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
         n_known = sum(n for key, (_, n) in sizes.items() if _is_true(key))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import grouped
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
@@ -39,11 +39,11 @@ class ZooCurve(Curve):
         low_n, high_n = self.nontarget_quartiles
         names = []
         for target, nontarget in zip(self.target_mean, self.nontarget_mean, strict=True):
-            sides = (
+            quarters = (
                 int(target >= high_t) - int(target <= low_t),
                 int(nontarget >= high_n) - int(nontarget <= low_n),
             )
-            names.append(_ANIMALS.get(sides, ""))
+            names.append(_ANIMALS.get(quarters, ""))
         return tuple(names)
 
 
@@ -64,8 +64,10 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     >>> zoo_curve(scores, "who").target_mean, zoo_curve(scores, "who").nontarget_mean
     (array([4. , 2.5]), array([-1., -2.]))
     """
-    parts = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).parts
-    usable = {key: m for key, m in parts.items() if key is not None and m.target.n > 0 and m.nontarget.n > 0}
+    moments = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).groups
+    usable = {
+        key: m for key, m in moments.items() if key is not None and m.target.n > 0 and m.nontarget.n > 0
+    }
     if not usable:
         raise InputError(f"no value of {by!r} has both target and non-target trials")
     keys = sorted(usable)
@@ -78,5 +80,5 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
         nontarget,
         target_quartiles=(quartiles[0][0], quartiles[0][1]),
         nontarget_quartiles=(quartiles[1][0], quartiles[1][1]),
-        n_left_out=len(parts) - len(usable),
+        n_left_out=len(moments) - len(usable),
     )

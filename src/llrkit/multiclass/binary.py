@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.multiclass.class_blocks import IntArray, against_others, by_class, loglik_blocks
+from llrkit.multiclass.class_blocks import against_others, by_class, loglik_blocks
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed

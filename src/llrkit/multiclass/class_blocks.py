@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import BLOCK, FloatArray, blocks
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.special import BLOCK, blocks
 from llrkit.errors import SystemCountError
 from llrkit.scores.classes import ClassVectors
-
-IntArray = npt.NDArray[np.intp]
 
 
 def trial_blocks(n: int, width: int, least: int = 64) -> Iterator[slice]:

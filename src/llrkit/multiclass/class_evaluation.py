@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.class_metrics import Confusion
 from llrkit.multiclass.refined_loss import Refinement

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
-from llrkit.multiclass.class_blocks import IntArray, against_others, loglik_blocks, sums_of_others
+from llrkit.multiclass.class_blocks import against_others, loglik_blocks, sums_of_others
 from llrkit.scores.classes import ClassVectors
 
-Counts = npt.NDArray[Any]
 _NEARLY = 1e-10  # closer to the threshold than this, the LLR itself decides
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from llrkit.calibrate.saved_map import Saved
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores.arrays import read_only
@@ -21,7 +21,7 @@ from llrkit.scores.source import S
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ClassMap(Saved):
+class ClassMap(SavedMap):
     """A map to natural-log likelihoods of some classes, each known up to a constant per trial.
 
     Subclasses are frozen dataclasses whose own fields are the parameters; they set ``kind`` and define

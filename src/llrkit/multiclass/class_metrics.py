@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import LN2, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
 from llrkit.multiclass.class_losses import ClassLosses, Detection

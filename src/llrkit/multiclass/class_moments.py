@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks

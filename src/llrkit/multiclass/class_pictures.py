@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.curves import ErrorCurve, HistogramPair

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.core.sample import ClassSample
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import ConstantScoreError, InputError
 from llrkit.multiclass.class_moments import first_infinite, has_loglik, require_finite

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
 from llrkit.multiclass.class_maps import AffineClassMap, ScaleMap, VectorScaleMap
 from llrkit.multiclass.class_training import TrainingTrials, provenance, training_trials

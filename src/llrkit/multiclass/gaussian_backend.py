@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._version import __version__
-from llrkit.core.special import FloatArray
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.multiclass.class_maps import AffineClassMap, ClassMap, QuadraticClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter, class_means

@@ -10,7 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit.core.special import FloatArray, probability
+from llrkit._arrays import FloatArray
+from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.metrics.discrimination import min_dcf
 from llrkit.metrics.llr_costs import act_dcf

@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit._progress import stage
-from llrkit.core.special import LN2, FloatArray
+from llrkit.core.special import LN2
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.binary import DetectionSource

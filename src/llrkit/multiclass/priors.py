@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.class_labels import listed

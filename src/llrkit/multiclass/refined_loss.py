@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import LN2, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

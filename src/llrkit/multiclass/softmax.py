@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
-from llrkit.multiclass.class_blocks import IntArray, by_class, gram, trial_blocks
+from llrkit.multiclass.class_blocks import by_class, gram, trial_blocks
 from llrkit.scores.classes import ClassVectors
 
 OwnWeights = Literal["nothing", "offset", "line", "plane"]

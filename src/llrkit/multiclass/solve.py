@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from llrkit._arrays import FloatArray
 from llrkit.core.minimize import Minimum, newton
-from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, SeparationError
 from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.priors import Prior, class_prior, entropy

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._format import percent
-from llrkit.core.special import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._format import number, percent
-from llrkit.core.special import FloatArray
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.curve import Curve, as_floats, named_arrays, same_length
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text

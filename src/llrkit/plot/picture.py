@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"]
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]

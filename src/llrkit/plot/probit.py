@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from llrkit.core.special import FloatArray, probit
+from llrkit._arrays import FloatArray
+from llrkit.core.special import probit
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.plot.picture import Axis
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.plot.picture import Axis, Band, Line, Mark, Picture
 
 Indices = npt.NDArray[np.int64]

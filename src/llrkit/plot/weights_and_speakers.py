@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._format import number
-from llrkit.core.special import FloatArray
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Text

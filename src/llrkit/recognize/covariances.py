@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 
 BLOCK_BYTES = 1 << 26

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
@@ -16,7 +15,6 @@ from llrkit.io.text.layouts import named
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.kaldi import read_kaldi, write_kaldi
 
-Array = npt.NDArray[Any]
 ID_NAMES = ("ids", "id", "segment", "segments", "utt", "utterance", "file")
 SPEAKER_NAMES = ("speakers", "speaker", "spk", "spk_id")
 VECTOR_NAMES = ("vectors", "embeddings", "x")

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

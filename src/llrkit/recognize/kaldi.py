@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError
 
-Array = npt.NDArray[Any]
 _LONGEST_TEXT = 1 << 26
 _PROGRAMS = (b"PKL", b"NPY", b"AUD", b"RIF", b"fLa")  # kaldiio would unpickle the first
 

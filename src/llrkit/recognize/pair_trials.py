@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.io.score_matrices import long_table
 from llrkit.io.trial_table import TrialTable
@@ -18,7 +18,6 @@ from llrkit.scores import Scores
 from llrkit.scores.roles import Roles
 from llrkit.scores.trials import Trials
 
-Array = npt.NDArray[Any]
 Blocks = Iterable[tuple[slice, Array]]
 Ids = Sequence[str] | Array
 

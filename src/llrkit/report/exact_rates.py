@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.evaluation.result import Evaluation
 
 

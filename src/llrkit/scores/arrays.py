@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError
 from llrkit.scores.labels import target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
-Array = npt.NDArray[Any]
 Prepared = TypeVar("Prepared")
 
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError, LabelError, SystemCountError
 from llrkit.scores.arrays import read_only
 from llrkit.scores.class_labels import class_names
-from llrkit.scores.vectors import Array, ClassSource, ClassVectors, positions
+from llrkit.scores.vectors import ClassSource, ClassVectors, positions
 
 __all__ = ["ClassScores", "ClassSource", "ClassVectors", "positions"]
 

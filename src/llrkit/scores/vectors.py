@@ -8,14 +8,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array, IntArray
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
 from llrkit.scores.arrays import number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import S, reduce_chunks
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.intp]
 
 CHUNK_NUMBERS = 1 << 20
 """How many numbers a chunk holds: enough work for a thread, little enough for its memory."""

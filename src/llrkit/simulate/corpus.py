@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.simulate.block_source import block_rng, checked_seed
 from llrkit.simulate.simulated_people import DURATIONS
 from llrkit.simulate.speaker_population import Population
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _ROWS = 1024  # recordings drawn with one generator
 _SPACE, _SPEAKERS, _RECORDINGS = range(3)  # second part of the spawn keys; the first is the corpus
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -18,8 +19,6 @@ from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource
 from llrkit.simulate.corpus import Recordings
 from llrkit.simulate.simulated_people import COLUMNS, GENDERS
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Scorer = Callable[[FloatArray, FloatArray], npt.NDArray[Any]]
 """Scores of all pairs of rows of two matrices of embeddings."""
 

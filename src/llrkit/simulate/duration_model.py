@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.special import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS, People, Sides
 from llrkit.theory.gaussian_pair import GaussianLLR
 from llrkit.theory.mixtures import MixtureLLR
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

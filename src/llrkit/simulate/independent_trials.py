@@ -9,14 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
 from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, checked_seed
-from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, IntArray, People, Sides
+from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, People, Sides
 from llrkit.theory.distribution import Distribution
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class ScorePair(Protocol):

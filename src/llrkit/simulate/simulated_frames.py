@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.simulate.block_source import block_rng, checked_seed
 
-FloatArray = npt.NDArray[np.float64]
 FRAMES_PER_SECOND = 100
 _MODEL, _SPEAKER, _RECORDING = range(3)  # first part of the spawn keys
 

@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import IntArray
 from llrkit.errors import InputError
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 GENDERS = ("f", "m")
 DURATIONS = (5.0, 10.0, 20.0, 40.0, 100.0)
 """Seconds of speech: the paper's four short durations, and a whole side of a conversation."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
 from llrkit.core.special import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS
 from llrkit.theory.plda_pair import PLDALLR
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from llrkit._arrays import Array
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.maps import Map
@@ -22,8 +22,6 @@ from llrkit.scores import Scores
 from llrkit.scores.labels import classify_words
 
 _SAFEGUARD = 0.01  # regularization where the classes do not overlap
-
-Array = npt.NDArray[Any]
 
 
 class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from llrkit._arrays import Array
 from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, TooFewTrialsError
 from llrkit.multiclass.class_maps import ClassMap, posteriors
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
@@ -28,7 +28,6 @@ from llrkit.scores.classes import ClassScores, ClassVectors
 
 _SAFEGUARD = 0.01
 
-Array = npt.NDArray[Any]
 Fit = Callable[..., ClassMap]
 
 

@@ -3,8 +3,6 @@ from .calibrated_pair import DetLine as DetLine
 from .calibrated_pair import MirrorLLR as MirrorLLR
 from .distribution import Distribution as Distribution
 from .distribution import Mirrored as Mirrored
-from .distribution import Normal as Normal
-from .distribution import NormalMixture as NormalMixture
 from .evidence import lr_moment as lr_moment
 from .evidence import lr_variance as lr_variance
 from .evidence import misleading_bound as misleading_bound
@@ -25,6 +23,8 @@ from .jfunction import sigma_from_cllr as sigma_from_cllr
 from .jfunction import sigma_from_cllr_approx as sigma_from_cllr_approx
 from .mixtures import DensityMixtureLLR as DensityMixtureLLR
 from .mixtures import MixtureLLR as MixtureLLR
+from .normal_distributions import Normal as Normal
+from .normal_distributions import NormalMixture as NormalMixture
 from .odds import llr_from_posterior as llr_from_posterior
 from .odds import log_odds as log_odds
 from .odds import other_class_density as other_class_density

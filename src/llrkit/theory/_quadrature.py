@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 _MOST = 4096

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from llrkit.core.special import LN2, FloatArray, probit, sigmoid
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
 from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size
@@ -151,8 +152,10 @@ class CalibratedPair(ABC):
 
         There is one kind of non-target here, so a preset that mixes two kinds sees them as equal.
         """
-        found = name if isinstance(name, Preset) else preset(name, allow_unconfirmed=allow_unconfirmed)
-        return sum(self.act_dcf(point) for point in found.points) / len(found.points)
+        chosen_preset = (
+            name if isinstance(name, Preset) else preset(name, allow_unconfirmed=allow_unconfirmed)
+        )
+        return sum(self.act_dcf(point) for point in chosen_preset.points) / len(chosen_preset.points)
 
     def det_slope(self, low: float = 0.001, high: float = 0.5) -> float:
         """Slope of the DET by total least squares where both error rates lie in ``[low, high]``.

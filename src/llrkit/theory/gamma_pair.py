@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, polygamma, psi
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.distribution import Distribution, Size, positive
 

@@ -12,8 +12,9 @@ from scipy.special import ndtr
 from llrkit.core.special import probit
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine
-from llrkit.theory.distribution import Normal, positive
+from llrkit.theory.distribution import positive
 from llrkit.theory.jfunction import cllr_from_sigma, sigma_from_cllr
+from llrkit.theory.normal_distributions import Normal
 
 
 @dataclass(frozen=True)

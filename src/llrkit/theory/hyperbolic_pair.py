@@ -15,11 +15,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, kve
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import merge_below
 from llrkit.theory.calibrated_pair import CalibratedPair
-from llrkit.theory.distribution import Distribution, NormalMixture, Size, positive
+from llrkit.theory.distribution import Distribution, Size, positive
+from llrkit.theory.normal_distributions import NormalMixture
 
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -127,10 +128,10 @@ class Hyperbolic(Distribution):
         order = self.lam - 0.5
         q = np.hypot(self.delta, x - self.loc)
         out = np.full(x.shape, np.inf if order <= 0.0 else 0.0)
-        some = q > 0.0
-        out[some] = order * np.log(q[some] / self.alpha) + log_bessel_k(order, self.alpha * q[some])
+        nonzero = q > 0.0
+        out[nonzero] = order * np.log(q[nonzero] / self.alpha) + log_bessel_k(order, self.alpha * q[nonzero])
         if order > 0.0:  # limit of q^v K_v(alpha q) at 0
-            out[~some] = gammaln(order) + (order - 1.0) * np.log(2.0) - 2.0 * order * np.log(self.alpha)
+            out[~nonzero] = gammaln(order) + (order - 1.0) * np.log(2.0) - 2.0 * order * np.log(self.alpha)
         return np.asarray(
             out + np.log(2.0) + self.beta * (x - self.loc) - self.log_constant - _LOG_ROOT_TWO_PI
         )

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from llrkit.core.special import LN2, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2
 from llrkit.errors import InputError
 
 _H = 0.1
@@ -44,7 +45,7 @@ def information_from_sigma(sigma: npt.ArrayLike) -> Any:
         np.abs(half) + np.log1p(np.exp(-2.0 * np.abs(half))) - LN2,
     )
     narrow = (0.25 * s**2 - np.einsum("ij,j->i", log_cosh, _PHI)) / LN2
-    return _like(np.where(s <= _WIDE, narrow, -np.expm1(_log_cllr_wide(s))), sigma)
+    return _shaped_like(np.where(s <= _WIDE, narrow, -np.expm1(_log_cllr_wide(s))), sigma)
 
 
 def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
@@ -64,7 +65,7 @@ def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
     s = _checked(sigma)
     loss = np.logaddexp(0.0, -(0.5 * s[:, None] ** 2 + s[:, None] * _Z))
     narrow = np.minimum(np.einsum("ij,j->i", loss, _PHI) / LN2, 1.0)
-    return _like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
+    return _shaped_like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
 
 
 def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
@@ -81,7 +82,7 @@ def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
     values = np.asarray(cllr, dtype=np.float64)
     if not np.all((values > 0.0) & (values < 1.0)):
         raise InputError(f"cllr must be strictly between 0 and 1 bit, got {cllr!r}")
-    return _like(np.array([_solve(float(value)) for value in values.ravel()]), cllr)
+    return _shaped_like(np.array([_solve(float(value)) for value in values.ravel()]), cllr)
 
 
 def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
@@ -101,7 +102,7 @@ def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
     3.29
     """
     remainder = -np.expm1(np.log1p(-np.asarray(cllr, dtype=np.float64)) / 1.1064)
-    return _like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
+    return _shaped_like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
 
 
 def _solve(cllr: float) -> float:
@@ -135,6 +136,6 @@ def _checked(sigma: npt.ArrayLike) -> FloatArray:
     return values.ravel()
 
 
-def _like(flat: npt.ArrayLike, given: npt.ArrayLike) -> Any:
-    shape = np.shape(given)
+def _shaped_like(flat: npt.ArrayLike, template: npt.ArrayLike) -> Any:
+    shape = np.shape(template)
     return float(np.ravel(flat)[0]) if shape == () else np.reshape(flat, shape)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, logit, probability, sigmoid
+from llrkit._arrays import FloatArray
+from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import InputError
 
 

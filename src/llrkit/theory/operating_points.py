@@ -162,16 +162,16 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     2021); pass allow_unconfirmed=True (--allow-unconfirmed) to use it, or give the operating point yourself
     """
     try:
-        found = PRESETS[name.lower()]
+        entry = PRESETS[name.lower()]
     except (KeyError, AttributeError):
         known = ", ".join(PRESETS)
         raise UnknownNameError(f"unknown operating point {name!r}; known are {known}") from None
-    if not (found.confirmed or allow_unconfirmed):
+    if not (entry.confirmed or allow_unconfirmed):
         raise UnconfirmedPresetError(
-            f"preset {found.name!r} is not confirmed ({found.source}); pass allow_unconfirmed=True "
+            f"preset {entry.name!r} is not confirmed ({entry.source}); pass allow_unconfirmed=True "
             "(--allow-unconfirmed) to use it, or give the operating point yourself"
         )
-    return found
+    return entry
 
 
 def operating_point(
@@ -191,10 +191,10 @@ def operating_point(
         return point
     if isinstance(point, float):
         return OperatingPoint(point)
-    found = preset(point, allow_unconfirmed=allow_unconfirmed)
-    if found.averages:
+    entry = preset(point, allow_unconfirmed=allow_unconfirmed)
+    if entry.averages:
         raise InputError(
-            f"{found.name!r} averages {len(found.points)} operating points; use c_primary for it, "
+            f"{entry.name!r} averages {len(entry.points)} operating points; use c_primary for it, "
             "or one point"
         )
-    return found.points[0]
+    return entry.points[0]

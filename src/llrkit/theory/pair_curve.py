@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.theory.calibrated_pair import CalibratedPair
 

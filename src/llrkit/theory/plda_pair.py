@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.distribution import Distribution, Size
@@ -118,12 +118,12 @@ class ChiSquareDifference(Distribution):
         weight = np.where(y == 0.0, 0.5, 1.0) * _STEP / np.pi
         out = np.empty(x.shape)
         for i in range(0, x.size, 256):
-            part = slice(i, i + 256)
-            angle = y - 1j * bend[part, None]
-            s = start[part, None] + radius[part, None] * 1j * np.sinh(angle)
-            exponent = self._cgf(s) - s * x[part, None]
-            slope = radius[part, None] * np.cosh(angle)
-            out[part] = np.real(np.exp(exponent) * slope / (s if pole else 1.0)) @ weight
+            rows = slice(i, i + 256)
+            angle = y - 1j * bend[rows, None]
+            s = start[rows, None] + radius[rows, None] * 1j * np.sinh(angle)
+            exponent = self._cgf(s) - s * x[rows, None]
+            slope = radius[rows, None] * np.cosh(angle)
+            out[rows] = np.real(np.exp(exponent) * slope / (s if pole else 1.0)) @ weight
         return out
 
     def _logpdf(self, x: FloatArray) -> FloatArray:

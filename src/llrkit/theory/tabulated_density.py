@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, Panels, gauss_legendre, refine
 from llrkit.theory.distribution import Distribution, positive
@@ -182,9 +182,9 @@ class DensityDistribution(Distribution):
         u = np.clip(u, panels.left[at], panels.right[at])
         if upper:
             whole = np.append(np.cumsum(panels.mass[::-1])[::-1], 0.0)[at + 1]
-            part = gauss_legendre(self._mass_density, u, panels.right[at])
+            in_panel = gauss_legendre(self._mass_density, u, panels.right[at])
         else:
             whole = np.insert(np.cumsum(panels.mass), 0, 0.0)[at]
-            part = gauss_legendre(self._mass_density, panels.left[at], u)
-        out[inside] = np.minimum(whole + part, 1.0)
+            in_panel = gauss_legendre(self._mass_density, panels.left[at], u)
+        out[inside] = np.minimum(whole + in_panel, 1.0)
         return out

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import DetLine
-from llrkit.theory.distribution import Normal, positive
+from llrkit.theory.distribution import positive
 from llrkit.theory.gaussian_pair import GaussianLLR
+from llrkit.theory.normal_distributions import Normal
 
 
 @dataclass(frozen=True)

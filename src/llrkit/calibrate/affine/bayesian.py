@@ -12,7 +12,7 @@ from llrkit.calibrate.densities.density_ratio import (
     monotone_interval,
 )
 from llrkit.calibrate.densities.student_t import StudentRatioMap
-from llrkit.calibrate.densities.weighted_points import Nodes, Training
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
@@ -90,8 +90,8 @@ def fit_bayes(
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=1 if shared_variance or prior else 2)
     beliefs = _beliefs(prior, shared_variance)
-    parts = (moments.target, moments.nontarget)
-    posterior = [_updated(belief, part) for belief, part in zip(beliefs, parts, strict=True)]
+    by_class = (moments.target, moments.nontarget)
+    posterior = [_update_belief(belief, seen) for belief, seen in zip(beliefs, by_class, strict=True)]
     if shared_variance:
         # one precision: every class adds its trials and its squares to the same gamma law
         start = beliefs[0]
@@ -144,9 +144,9 @@ def _beliefs(prior: tuple[NormalGamma, NormalGamma] | None, shared: bool) -> tup
     return (e.mean, e.kappa, e.shape, e.rate), (d.mean, d.kappa, d.shape, d.rate)
 
 
-def _updated(belief: Belief, part: ClassMoments) -> Belief:
+def _update_belief(belief: Belief, class_moments: ClassMoments) -> Belief:
     mean, kappa, shape, rate = belief
-    n, seen, squares = float(part.n), float(part.mean[0]), float(part.m2[0, 0])
+    n, seen, squares = float(class_moments.n), float(class_moments.mean[0]), float(class_moments.m2[0, 0])
     total = kappa + n
     shift = kappa * n * (seen - mean) ** 2 / total if kappa > 0.0 else 0.0
     return (
@@ -157,19 +157,21 @@ def _updated(belief: Belief, part: ClassMoments) -> Belief:
     )
 
 
-def _gaussian_training(moments: Moments, raw: StudentRatioMap) -> Training:
+def _gaussian_training(moments: Moments, raw: StudentRatioMap) -> TrainingPoints:
     """Points that stand for Gaussian classes: the interval is found without a second pass."""
     z = np.linspace(-4.0, 4.0, 321)
     weights = np.exp(-0.5 * z * z)
-    made = []
-    for part, density in ((moments.target, raw.target), (moments.nontarget, raw.nontarget)):
-        made.append(Nodes(float(part.mean[0]) + float(density[2]) * z, weights))
+    points = []
+    for class_moments, density in ((moments.target, raw.target), (moments.nontarget, raw.nontarget)):
+        points.append(WeightedPoints(float(class_moments.mean[0]) + float(density[2]) * z, weights))
     # the search needs a scale also where each class is constant
-    return _Scaled(moments, made[0], made[1], max(float(raw.target[2]), float(raw.nontarget[2])))
+    return _ScaledTrainingPoints(
+        moments, points[0], points[1], max(float(raw.target[2]), float(raw.nontarget[2]))
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Scaled(Training):
+class _ScaledTrainingPoints(TrainingPoints):
     size: float
 
     @property

@@ -71,7 +71,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
         "mu": mu,
         "eer": pair.eer if pair else 0.5,
         "cllr": pair.cllr if pair else 1.0,
-        **shape(moments),
+        **shape_statistics(moments),
     }
     return AffineMap(
         a=a, b=b, method="cmlg", options={"alpha": alpha}, details=details, provenance=provenance(moments)
@@ -82,8 +82,8 @@ def _standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tupl
     """Delta method: a and b are functions of two means and two variances, estimated on independent trials."""
     middle = (float(moments.target.mean[0]) + float(moments.nontarget.mean[0])) / 2.0
     var_a = var_b = 0.0
-    for part, sign, weight in ((moments.target, 1.0, alpha), (moments.nontarget, -1.0, 1.0 - alpha)):
-        covariance = _moment_covariance(part)
+    for class_moments, sign, weight in ((moments.target, 1.0, alpha), (moments.nontarget, -1.0, 1.0 - alpha)):
+        covariance = _moment_covariance(class_moments)
         grad_a = np.array([sign / v, -weight * a / v])
         grad_b = -middle * grad_a - np.array([a / 2.0, 0.0])
         var_a += float(grad_a @ covariance @ grad_a)
@@ -91,37 +91,38 @@ def _standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tupl
     return math.sqrt(max(var_a, 0.0)), math.sqrt(max(var_b, 0.0))
 
 
-def _moment_covariance(part: ClassMoments) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Covariance matrix of the sample mean and the sample variance of a class."""
-    variance, third, fourth = float(part.variance[0]), float(part.m3[0] / part.n), float(part.m4[0] / part.n)
-    return np.array([[variance, third], [third, fourth - variance**2]]) / part.n
+    variance = float(moments.variance[0])
+    third, fourth = float(moments.m3[0] / moments.n), float(moments.m4[0] / moments.n)
+    return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 
-def shape(moments: Moments) -> dict[str, float]:
+def shape_statistics(moments: Moments) -> dict[str, float]:
     """Skewness and excess kurtosis of each class, and the ratio of their standard deviations."""
-    found = {}
-    for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
-        constant = part.n == 0 or part.variance[0] == 0.0
-        found[f"skewness_{name}"] = 0.0 if constant else float(part.skewness[0])
-        found[f"kurtosis_{name}"] = 0.0 if constant else float(part.excess_kurtosis[0])
-    v_e, v_d = (float(part.m2[0, 0] / max(part.n, 1)) for part in (moments.target, moments.nontarget))
-    found["sd_ratio"] = math.sqrt(v_d / v_e) if v_e > 0 else math.inf
-    return found
+    statistics = {}
+    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
+        constant = class_moments.n == 0 or class_moments.variance[0] == 0.0
+        statistics[f"skewness_{name}"] = 0.0 if constant else float(class_moments.skewness[0])
+        statistics[f"kurtosis_{name}"] = 0.0 if constant else float(class_moments.excess_kurtosis[0])
+    v_e, v_d = (float(one.m2[0, 0] / max(one.n, 1)) for one in (moments.target, moments.nontarget))
+    statistics["sd_ratio"] = math.sqrt(v_d / v_e) if v_e > 0 else math.inf
+    return statistics
 
 
 def shape_problems(moments: Moments) -> list[str]:
     """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance."""
-    found, problems = shape(moments), []
+    statistics, problems = shape_statistics(moments), []
     if min(moments.target.n, moments.nontarget.n) == 0:
         return ["all scores of a class are infinite"]
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
     for name, count in n.items():
-        if abs(found[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):
-            problems.append(f"{name} scores are skewed ({found[f'skewness_{name}']:+.2f})")
-        if abs(found[f"kurtosis_{name}"]) > max(1.0, 6.0 * math.sqrt(24.0 / count)):
-            problems.append(f"{name} scores have excess kurtosis {found[f'kurtosis_{name}']:+.2f}")
+        if abs(statistics[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):
+            problems.append(f"{name} scores are skewed ({statistics[f'skewness_{name}']:+.2f})")
+        if abs(statistics[f"kurtosis_{name}"]) > max(1.0, 6.0 * math.sqrt(24.0 / count)):
+            problems.append(f"{name} scores have excess kurtosis {statistics[f'kurtosis_{name}']:+.2f}")
     chance = 4.0 * math.sqrt(0.5 / n["target"] + 0.5 / n["nontarget"])
-    ratio = found["sd_ratio"]
+    ratio = statistics["sd_ratio"]
     if ratio == 0.0 or abs(math.log(ratio)) > max(math.log(1.25), chance):
         problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores")
     return problems

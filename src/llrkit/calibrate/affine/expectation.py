@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from llrkit.calibrate.affine.exponential_sums import BothTilted, TiltedSums
-from llrkit.calibrate.densities.weighted_points import Nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.affine.exponential_sums import ExponentialSums, ExponentialSumsPair
+from llrkit.calibrate.densities.weighted_points import WeightedPoints
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
@@ -55,15 +56,15 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
         raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
     moments = training_moments(source)
     problem = _Problem(moments, float(regularization))
-    grid = source.reduce(DensityGrid.between(*moments.extremes))
-    nodes = [Nodes.of(part, grid.low, grid.high) for part in (grid.target, grid.nontarget)]
-    scaled = [((part.points - problem.center) / problem.scale, part.weights) for part in nodes]
+    grid = source.reduce(DensityGrid.at(*moments.extremes))
+    nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
+    scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
 
-    def on_cells(a: float) -> BothTilted:
-        return BothTilted(TiltedSums.of(*scaled[0], -a), TiltedSums.of(*scaled[1], a))
+    def on_cells(a: float) -> ExponentialSumsPair:
+        return ExponentialSumsPair(ExponentialSums.of(*scaled[0], -a), ExponentialSums.of(*scaled[1], a))
 
-    def on_trials(a: float) -> BothTilted:
-        return source.reduce(BothTilted.at(a, problem.center, problem.scale))
+    def on_trials(a: float) -> ExponentialSumsPair:
+        return source.reduce(ExponentialSumsPair.at(a, problem.center, problem.scale))
 
     start = on_cells(problem.a0)
     problem.precision = (start.nontarget.effective, start.target.effective)
@@ -148,11 +149,11 @@ class _Problem:
         t = float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x)
         return t, self._best_b(on_cells(self.a0 * math.exp(t)))
 
-    def _best_b(self, sums: BothTilted) -> float:
+    def _best_b(self, sums: ExponentialSumsPair) -> float:
         d, e = self.precision
         return (e * sums.target.log_mean - d * sums.nontarget.log_mean) / (d + e + self.penalty)
 
-    def _residuals(self, t: float, b: float, sums: BothTilted) -> FloatArray:
+    def _residuals(self, t: float, b: float, sums: ExponentialSumsPair) -> FloatArray:
         # each term of the sum of squares; the middle of the class means is 0 here, so a m + b is b
         d, e = (math.sqrt(p) for p in self.precision)
         root = math.sqrt(self.penalty)
@@ -160,7 +161,7 @@ class _Problem:
             [d * (sums.nontarget.log_mean + b), e * (sums.target.log_mean - b), root * t, root * b]
         )
 
-    def newton_step(self, t: float, b: float, sums: BothTilted) -> tuple[float, float]:
+    def newton_step(self, t: float, b: float, sums: ExponentialSumsPair) -> tuple[float, float]:
         """Newton's step in log a/a0 and b on the sum of squares."""
         a = self.a0 * math.exp(t)
         d, e = self.precision

@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedSums(SummaryBase):
+class ExponentialSums(SummaryBase):
     """Sums of ``w = e^(c z - top)``, ``w z``, ``w z^2`` and ``w^2``; ``top`` is the largest exponent.
 
     Examples
     --------
-    >>> sums = TiltedSums.of(np.array([1000.0, 1000.0]), None, 1.0)
+    >>> sums = ExponentialSums.of(np.array([1000.0, 1000.0]), None, 1.0)
     >>> sums.log_mean, sums.effective
     (1000.0, 2.0)
     """
@@ -34,7 +32,7 @@ class TiltedSums(SummaryBase):
     square: float
 
     @classmethod
-    def of(cls, z: FloatArray, weight: FloatArray | None, c: float) -> TiltedSums:
+    def of(cls, z: FloatArray, weight: FloatArray | None, c: float) -> ExponentialSums:
         """The sums of some scores, each counted ``weight`` times."""
         if len(z) == 0:
             return cls(0.0, -math.inf, 0.0, 0.0, 0.0, 0.0)
@@ -48,18 +46,18 @@ class TiltedSums(SummaryBase):
             float((counted * z * z).sum()), float((counted * w).sum()),
         )  # fmt: skip
 
-    def __add__(self, other: TiltedSums) -> TiltedSums:
+    def __add__(self, other: ExponentialSums) -> ExponentialSums:
         top = max(self.top, other.top)
         if top == -math.inf:
             return self
         a, b = math.exp(self.top - top), math.exp(other.top - top)
-        return TiltedSums(
+        return ExponentialSums(
             self.n + other.n, top, a * self.zero + b * other.zero, a * self.first + b * other.first,
             a * self.second + b * other.second, a * a * self.square + b * b * other.square,
         )  # fmt: skip
 
-    def __mul__(self, weight: float) -> TiltedSums:
-        return TiltedSums(
+    def __mul__(self, weight: float) -> ExponentialSums:
+        return ExponentialSums(
             self.n * weight, self.top, self.zero * weight, self.first * weight, self.second * weight,
             self.square * weight,
         )  # fmt: skip
@@ -91,23 +89,23 @@ class TiltedSums(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class BothTilted(SummaryBase):
+class ExponentialSumsPair(SummaryBase):
     """Targets weighted by ``e^(-a z)``, non-targets by ``e^(a z)``."""
 
-    target: TiltedSums
-    nontarget: TiltedSums
+    target: ExponentialSums
+    nontarget: ExponentialSums
 
     @classmethod
-    def at(cls, a: float, center: float, scale: float) -> Callable[[Scores], BothTilted]:
+    def at(cls, a: float, center: float, scale: float) -> Callable[[Scores], ExponentialSumsPair]:
         """A summarizer of the scores ``(score - center) / scale``."""
 
-        def one(values: npt.NDArray[Any], c: float) -> TiltedSums:
-            return TiltedSums.of((values.astype(np.float64, copy=False) - center) / scale, None, c)
+        def one(values: Array, c: float) -> ExponentialSums:
+            return ExponentialSums.of((values.astype(np.float64, copy=False) - center) / scale, None, c)
 
         return lambda chunk: cls(one(chunk.target, -a), one(chunk.nontarget, a))
 
-    def __add__(self, other: BothTilted) -> BothTilted:
-        return BothTilted(self.target + other.target, self.nontarget + other.nontarget)
+    def __add__(self, other: ExponentialSumsPair) -> ExponentialSumsPair:
+        return ExponentialSumsPair(self.target + other.target, self.nontarget + other.nontarget)
 
-    def __mul__(self, weight: float) -> BothTilted:
-        return BothTilted(self.target * weight, self.nontarget * weight)
+    def __mul__(self, weight: float) -> ExponentialSumsPair:
+        return ExponentialSumsPair(self.target * weight, self.nontarget * weight)

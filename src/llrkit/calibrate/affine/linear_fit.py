@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.minimize import Minimum, Objective, newton
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.special import FloatArray, logit, probability
+from llrkit.core.special import logit, probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.scores import ScoreSource
@@ -94,23 +95,23 @@ def fit_linear(
         _refuse_separation(moments)
     center, scale, start = _start(moments)
 
-    def objective_on(part: ScoreSource, n_target: float, n_nontarget: float, mean: FloatArray) -> Objective:
+    def objective_on(trials: ScoreSource, n_target: float, n_nontarget: float, mean: FloatArray) -> Objective:
         own, flipped = shrinkage.weights(prior, n_target, n_nontarget)
         log_odds = float(logit(prior))
 
         def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            sums = part.reduce(NewtonSums.at(x, log_odds, rule, center, scale))
+            sums = trials.reduce(NewtonSums.at(x, log_odds, rule, center, scale))
             value, gradient, hessian = 0.0, np.zeros(len(x)), np.zeros((len(x), len(x)))
-            for side, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
-                value += own[side] * sum_.loss
-                gradient += own[side] * sum_.gradient
-                hessian += (own[side] + flipped[side]) * sum_.hessian
-                if flipped[side]:
+            for class_index, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
+                value += own[class_index] * sum_.loss
+                gradient += own[class_index] * sum_.gradient
+                hessian += (own[class_index] + flipped[class_index]) * sum_.hessian
+                if flipped[class_index]:
                     # softplus(z) = softplus(-z) + z: the other label's sums follow from the sums of z
-                    total = sum_.n * np.append((mean[side] - center) / scale, 1.0)
+                    total = sum_.n * np.append((mean[class_index] - center) / scale, 1.0)
                     z_sum = float(total @ x) + sum_.n * log_odds
-                    value += flipped[side] * (sum_.loss + sign * z_sum)
-                    gradient += flipped[side] * (sum_.gradient + sign * total)
+                    value += flipped[class_index] * (sum_.loss + sign * z_sum)
+                    gradient += flipped[class_index] * (sum_.gradient + sign * total)
             return value, gradient, hessian
 
         return objective
@@ -130,21 +131,21 @@ def fit_linear(
         good_enough=1e-5 * unit,
     )
     mean = np.array([moments.target.mean, moments.nontarget.mean])
-    found = newton(
+    minimum = newton(
         objective_on(source, moments.target.n, moments.nontarget.n, mean),
         guess.x,
         tolerance=1e-13 * unit,
         max_evaluations=_MAX_PASSES,
     )
     if not shrinkage.present:
-        _refuse_runaway(found, nothing)
-    slopes = found.x[:-1] / scale
+        _refuse_runaway(minimum, nothing)
+    slopes = minimum.x[:-1] / scale
     return LinearFit(
         slopes=slopes,
-        offset=float(found.x[-1] - slopes @ center),
-        objective=float(found.value),
-        gradient=float(np.abs(found.gradient).max()),
-        passes=found.evaluations + 1,
+        offset=float(minimum.x[-1] - slopes @ center),
+        objective=float(minimum.value),
+        gradient=float(np.abs(minimum.gradient).max()),
+        passes=minimum.evaluations + 1,
         moments=moments,
     )
 
@@ -176,9 +177,9 @@ def _refuse_separation(moments: Moments) -> None:
             )
 
 
-def _refuse_runaway(found: Minimum, nothing: float) -> None:
+def _refuse_runaway(minimum: Minimum, nothing: float) -> None:
     """Refuse a fit that ran off to infinite slopes; ``nothing`` is the cost of scores that say nothing."""
-    if found.value < 1e-7 * nothing or float(np.abs(found.x).max()) > 1e5 or not found.converged:
+    if minimum.value < 1e-7 * nothing or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
         raise SeparationError(
             "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
             "best slope is infinite; use regularization=0.01 or robust=0.001"

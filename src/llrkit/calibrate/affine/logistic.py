@@ -68,9 +68,9 @@ def fit_rule(
     >>> lk.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
     AffineMap(rule: llr = 2.73287 * score -3.04513)
     """
-    found = scoring_rule(rule)
-    fit = fit_linear(source, prior=prior, rule=found)
-    return _affine(fit, "rule", {"rule": [found.a, found.b], "prior": prior})
+    chosen_rule = scoring_rule(rule)
+    fit = fit_linear(source, prior=prior, rule=chosen_rule)
+    return _affine(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
 
 
 def _affine(fit: LinearFit, method: str, options: Mapping[str, Any]) -> AffineMap:

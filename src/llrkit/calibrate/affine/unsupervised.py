@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import Nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.densities.weighted_points import WeightedPoints
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
@@ -79,24 +79,24 @@ def fit_unsupervised(
         raise TooFewTrialsError("this method needs at least 4 trials")
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
-    free, labeled = wide.reduce(_cells(DensityGrid.between(low, high), supervised))
-    parts = (
-        Nodes.of(free.target + free.nontarget, low, high),
-        Nodes.of(labeled.target, low, high),
-        Nodes.of(labeled.nontarget, low, high),
+    free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised))
+    by_label = (
+        WeightedPoints.of(free.target + free.nontarget, low, high),
+        WeightedPoints.of(labeled.target, low, high),
+        WeightedPoints.of(labeled.nontarget, low, high),
     )
     options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_nodes(parts, moments, known, options)
+    return unsupervised_from_points(by_label, moments, known, options)
 
 
-def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
+def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
     """Trials whose labels are not to be used, and those whose labels are."""
 
     def split(chunk: Scores) -> Both:
         none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
         if name is None:
             return Both((make(chunk), make(none)))
-        t, n = (_truth(values, chunk, name) for values in chunk.columns[name])
+        t, n = (_is_labeled(values, chunk, name) for values in chunk.columns[name])
         return Both(
             (
                 make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
@@ -107,7 +107,7 @@ def _cells(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[
     return split
 
 
-def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np.bool_]:
+def _is_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
     if name in chunk.categories:  # codes: a table's true/false column arrives so
         meant = chunk.categories[name]
         if not all(isinstance(value, (bool, np.bool_)) for value in meant):
@@ -118,14 +118,19 @@ def _truth(values: npt.NDArray[Any], chunk: Scores, name: str) -> npt.NDArray[np
     return values.astype(bool)
 
 
-def unsupervised_from_nodes(
-    parts: tuple[Nodes, Nodes, Nodes], moments: Moments, prior: float | None, options: dict[str, Any]
+def unsupervised_from_points(
+    by_label: tuple[WeightedPoints, WeightedPoints, WeightedPoints],
+    moments: Moments,
+    prior: float | None,
+    options: dict[str, Any],
 ) -> AffineMap:
     """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
     pooled = moments.target + moments.nontarget
     center, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
-    t = tuple(part.standardized(center, scale) if len(part.points) else part for part in parts)
-    everything = Nodes.joined(*t)
+    t = tuple(
+        weighted.standardized(center, scale) if len(weighted.points) else weighted for weighted in by_label
+    )
+    everything = WeightedPoints.joined(*t)
     starts = []
     for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
         m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
@@ -136,7 +141,7 @@ def unsupervised_from_nodes(
     best = maximize(_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold])
     middle, log_gap, log_sd, log_odds = best.x.tolist()
     # with labeled trials, or a better fit than one Gaussian gives, there are two
-    two = parts[1].total + parts[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
+    two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
     if not two:
         warnings.warn(
             "one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning, stacklevel=3
@@ -151,25 +156,25 @@ def unsupervised_from_nodes(
         "mean_nontarget": mid - 0.5 * gap,
         "variance": v,
         "prior": float(sigmoid(log_odds)),
-        "n_labeled": parts[1].total + parts[2].total,
+        "n_labeled": by_label[1].total + by_label[2].total,
         "log_likelihood": best.value - float(np.log(scale)),
         "gradient_left": best.gradient,
         "eer": pair.eer if pair else 0.5,
         "cllr": pair.cllr if pair else 1.0,
     }
     # class means by labels that were not looked at do not belong into the file
-    made = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
+    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
     return AffineMap(
-        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=made
+        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=origin
     )
 
 
-def _objective(parts: tuple[Nodes, ...], free_prior: bool) -> Objective:
+def _objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:
     """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
-    points = np.concatenate([part.points for part in parts])
-    weights = np.concatenate([part.weights for part in parts])
+    points = np.concatenate([weighted.points for weighted in by_label])
+    weights = np.concatenate([weighted.weights for weighted in by_label])
     weights = weights / weights.sum()
-    ends = np.cumsum([len(part.points) for part in parts])
+    ends = np.cumsum([len(weighted.points) for weighted in by_label])
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         gap, sd, odds = float(np.exp(x[1])), float(np.exp(x[2])), float(x[3])

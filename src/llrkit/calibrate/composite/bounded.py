@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import NotInvertibleError
 
 

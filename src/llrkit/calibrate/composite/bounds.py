@@ -177,12 +177,12 @@ def _counts(moments: Moments) -> dict[str, Any]:
     return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
 
 
-def _lowest(part: ClassMoments) -> float:
-    return -math.inf if part.n_neg_inf else math.inf if part.n == 0 else float(part.low[0])
+def _lowest(moments: ClassMoments) -> float:
+    return -math.inf if moments.n_neg_inf else math.inf if moments.n == 0 else float(moments.low[0])
 
 
-def _highest(part: ClassMoments) -> float:
-    return math.inf if part.n_pos_inf else -math.inf if part.n == 0 else float(part.high[0])
+def _highest(moments: ClassMoments) -> float:
+    return math.inf if moments.n_pos_inf else -math.inf if moments.n == 0 else float(moments.high[0])
 
 
 def _positive(value: Any, name: str) -> float:

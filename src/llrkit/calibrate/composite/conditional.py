@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import yes_or_no
-from llrkit.core.column_values import ValueCounts, only_value, places
+from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -46,13 +47,13 @@ class ByMap(Map):
     @property
     def needs(self) -> tuple[str, ...]:
         """The column, and what the maps need."""
-        inner = [name for fitted in self._all for name in fitted.needs]
+        inner = [name for fitted in self._all_maps for name in fitted.needs]
         return tuple(dict.fromkeys((self.column, *inner)))
 
     @property
     def accepts_missing(self) -> bool:
         """When all maps do."""
-        return all(fitted.accepts_missing for fitted in self._all)
+        return all(fitted.accepts_missing for fitted in self._all_maps)
 
     @property
     def system_names(self) -> list[str]:
@@ -60,13 +61,13 @@ class ByMap(Map):
         return next(iter(self.maps.values())).system_names
 
     @property
-    def _all(self) -> tuple[Map, ...]:
+    def _all_maps(self) -> tuple[Map, ...]:
         return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Each score through the map of its value."""
         llrs = np.empty(len(scores))
-        for value, where in places(columns[self.column]).items():
+        for value, where in positions_by_value(columns[self.column]).items():
             fitted = self.maps.get(value, self.fallback)
             if fitted is None:
                 known = ", ".join(repr(known) for known in list(self.maps)[:10])
@@ -74,8 +75,8 @@ class ByMap(Map):
                 raise UnknownNameError(
                     f"no calibration for {self.column} = {value!r}; there are: {known}{more}"
                 )
-            given = {name: values[where] for name, values in columns.items()}
-            llrs[where] = fitted.checked(scores[where], given)
+            own_columns = {name: values[where] for name, values in columns.items()}
+            llrs[where] = fitted.checked(scores[where], own_columns)
         return llrs
 
     @property
@@ -129,7 +130,7 @@ def fit_by(
     maps = {}
     for value in sorted(values.counts, key=lambda value: (value is None, value)):
         try:
-            maps[value] = method(only_value(source, column, value), **options)
+            maps[value] = method(trials_with_value(source, column, value), **options)
         except LlrkitError as error:
             raise type(error)(f"{column} = {value!r}: {error}") from error
     rest = method(source, **options) if fallback else None

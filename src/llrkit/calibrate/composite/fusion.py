@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.side_information import Quality, quality
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.loss_sums import LossSums
@@ -82,9 +83,9 @@ class LinearMap(Map):
 
     def _by_pattern(self, values: FloatArray, columns: Columns) -> FloatArray:
         """Each trial by the fusion of the systems it has."""
-        there = ~np.isnan(values)
+        present = ~np.isnan(values)
         llrs = np.empty(len(values))
-        patterns, which = np.unique(there, axis=0, return_inverse=True)
+        patterns, which = np.unique(present, axis=0, return_inverse=True)
         for i, pattern in enumerate(patterns):
             rows = np.flatnonzero(which.ravel() == i)
             if pattern.all():
@@ -98,8 +99,8 @@ class LinearMap(Map):
         return llrs
 
     def __repr__(self) -> str:
-        parts = " + ".join(f"{w:.4g} {name}" for w, name in zip(self.weights, self.systems, strict=False))
-        return f"LinearMap({self.method}: llr = {parts} {self.offset:+.4g})"
+        terms = " + ".join(f"{w:.4g} {name}" for w, name in zip(self.weights, self.systems, strict=False))
+        return f"LinearMap({self.method}: llr = {terms} {self.offset:+.4g})"
 
 
 def fit_fusion(
@@ -152,12 +153,12 @@ def fit_fusion(
         if not isinstance(source, Trials):
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
         source = source.complete()
-    given = quality(quality_columns, features, scaled)
+    side_information = quality(quality_columns, features, scaled)
     if (robust or regularization) and method != "logistic":
         raise InputError(f"robust and regularization need method='logistic', not {method!r}")
-    if given.columns and method != "logistic":
+    if side_information.columns and method != "logistic":
         raise InputError(f"quality measures need method='logistic', not {method!r}")
-    if given.columns and missing == "subset":
+    if side_information.columns and missing == "subset":
         raise InputError("missing='subset' and quality measures do not go together")
     options: dict[str, Any] = {
         "prior": prior,
@@ -166,21 +167,23 @@ def fit_fusion(
         "regularization": regularization,
     }
 
-    def fit(part: ScoreSource) -> tuple[FloatArray, float, dict[str, Any], Moments]:
+    def fit(trials: ScoreSource) -> tuple[FloatArray, float, dict[str, Any], Moments]:
         if method == "logistic":
-            found = fit_linear(given.source(part), prior=prior, shrinkage=Shrinkage(robust, regularization))
-            return found.slopes, found.offset, found.details(), found.moments
-        return (_gaussian if method == "gaussian" else _precalibrated)(part, alpha)
+            linear = fit_linear(
+                side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
+            )
+            return linear.slopes, linear.offset, linear.details(), linear.moments
+        return (_gaussian if method == "gaussian" else _precalibrated)(trials, alpha)
 
     weights, offset, details, moments = fit(source)
-    k = given.n_systems(len(moments.target.mean))
+    k = side_information.n_systems(len(moments.target.mean))
     if len(names) != k:
         raise SystemCountError(f"{len(names)} names for {k} systems")
-    made = LinearMap(
+    fitted = LinearMap(
         weights=weights,
         offset=offset,
         systems=names,
-        columns=list(given.columns),
+        columns=list(side_information.columns),
         features=features,
         scaled=scaled,
         missing=missing,
@@ -190,17 +193,14 @@ def fit_fusion(
         provenance=provenance(moments),
     )
     if missing != "subset" or k == 1:
-        return made
+        return fitted
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
-            slopes, b, _, _ = fit(
-                DerivedSource(
-                    source, partial(_columns_of, chosen=chosen), score=tuple(names[i] for i in chosen)
-                )
-            )
+            some = tuple(names[i] for i in chosen)
+            slopes, b, _, _ = fit(DerivedSource(source, partial(_choose_systems, chosen=chosen), score=some))
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
-    return replace(made, subsets=subsets)
+    return replace(fitted, subsets=subsets)
 
 
 def fit_quality(
@@ -228,7 +228,7 @@ def fit_quality(
     wanted = names_of(columns, "columns")
     if not wanted:
         raise InputError("columns must name at least one column")
-    made = fit_fusion(
+    fitted = fit_fusion(
         source,
         prior=prior,
         quality_columns=wanted,
@@ -236,23 +236,23 @@ def fit_quality(
         scaled=scaled,
         regularization=regularization,
     )
-    return replace(made, method="quality")
+    return replace(fitted, method="quality")
 
 
 def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
-    found = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
+    fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
     details = {"correlation_target": _correlation(target.covariance), "passes": 1}
     details["correlation_nontarget"] = _correlation(nontarget.covariance)
-    return np.asarray(found.weights), float(found.offset), details, moments
+    return np.asarray(fusion.weights), float(fusion.offset), details, moments
 
 
 def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
-    losses = source.reduce(both(*(_losses_of(i) for i in range(len(moments.target.mean))))).parts
+    losses = source.reduce(both(*(_system_losses(i) for i in range(len(moments.target.mean))))).summaries
     cllrs = [
         float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
         / (2 * np.log(2))
@@ -261,23 +261,25 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
     for i, value in enumerate(cllrs):
         if not 0.0 < value < 1.0:
             raise InputError(f"system {i + 1} is not a calibrated LLR: its Cllr is {value:.3f}")
-    by_class = [_correlation(part.covariance) for part in (moments.target, moments.nontarget)]
-    found = fuse_calibrated(
+    by_class = [
+        _correlation(class_moments.covariance) for class_moments in (moments.target, moments.nontarget)
+    ]
+    fusion = fuse_calibrated(
         [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
     )
     details = {
         "cllr": cllrs,
         "correlation_target": by_class[0],
         "correlation_nontarget": by_class[1],
-        "predicted_eer": float(found.fused.eer),
-        "predicted_cllr": float(found.fused.cllr),
+        "predicted_eer": float(fusion.fused.eer),
+        "predicted_cllr": float(fusion.fused.cllr),
         "passes": 2,
     }
-    return np.asarray(found.weights), 0.0, details, moments
+    return np.asarray(fusion.weights), 0.0, details, moments
 
 
-def _losses_of(i: int) -> Callable[[Scores], LossSums]:
-    return lambda chunk: LossSums.of(_columns_of(chunk, (i,)))
+def _system_losses(i: int) -> Callable[[Scores], LossSums]:
+    return lambda chunk: LossSums.of(_choose_systems(chunk, (i,)))
 
 
 def _correlation(covariance: FloatArray) -> FloatArray:
@@ -285,7 +287,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
     return np.asarray(covariance / np.outer(spread, spread))
 
 
-def _columns_of(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
+def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
     if chunk.n_systems == 1:
         return chunk
     pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)

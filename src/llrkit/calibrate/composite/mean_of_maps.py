@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import InverseMap
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 
 
@@ -92,8 +93,8 @@ class MeanMap(Map):
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:
-        parts = sorted(self.weights.items(), key=lambda part: -part[1])
-        return f"MeanMap({self.method}: {' + '.join(f'{weight:.2g} {name}' for name, weight in parts)})"
+        by_weight = sorted(self.weights.items(), key=lambda item: -item[1])
+        return f"MeanMap({self.method}: {' + '.join(f'{weight:.2g} {name}' for name, weight in by_weight)})"
 
 
 def _around_zero(fitted: Map) -> tuple[float, float]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray
+from llrkit._arrays import Array, FloatArray
+from llrkit.calibrate.maps import Columns
 from llrkit.calibrate.option_checks import names_of, one_of, yes_or_no
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
@@ -51,7 +50,7 @@ class Quality:
                 f"got {list(self.columns)}"
             )
 
-    def widen(self, scores: npt.NDArray[Any], columns: Columns) -> FloatArray:
+    def widen(self, scores: Array, columns: Columns) -> FloatArray:
         """Scores of K systems followed by the features, shape (n, K + F)."""
         base = scores.astype(np.float64, copy=False)
         base = base[:, None] if base.ndim == 1 else base
@@ -105,8 +104,8 @@ class Quality:
     def _widened(self, chunk: Scores) -> Scores:
         # words stand in a chunk as codes: a duration read from text must be its value, not its code
         target, nontarget = (
-            self.widen(scores, {name: decoded(chunk, name, side) for name in self.columns})
-            for side, scores in enumerate((chunk.target, chunk.nontarget))
+            self.widen(scores, {name: decoded(chunk, name, class_index) for name in self.columns})
+            for class_index, scores in enumerate((chunk.target, chunk.nontarget))
         )
         return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
@@ -122,7 +121,7 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     return Quality(names_of(columns, "quality measures"), features, yes_or_no(scaled, "scaled"))
 
 
-def _numeric(values: npt.NDArray[Any], name: str) -> FloatArray:
+def _numeric(values: Array, name: str) -> FloatArray:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 import numpy as np
 from scipy.optimize import brentq
 
-from llrkit.calibrate.densities.weighted_points import Nodes, Training
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_checks import provenance
 from llrkit.core.moments import ClassMoments
 from llrkit.errors import NotInvertibleError
@@ -155,7 +156,7 @@ class InverseMap(Map):
 
 
 @dataclass(frozen=True)
-class Interval:
+class MonotoneInterval:
     """Where a log-ratio is monotone, and which share of the training scores lies outside."""
 
     low: float
@@ -169,7 +170,7 @@ class Interval:
         return self.low == -np.inf and self.high == np.inf
 
 
-def monotone_interval(slope: Curve, training: Training, reach: float = 1e6) -> Interval:
+def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6) -> MonotoneInterval:
     """The interval on which a log-ratio goes up (down, for reversed scores) that holds most scores.
 
     Among all intervals between the turning points, the one with the largest share of the training scores
@@ -182,8 +183,8 @@ def monotone_interval(slope: Curve, training: Training, reach: float = 1e6) -> I
     points = center + abs(scale) * np.sinh(u)
     rising = up * slope(points) > 0.0
     turns = np.flatnonzero(rising[1:] != rising[:-1])
-    ends = [-np.inf, *(_turn(slope, points[i], points[i + 1]) for i in turns), np.inf]
-    best = Interval(-np.inf, np.inf, 0, 1.0)
+    ends = [-np.inf, *(_turning_point(slope, points[i], points[i + 1]) for i in turns), np.inf]
+    best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
         if rising[0] != (i % 2 == 0):
             continue
@@ -194,11 +195,11 @@ def monotone_interval(slope: Curve, training: Training, reach: float = 1e6) -> I
             for nodes in (training.target, training.nontarget)
         )
         if outside < best.outside:
-            best = Interval(ends[i], ends[i + 1], int(up), max(outside, 0.0))
+            best = MonotoneInterval(ends[i], ends[i + 1], int(up), max(outside, 0.0))
     return best
 
 
-def _turn(slope: Curve, left: float, right: float) -> float:
+def _turning_point(slope: Curve, left: float, right: float) -> float:
     def at(s: float) -> float:
         return float(slope(np.array([s]))[0])
 
@@ -208,10 +209,10 @@ def _turn(slope: Curve, left: float, right: float) -> float:
 
 
 R = TypeVar("R", bound=RatioMap)
-ClassFit = Callable[[Nodes, ClassMoments], tuple[FloatArray, float, float]]
+ClassFit = Callable[[WeightedPoints, ClassMoments], tuple[FloatArray, float, float]]
 
 
-def fit_ratio(make: type[R], fit_class: ClassFit, training: Training, monotone: bool, method: str) -> R:
+def fit_ratio(make: type[R], fit_class: ClassFit, training: TrainingPoints, monotone: bool, method: str) -> R:
     """Fit a density to each class and make the map of their log-ratio, held on its monotone interval.
 
     ``fit_class`` gives the parameters of one class, its mean log-likelihood and what is left of the
@@ -237,14 +238,14 @@ def fit_ratio(make: type[R], fit_class: ClassFit, training: Training, monotone: 
     )
 
 
-def held_between(interval: Interval, monotone: bool) -> dict[str, Any]:
+def held_between(interval: MonotoneInterval, monotone: bool) -> dict[str, Any]:
     """The parameters that hold a map on its monotone interval, or leave it as it is."""
     if monotone:
         return {"low": interval.low, "high": interval.high, "direction": interval.direction}
     return {"direction": interval.direction if interval.everywhere else 0}
 
 
-def interval_details(interval: Interval) -> dict[str, float]:
+def interval_details(interval: MonotoneInterval) -> dict[str, float]:
     """What is written down about the interval."""
     return {
         "monotone_low": interval.low,

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import FloatArray
 from llrkit.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct:
+class DistinctScores:
     """Distinct scores in ascending order, and how often each class has them; ``None`` if there are too many.
 
     Examples
     --------
-    >>> found = Scores([1.0, 2.0], [1.0, 0.0]).reduce(distinct_up_to(10))
-    >>> found.values, found.target, found.nontarget
+    >>> distinct = Scores([1.0, 2.0], [1.0, 0.0]).reduce(DistinctScores.at(10))
+    >>> distinct.values, distinct.target, distinct.nontarget
     (array([0., 1., 2.]), array([0., 1., 1.]), array([1., 1., 0.]))
     """
 
@@ -29,7 +29,7 @@ class Distinct:
     nontarget: FloatArray
 
     @classmethod
-    def of(cls, chunk: Scores, limit: int) -> Distinct:
+    def of(cls, chunk: Scores, limit: int) -> DistinctScores:
         """The distinct scores of a chunk."""
         if chunk.n_systems != 1:
             return cls._too_many(limit)
@@ -40,23 +40,28 @@ class Distinct:
         )
 
     @classmethod
-    def _too_many(cls, limit: int) -> Distinct:
+    def at(cls, limit: int) -> Callable[[Scores], DistinctScores]:
+        """A summarizer that gives up beyond ``limit`` distinct scores."""
+        return lambda chunk: cls.of(chunk, limit)
+
+    @classmethod
+    def _too_many(cls, limit: int) -> DistinctScores:
         return cls(limit, None, np.empty(0), np.empty(0))
 
     @classmethod
-    def _joined(cls, limit: int, *parts: tuple[FloatArray, ...]) -> Distinct:
-        if max(len(part[0]) for part in parts) > limit:
+    def _joined(cls, limit: int, *tables: tuple[FloatArray, ...]) -> DistinctScores:
+        if max(len(table[0]) for table in tables) > limit:
             return cls._too_many(limit)
-        values, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+        values, place = np.unique(np.concatenate([table[0] for table in tables]), return_inverse=True)
         if len(values) > limit:
             return cls._too_many(limit)
         target, nontarget = (
-            np.bincount(place, np.concatenate([part[side] for part in parts])).astype(np.float64)
-            for side in (1, 2)
+            np.bincount(place, np.concatenate([table[column] for table in tables])).astype(np.float64)
+            for column in (1, 2)
         )
         return cls(limit, values.astype(np.float64), target, nontarget)
 
-    def __add__(self, other: Distinct) -> Distinct:
+    def __add__(self, other: DistinctScores) -> DistinctScores:
         if self.values is None or other.values is None:
             return self._too_many(self.limit)
         return self._joined(
@@ -65,10 +70,5 @@ class Distinct:
             (other.values, other.target, other.nontarget),
         )
 
-    def __mul__(self, weight: float) -> Distinct:
-        return Distinct(self.limit, self.values, self.target * weight, self.nontarget * weight)
-
-
-def distinct_up_to(limit: int) -> Callable[[Scores], Distinct]:
-    """A summarizer that gives up beyond ``limit`` distinct scores."""
-    return lambda chunk: Distinct.of(chunk, limit)
+    def __mul__(self, weight: float) -> DistinctScores:
+        return DistinctScores(self.limit, self.values, self.target * weight, self.nontarget * weight)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp, psi, softmax
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
-from llrkit.calibrate.densities.weighted_points import Nodes, Training, training_nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
 from llrkit.errors import InputError
@@ -52,19 +53,19 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     if mirror not in (None, True, False):
         raise InputError(f"mirror must be True, False or None, got {mirror!r}")
     moments = training_moments(source, at_least=2)
-    return gamma_from_training(training_nodes(source, moments), share, mirror)
+    return gamma_from_training(training_points(source, moments), share, mirror)
 
 
-def gamma_from_training(training: Training, alpha: float, mirror: bool | None) -> AffineMap:
+def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | None) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
-    found: dict[bool, tuple[Optimum, float]] = {}
+    optima: dict[bool, tuple[Optimum, float]] = {}
     if mirror is not True:
-        found[False] = _fit(target, nontarget, alpha)
+        optima[False] = _fit(target, nontarget, alpha)
     if mirror is not False:
-        found[True] = _fit(nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha)
-    chosen = max(found, key=lambda key: found[key][0].value)
-    best, level = found[chosen]
+        optima[True] = _fit(nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha)
+    chosen = max(optima, key=lambda key: optima[key][0].value)
+    best, level = optima[chosen]
     a = float(np.exp(best.x[0])) / training.scale
     b = (-level if chosen else level) - a * training.center
     shape = float(np.exp(best.x[1]))
@@ -83,7 +84,7 @@ def gamma_from_training(training: Training, alpha: float, mirror: bool | None) -
     )  # fmt: skip
 
 
-def _fit(target: Nodes, nontarget: Nodes, alpha: float) -> tuple[Optimum, float]:
+def _fit(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> tuple[Optimum, float]:
     """Log a and log k at the largest likelihood, and the b that goes with them.
 
     The log-likelihood is ``log a + k log k - log Gamma(k) + k mean(x) + alpha mean_e(x) - k mean(e^x)``

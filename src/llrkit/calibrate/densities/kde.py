@@ -10,9 +10,9 @@ from scipy.optimize import isotonic_regression
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from llrkit.calibrate.densities.weighted_points import Nodes, require_spread, spread_of
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
@@ -68,11 +68,11 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     moments = training_moments(source, at_least=2)
     require_spread(moments)
     low, high = moments.extremes
-    return kde_from_grid(source.reduce(DensityGrid.between(low, high)), moments, bandwidth, monotone)
+    return kde_from_grid(source.reduce(DensityGrid.at(low, high)), moments, bandwidth, monotone)
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimate:
+class _KernelEstimate:
     """A kernel estimate at the cell centers: density per cell, and distribution function."""
 
     density: FloatArray
@@ -81,11 +81,13 @@ class _Estimate:
     bandwidth: float
 
     @classmethod
-    def of(cls, cells: CellSums, part: ClassMoments, grid: DensityGrid, bandwidth: str | float) -> _Estimate:
+    def of(
+        cls, cells: CellSums, class_moments: ClassMoments, grid: DensityGrid, bandwidth: str | float
+    ) -> _KernelEstimate:
         """Deposit every cell on three centers with its count, mean and variance, then convolve."""
         width = grid.high / grid.cells - grid.low / grid.cells
-        n = float(part.n)
-        wide = _silverman(cells, part, grid) if isinstance(bandwidth, str) else float(bandwidth)
+        n = float(class_moments.n)
+        wide = _silverman(cells, class_moments, grid) if isinstance(bandwidth, str) else float(bandwidth)
         h = max(wide / width, _SMALLEST_IN_CELLS)
         deposit = np.zeros(grid.cells + 2)
         deposit[:-2] += 0.5 * (cells.second - cells.first)
@@ -102,17 +104,20 @@ class _Estimate:
 
 def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
     """The fit, from the counts on the density grid."""
-    e = _Estimate.of(grid.target, moments.target, grid, bandwidth)
-    d = _Estimate.of(grid.nontarget, moments.nontarget, grid, bandwidth)
+    e = _KernelEstimate.of(grid.target, moments.target, grid, bandwidth)
+    d = _KernelEstimate.of(grid.nontarget, moments.nontarget, grid, bandwidth)
     inside = np.ones(grid.cells, dtype=bool)
-    for part in (e, d):
-        share = 1.0 / (part.n + 1.0)
-        inside &= (part.cdf >= share) & (part.cdf <= 1.0 - share)
+    for estimate in (e, d):
+        share = 1.0 / (estimate.n + 1.0)
+        inside &= (estimate.cdf >= share) & (estimate.cdf <= 1.0 - share)
     where = np.flatnonzero(inside)
     if len(where) < 2:
         raise SeparationError("the kernel estimates of the two classes do not overlap; use a wider bandwidth")
     where = np.arange(where[0], where[-1] + 1)
-    logs = [np.log(np.maximum(part.density[where], 1.0 / (part.n + 1.0) / grid.cells)) for part in (e, d)]
+    logs = [
+        np.log(np.maximum(estimate.density[where], 1.0 / (estimate.n + 1.0) / grid.cells))
+        for estimate in (e, d)
+    ]
     llr = logs[0] - logs[1]
     change = 0.0
     if monotone:
@@ -136,7 +141,7 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
     )  # fmt: skip
 
 
-def _silverman(cells: CellSums, part: ClassMoments, grid: DensityGrid) -> float:
-    nodes, (_, sd) = Nodes.of(cells, grid.low, grid.high), spread_of(part)
+def _silverman(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:
+    nodes, (_, sd) = WeightedPoints.of(cells, grid.low, grid.high), spread_of(class_moments)
     iqr = nodes.quantile(0.75) - nodes.quantile(0.25)
-    return 0.9 * (min(sd, iqr / 1.349) if iqr > 0.0 else sd) * float(part.n**-0.2)
+    return 0.9 * (min(sd, iqr / 1.349) if iqr > 0.0 else sd) * float(class_moments.n**-0.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, k0e, k1e, psi
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _SERIES_ABOVE = 20.0  # from here on the asymptotic series of gamma ratios are exact in double precision

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import BoolArray, FloatArray, IntArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""
@@ -73,14 +72,14 @@ def _climb(
         s, y = moved - x, gradient - new_gradient
         gain, x, value, gradient = new_value - value, moved, new_value, new_gradient
         now = _free(x, gradient, low, high)
-        inverse = _updated(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
+        inverse = _bfgs_update(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
         if gain <= 1e-15 * (1.0 + abs(value)) and np.array_equal(now, free):
             break
         free = now
     return value, x
 
 
-def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
+def _bfgs_update(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
     """The BFGS formula for the inverse of minus the Hessian."""
     curve = float((s * y).sum())
     if curve <= 1e-10 * float((s * s).sum()):
@@ -118,7 +117,7 @@ def _newton(objective: Objective, x: FloatArray, low: FloatArray, high: FloatArr
     return Optimum(x, value, left, tuple(bool(f) for f in (x <= low) | (x >= high)))
 
 
-def _free(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> npt.NDArray[np.bool_]:
+def _free(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
     return ~(((x <= low) & (gradient <= 0.0)) | ((x >= high) & (gradient >= 0.0)))
 
 
@@ -126,7 +125,7 @@ def _newton_step(
     objective: Objective,
     x: FloatArray,
     gradient: FloatArray,
-    where: npt.NDArray[np.intp],
+    where: IntArray,
     low: FloatArray,
     high: FloatArray,
 ) -> FloatArray:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import Training, nodes_of_grid
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, points_of_grid
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
@@ -64,17 +65,17 @@ def fit_mixture(
     (1.0, 0.0, 0.11)
     """
     share = probability(alpha, "alpha")
-    grid = _given_mu(components)
+    grid = _fixed_mu(components)
     moments = training_moments(source, at_least=2)
     low, high = moments.extremes
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
         raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
-    make = DensityGrid.between(low, high)
+    make = DensityGrid.at(low, high)
     cells = source.reduce(make if point_mass is None else _without(float(point_mass), make))
-    return mixture_from_training(nodes_of_grid(cells, moments), components, grid, share, point_mass)
+    return mixture_from_training(points_of_grid(cells, moments), components, grid, share, point_mass)
 
 
-def _given_mu(components: int | Sequence[float]) -> FloatArray | None:
+def _fixed_mu(components: int | Sequence[float]) -> FloatArray | None:
     if isinstance(components, (int, np.integer)) and not isinstance(components, bool):
         if components < 1:
             raise InputError(f"components must be at least 1, got {components}")
@@ -98,7 +99,7 @@ def _without(score: float, make: Callable[[Scores], DensityGrid]) -> Callable[[S
 
 
 def mixture_from_training(
-    training: Training,
+    training: TrainingPoints,
     components: int | Sequence[float],
     grid: FloatArray | None,
     alpha: float,
@@ -145,7 +146,7 @@ def mixture_from_training(
     )
 
 
-def _mass_left(training: Training, moments: Moments, alpha: float) -> float:
+def _mass_left(training: TrainingPoints, moments: Moments, alpha: float) -> float:
     """Class-weighted share of the trials that are not in the point mass."""
     return alpha * training.target.total / float(moments.target.n) + (
         1.0 - alpha
@@ -153,7 +154,7 @@ def _mass_left(training: Training, moments: Moments, alpha: float) -> float:
 
 
 def _objective(
-    training: Training, alpha: float, k: int, grid: FloatArray | None, pile: float | None
+    training: TrainingPoints, alpha: float, k: int, grid: FloatArray | None, pile: float | None
 ) -> Objective:
     """Log-likelihood and gradient by log a, b, the log-odds of the weights, and log mu.
 
@@ -195,7 +196,7 @@ def _objective(
         by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
         by_weights = (taken - mass * np.exp(log_w))[: k - 1]
         by_mu = taken * (-0.5 - 0.25 * mu) + (terms * quarter).sum(axis=1) / mu
-        parts = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
-        return value, np.concatenate(parts)
+        gradients = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
+        return value, np.concatenate(gradients)
 
     return objective

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import log_nig, nig_slope, standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import (
-    Nodes,
-    Training,
+    TrainingPoints,
+    WeightedPoints,
     require_spread,
     spread_of,
-    training_nodes,
+    training_points,
 )
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
@@ -55,7 +55,7 @@ class NIGRatioMap(RatioMap):
 
     def anchor(self) -> tuple[float, float]:
         """Midpoint of the means and the larger standard deviation."""
-        spots = [_mean_sd(*part.tolist()) for part in (self.target, self.nontarget)]
+        spots = [_mean_sd(*parameters.tolist()) for parameters in (self.target, self.nontarget)]
         return 0.5 * (spots[0][0] + spots[1][0]), max(spots[0][1], spots[1][1])
 
 
@@ -97,10 +97,10 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=4)
     require_spread(moments)
-    return nig_from_training(training_nodes(source, moments), monotone)
+    return nig_from_training(training_points(source, moments), monotone)
 
 
-def nig_from_training(training: Training, monotone: bool) -> NIGRatioMap:
+def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
     """The fit, from points that stand for the scores."""
     return fit_ratio(NIGRatioMap, _fit_class, training, monotone, "nig")
 
@@ -110,7 +110,7 @@ def shape_of(f: Any, p: Any) -> Any:
     return np.sqrt(f * f + _ROUND * p * p)
 
 
-def natural(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
+def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
     """``alpha, beta, delta, loc`` of the density that ``standard_nig`` describes."""
     tail = p * p + e * e
     return (
@@ -121,9 +121,9 @@ def natural(mean: float, sd: float, p: float, e: float) -> tuple[float, float, f
     )
 
 
-def _fit_class(nodes: Nodes, part: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
-    mean, sd = spread_of(part)
+    mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
     weight = t.weights / t.total
 
@@ -138,8 +138,8 @@ def _fit_class(nodes: Nodes, part: ClassMoments) -> tuple[FloatArray, float, flo
         gradient = [-by_t / size, -scaled - 1.0, by_e * f / e, by_p + by_e * _ROUND * p / e]
         return float((weight * value).sum()) - log_sd, np.array(gradient)
 
-    kurtosis = min(max(float(part.excess_kurtosis[0]), 0.1), 20.0)
-    bend = float(np.clip(part.skewness[0], -2.0, 2.0)) / 3.0
+    kurtosis = min(max(float(class_moments.excess_kurtosis[0]), 0.1), 20.0)
+    bend = float(np.clip(class_moments.skewness[0], -2.0, 2.0)) / 3.0
     width = max((t.quantile(0.75) - t.quantile(0.25)) / 1.35, 1e-2)
     starts = [
         [0.0, 0.0, float(np.sqrt(max(kurtosis / 3.0 - 5.0 * bend**2, 0.02))), bend],
@@ -147,5 +147,5 @@ def _fit_class(nodes: Nodes, part: ClassMoments) -> tuple[FloatArray, float, flo
     ]
     best = maximize(objective, starts, [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND])
     loc, log_sd, f, p = best.x.tolist()
-    found = natural(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
-    return np.array(found), best.value - float(np.log(sd)), best.gradient
+    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
+    return np.array(parameters), best.value - float(np.log(sd)), best.gradient

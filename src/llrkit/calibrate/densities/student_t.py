@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import (
     log_student,
@@ -15,13 +16,12 @@ from llrkit.calibrate.densities.log_densities import (
 )
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import (
-    Nodes,
-    Training,
+    TrainingPoints,
+    WeightedPoints,
     require_spread,
     spread_of,
-    training_nodes,
+    training_points,
 )
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
@@ -97,19 +97,19 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=3)
     require_spread(moments)
-    return student_from_training(training_nodes(source, moments), monotone)
+    return student_from_training(training_points(source, moments), monotone)
 
 
-def student_from_training(training: Training, monotone: bool) -> StudentRatioMap:
+def student_from_training(training: TrainingPoints, monotone: bool) -> StudentRatioMap:
     """The fit, from points that stand for the scores."""
     return fit_ratio(StudentRatioMap, _fit_class, training, monotone, "student_t")
 
 
-def _fit_class(nodes: Nodes, part: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """Degrees of freedom, location and scale of one class; its mean log-likelihood; the gradient left."""
-    mean, sd = spread_of(part)
+    mean, sd = spread_of(class_moments)
     gaussian = -0.5 * float(np.log(2.0 * np.pi)) - 0.5 - float(np.log(sd))
-    if not part.excess_kurtosis[0] > 6.0 / _LARGEST_DF:
+    if not class_moments.excess_kurtosis[0] > 6.0 / _LARGEST_DF:
         return np.array([np.inf, mean, sd]), gaussian, 0.0
     t = nodes.standardized(mean, sd)
     weight = t.weights / t.total
@@ -121,11 +121,11 @@ def _fit_class(nodes: Nodes, part: ClassMoments) -> tuple[FloatArray, float, flo
 
     middle = t.quantile(0.5)
     width = (t.quantile(0.75) - t.quantile(0.25)) / 1.35
-    kurtosis = float(part.excess_kurtosis[0])
+    kurtosis = float(class_moments.excess_kurtosis[0])
     starts = [[0.0, np.log(0.9), 1.0 / (4.0 + 6.0 / kurtosis)], [middle, np.log(max(width, 1e-3)), 0.25]]
     best = maximize(objective, starts, [(-20.0, 20.0), (-12.0, 5.0), (1.0 / _LARGEST_DF, 1.0 / _SMALLEST_DF)])
     loc, log_scale, u = best.x.tolist()
     if best.value <= gaussian + np.log(sd) or u <= 1.0 / _LARGEST_DF:
         return np.array([np.inf, mean, sd]), gaussian, 0.0
-    found = np.array([1.0 / u, mean + sd * loc, sd * float(np.exp(log_scale))])
-    return found, best.value - float(np.log(sd)), best.gradient
+    parameters = np.array([1.0 / u, mean + sd * loc, sd * float(np.exp(log_scale))])
+    return parameters, best.value - float(np.log(sd)), best.gradient

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.log_densities import standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
-from llrkit.calibrate.densities.nig import BEND, TAIL, natural, shape_of
-from llrkit.calibrate.densities.weighted_points import Training, training_nodes
-from llrkit.calibrate.maps import AffineMap, FloatArray
+from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
+from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
 from llrkit.scores import ScoreSource
@@ -55,10 +56,10 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """
     share = probability(alpha, "alpha")
     moments = training_moments(source, at_least=2)
-    return tied_from_training(training_nodes(source, moments), share)
+    return tied_from_training(training_points(source, moments), share)
 
 
-def tied_from_training(training: Training, alpha: float) -> AffineMap:
+def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
     w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
@@ -75,15 +76,15 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         moved = jacobian(_classes, x)
         value, gradient = 0.0, np.zeros(5)
-        for side, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
-            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[side])
+        for class_index, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
+            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[class_index])
             size = float(np.exp(log_sd))
             z = (nodes.points - mean) / size
             log_density, by = standard_nig(z, p, e)
             by_t, by_p, by_e = (w * by).sum(axis=1).tolist()
             by_log_sd = -float((w * by[0] * z).sum() + w.sum())
             value += float((w * (log_density - log_sd)).sum())
-            gradient += moved[:, side] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
+            gradient += moved[:, class_index] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
         return value, gradient
 
     spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
@@ -98,8 +99,8 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
         "gradient_left": best.gradient,
     }
     (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(np.array(_classes(best.x))).tolist()
-    shape, beta_e, delta, loc = natural(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
-    _, beta_d, _, _ = natural(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
+    shape, beta_e, delta, loc = natural_parameters(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
+    _, beta_d, _, _ = natural_parameters(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
     gamma_e, gamma_d = (np.sqrt((shape - beta) * (shape + beta)) for beta in (beta_e, beta_d))
     a = (beta_e - beta_d) / scale
     # gamma_e - gamma_d without cancellation
@@ -113,7 +114,7 @@ def tied_from_training(training: Training, alpha: float) -> AffineMap:
     return _affine(training, alpha, a, b, details)
 
 
-def _affine(training: Training, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
+def _affine(training: TrainingPoints, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
     return AffineMap(
         a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
         provenance=provenance(training.moments),
@@ -132,10 +133,10 @@ def _classes(x: Any) -> list[list[Any]]:
     e = shape_of(f, p)
     eps = np.sqrt(p * p + e * e)
     sinh, cosh, coshm1 = np.sinh(half * eps), np.cosh(half * eps), 2.0 * np.sinh(0.5 * half * eps) ** 2
-    made = []
+    classes = []
     for sign in (1.0, -1.0):
         ratio = cosh + sign * p * sinh / eps  # cosh(bend) over that halfway
-        made.append(
+        classes.append(
             [
                 middle + np.exp(log_sd) * (p * coshm1 / eps**2 + sign * sinh / eps),
                 log_sd + 1.5 * np.log(ratio),
@@ -143,7 +144,7 @@ def _classes(x: Any) -> list[list[Any]]:
                 e / np.sqrt(ratio),
             ]
         )
-    return made
+    return classes
 
 
 def jacobian(function: Callable[[Any], Any], x: FloatArray) -> FloatArray:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtr
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap
 from llrkit.calibrate.densities.weighted_points import require_spread, spread_of
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.scores import ScoreSource

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.special import FloatArray
 from llrkit.errors import ConstantScoreError
 from llrkit.scores import ScoreSource
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class WeightedPoints:
     """Ascending weighted points that stand for the scores of one class.
 
     A cell of the density grid becomes two points of half its weight, one standard deviation of the cell
@@ -27,7 +27,7 @@ class Nodes:
     weights: FloatArray
 
     @classmethod
-    def of(cls, cells: CellSums, low: float, high: float) -> Nodes:
+    def of(cls, cells: CellSums, low: float, high: float) -> WeightedPoints:
         """The points of one class on a grid between ``low`` and ``high``."""
         filled = np.flatnonzero(cells.count)
         n = cells.count[filled].astype(np.float64)
@@ -47,11 +47,11 @@ class Nodes:
         return cls(points[keep], weights[keep])
 
     @classmethod
-    def joined(cls, *parts: Nodes) -> Nodes:
+    def joined(cls, *several: WeightedPoints) -> WeightedPoints:
         """All points of several, in ascending order."""
-        points = np.concatenate([part.points for part in parts])
+        points = np.concatenate([one.points for one in several])
         order = np.argsort(points, kind="stable")
-        return cls(points[order], np.concatenate([part.weights for part in parts])[order])
+        return cls(points[order], np.concatenate([one.weights for one in several])[order])
 
     @property
     def total(self) -> float:
@@ -62,10 +62,14 @@ class Nodes:
         """Weighted mean of values at the points."""
         return float((self.weights * values).sum() / self.total)
 
-    def standardized(self, center: float, scale: float) -> Nodes:
+    def standardized(self, center: float, scale: float) -> WeightedPoints:
         """The same points as ``(s - center) / scale``; a negative scale turns their order round."""
         points = (self.points - center) / scale
-        return Nodes(points, self.weights) if scale > 0 else Nodes(points[::-1], self.weights[::-1])
+        return (
+            WeightedPoints(points, self.weights)
+            if scale > 0
+            else WeightedPoints(points[::-1], self.weights[::-1])
+        )
 
     def quantile(self, p: float) -> float:
         """The point up to which a share ``p`` of the weight lies, half of its own weight included."""
@@ -74,12 +78,12 @@ class Nodes:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingPoints:
     """What every fit on the density grid starts from."""
 
     moments: Moments
-    target: Nodes
-    nontarget: Nodes
+    target: WeightedPoints
+    nontarget: WeightedPoints
 
     @property
     def center(self) -> float:
@@ -95,7 +99,7 @@ class Training:
         down = self.moments.target.mean[0] < self.moments.nontarget.mean[0]
         return -float(np.sqrt(v)) if down else float(np.sqrt(v))
 
-    def standardized(self) -> tuple[Nodes, Nodes]:
+    def standardized(self) -> tuple[WeightedPoints, WeightedPoints]:
         """Both classes around 0 with standard deviation near 1, targets above non-targets.
 
         What is fitted there follows the scores through every affine map of them.
@@ -106,26 +110,28 @@ class Training:
         )
 
 
-def training_nodes(source: ScoreSource, moments: Moments) -> Training:
+def training_points(source: ScoreSource, moments: Moments) -> TrainingPoints:
     """Second pass: the scores on the density grid between the extremes that the moments found."""
     low, high = moments.extremes
-    return nodes_of_grid(source.reduce(DensityGrid.between(low, high)), moments)
+    return points_of_grid(source.reduce(DensityGrid.at(low, high)), moments)
 
 
-def nodes_of_grid(grid: DensityGrid, moments: Moments) -> Training:
+def points_of_grid(grid: DensityGrid, moments: Moments) -> TrainingPoints:
     """The points of both classes."""
-    return Training(
-        moments, Nodes.of(grid.target, grid.low, grid.high), Nodes.of(grid.nontarget, grid.low, grid.high)
+    return TrainingPoints(
+        moments,
+        WeightedPoints.of(grid.target, grid.low, grid.high),
+        WeightedPoints.of(grid.nontarget, grid.low, grid.high),
     )
 
 
 def require_spread(moments: Moments) -> None:
     """Refuse a class whose scores are all equal: it has no density."""
-    for name, part in (("target", moments.target), ("nontarget", moments.nontarget)):
-        if not part.variance[0] > 0.0:
+    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
+        if not class_moments.variance[0] > 0.0:
             raise ConstantScoreError(f"the {name} scores are constant: they have no density")
 
 
-def spread_of(part: ClassMoments) -> tuple[float, float]:
+def spread_of(class_moments: ClassMoments) -> tuple[float, float]:
     """Mean and (1/N) standard deviation of a class."""
-    return float(part.mean[0]), float(np.sqrt(part.variance[0]))
+    return float(class_moments.mean[0]), float(np.sqrt(class_moments.variance[0]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from llrkit.calibrate.densities.distinct_scores import Distinct, distinct_up_to
-from llrkit.calibrate.densities.weighted_points import Nodes, Training, nodes_of_grid
+from llrkit._arrays import BoolArray, FloatArray
+from llrkit.calibrate.densities.distinct_scores import DistinctScores
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, points_of_grid
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
-from llrkit.calibrate.maps import FloatArray
 from llrkit.calibrate.monotone.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
@@ -66,25 +65,25 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     """
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
-    first = [Moments.of, distinct_up_to(MAX_KNOTS)]
-    moments, distinct, *found = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
+    first = [Moments.of, DistinctScores.at(MAX_KNOTS)]
+    moments, distinct, *grids = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     check_moments(source, moments, at_least=2)
     low, high = moments.extremes
-    second = [DensityGrid.between(low, high)]
+    second = [DensityGrid.at(low, high)]
     if ranks:
-        grid, counts = source.reduce(both(*second, count_on(collect_again(source, found[0]))))
+        grid, counts = source.reduce(both(*second, count_on(collect_again(source, grids[0]))))
         sigma = sigma_of_blocks(pav_blocks(counts.bins()), sigma_from)
-        training = nodes_of_grid(grid, moments)
+        training = points_of_grid(grid, moments)
     else:
-        training = nodes_of_grid(source.reduce(second[0]), moments)
+        training = points_of_grid(source.reduce(second[0]), moments)
         sigma = sigma_of_logistic(training)
     return bigaussian_from_training(training, distinct, sigma, sigma_from)
 
 
 def bigaussian_from_training(
-    training: Training, distinct: Distinct, sigma: float, sigma_from: str
+    training: TrainingPoints, distinct: DistinctScores, sigma: float, sigma_from: str
 ) -> KnotMap:
     """The map for a given sigma."""
     n_e, n_d = training.target.total, training.nontarget.total
@@ -118,7 +117,7 @@ def bigaussian_from_training(
 def _largest_jump(
     score: FloatArray,
     llr: FloatArray,
-    crowded: npt.NDArray[np.bool_],
+    crowded: BoolArray,
     start: float,
     extremes: tuple[float, float],
 ) -> float:
@@ -131,7 +130,7 @@ def _largest_jump(
     return float(jump[np.logical_or.reduceat(crowded, first)].max(initial=0.0))
 
 
-def _pooled(target: Nodes, nontarget: Nodes) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _pooled(target: WeightedPoints, nontarget: WeightedPoints) -> tuple[FloatArray, FloatArray, FloatArray]:
     score = np.concatenate([target.points, nontarget.points])
     zeros = (np.zeros(len(target.points)), np.zeros(len(nontarget.points)))
     distinct, place = np.unique(score, return_inverse=True)

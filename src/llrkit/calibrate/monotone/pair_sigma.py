@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from llrkit.calibrate.densities.weighted_points import Training
-from llrkit.calibrate.maps import FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.densities.weighted_points import TrainingPoints
 from llrkit.core.hull import PavBlocks, crossing, error_path
 from llrkit.core.special import LN2, probit, sigmoid, softplus
 from llrkit.errors import InputError, SeparationError
@@ -39,7 +39,7 @@ def _sigma(cllr: float) -> float:
     return float(sigma_from_cllr(cllr))
 
 
-def sigma_of_logistic(training: Training) -> float:
+def sigma_of_logistic(training: TrainingPoints) -> float:
     """Sigma from the Cllr after regularized logistic regression.
 
     Every trial counts once with its label, and ``kappa / (2 N_e)`` times with either label.

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.knots import MAX_KNOTS, thin
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.pav_knots import llr_blocks, tilted_knots
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.special import FloatArray
 from llrkit.core.trial_counts import ScoreBins
 from llrkit.errors import SeparationError
 

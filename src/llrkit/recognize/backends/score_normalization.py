@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import Array, FloatArray
+from llrkit.core.special import blocks
 from llrkit.errors import InfiniteScoreError, InputError, NaNScoreError, UnknownNameError
 from llrkit.recognize.covariances import rows_per_block
 
-Array = npt.NDArray[Any]
 SELECTIONS = ("own", "other")
 
 

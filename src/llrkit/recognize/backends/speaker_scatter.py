@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.covariances import require_definite
 from llrkit.recognize.embeddings import Embeddings, texts, vectors_of

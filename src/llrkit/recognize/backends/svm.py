@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.backends.sessions import model_rows

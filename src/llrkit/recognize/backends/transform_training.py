@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, eigh
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.speaker_scatter import speaker_sums
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform

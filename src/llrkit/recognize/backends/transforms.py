@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.recognize.frames.front_end import FrontEnd, frame_levels
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.diagonal_gaussians import Array
 
 _WIDTH, _STEP = 0.025, 0.010  # seconds
 

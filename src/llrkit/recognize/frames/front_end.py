@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.recognize.ivectors.diagonal_gaussians import Array
 
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0

@@ -11,8 +11,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
-from llrkit.recognize.ivectors.diagonal_gaussians import Array, checked_frames
+from llrkit.recognize.ivectors.diagonal_gaussians import checked_frames
 from llrkit.scores.source import in_order, thread_count
 
 KEPT_BYTES = 1 << 30

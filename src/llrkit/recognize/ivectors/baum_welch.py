@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
-from llrkit.recognize.ivectors.diagonal_gaussians import Array, DiagonalGMM, exponentiate, pieces
+from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM, exponentiate, pieces
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import Array, FloatArray
+from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.array_models import SavedModel
 from llrkit.scores.source import thread_count
-
-Array = npt.NDArray[Any]
 
 FRAMES_AT_ONCE = 4096
 """Frames whose posteriors are in memory at a time."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import Array, FloatArray
+from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
 from llrkit.recognize.ivectors.baum_welch import Statistics
-from llrkit.recognize.ivectors.diagonal_gaussians import Array, DiagonalGMM, log_sum_exp, pieces
+from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM, log_sum_exp, pieces
 
 _MODELS = 64  # speaker models scored at a time
 

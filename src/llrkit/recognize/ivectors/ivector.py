@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import lapack
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.array_models import SavedModel
 from llrkit.recognize.embeddings import Embeddings

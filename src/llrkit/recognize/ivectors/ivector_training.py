@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics

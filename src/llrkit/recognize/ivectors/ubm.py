@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, joined
 from llrkit.recognize.ivectors.baum_welch import FrameSums

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.array_models import SavedModel
 from llrkit.recognize.covariances import float_type, require_definite, rows_per_block, symmetric

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.special import blocks
 from llrkit.errors import InputError
 
-IntArray = npt.NDArray[np.intp]
 _STACK = 1 << 22  # numbers in a stack of matrices worked on at a time
 _FEW = 8  # groups smaller than this, on average, are scored row by row in stacks
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.speaker_scatter import SpeakerSums, speaker_sums
 from llrkit.recognize.embeddings import Embeddings

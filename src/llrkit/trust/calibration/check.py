@@ -152,7 +152,7 @@ def check_calibration(
     moments = training_moments(source)
     result = measure(source)
     blocks = result.summaries.blocks
-    grid = source.reduce(DensityGrid.between(*judged_range(moments.extremes, blocks)))
+    grid = source.reduce(DensityGrid.at(*judged_range(moments.extremes, blocks)))
     cells = CalibratedCells.relabeled(grid)
     speaker_set = find_speakers(source, speakers) if speakers else None
     sizes, notes = _effective_sizes(source, result, speaker_set)

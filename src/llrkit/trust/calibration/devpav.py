@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.special import FloatArray
 from llrkit.core.trial_counts import count_trials
 from llrkit.scores import ScoreSource
 

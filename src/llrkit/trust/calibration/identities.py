@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.speakers import Speakers

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from llrkit.core.special import LN2, FloatArray, sigmoid, softplus
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2, sigmoid, softplus
 
 SAFEGUARD = 0.01
 """``regularization`` of :func:`llrkit.fit_logistic`, which keeps the slope finite without overlap."""

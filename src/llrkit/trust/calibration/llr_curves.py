@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.densities.kde import fit_kde
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.special import FloatArray
 from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError, LlrkitWarning
 from llrkit.metrics.curve import Curve

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import fit_named
 from llrkit.core.moments import Moments
-from llrkit.core.special import FloatArray, probability
+from llrkit.core.special import probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownNameError
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource

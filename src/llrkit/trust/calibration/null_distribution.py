@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.core.loss_sums import LossSums
-from llrkit.core.special import LN2, FloatArray, sigmoid, softplus
+from llrkit.core.special import LN2, sigmoid, softplus
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError

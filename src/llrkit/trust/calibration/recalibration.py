@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.special import FloatArray, logit, sigmoid
+from llrkit.core.special import logit, sigmoid
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.null_distribution import CalibratedCells
 from llrkit.trust.intervals.centered_sums import EstimatedSums, estimate_sums

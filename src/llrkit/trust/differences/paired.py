@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
+from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
-from llrkit.core.special import FloatArray, probability
+from llrkit.core.special import probability
 from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path
-from llrkit.core.special import LN2, FloatArray, logit, probability, probit, sigmoid, softplus
+from llrkit.core.special import LN2, logit, probability, probit, sigmoid, softplus
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements

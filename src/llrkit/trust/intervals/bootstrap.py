@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from llrkit._arrays import FloatArray
 from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import pav_blocks
-from llrkit.core.special import LN2, FloatArray, logit, sigmoid
+from llrkit.core.special import LN2, logit, sigmoid
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics import discrimination
 from llrkit.metrics.det_slope import det_slope_from_bins

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.grid import require_both_classes
-from llrkit.core.special import FloatArray, blocks
+from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic import Contributions, Covariance, covariance

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray, blocks
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.pair_sums import PairSums, most_pairs

@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit.core.special import LN2, FloatArray
+from llrkit._arrays import FloatArray
+from llrkit.core.special import LN2
 from llrkit.core.summary import SummaryBase
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.scores.source import thread_count
 
-IntArray = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 
 MOST_PAIRS = 50_000_000

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit.core.cell_finder import CellFinder
-from llrkit.core.special import FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.speakers import Speakers

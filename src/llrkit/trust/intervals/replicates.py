@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import FloatArray
 from llrkit._progress import stage
 from llrkit.core.grid import Grid
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import FloatArray, softplus
+from llrkit.core.special import softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.scores import Scores, ScoreSource

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.trust.intervals.speakers import IntArray, Speakers, find_speakers
+from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 FEWEST_SPEAKERS = 5
 """With fewer, most replicates hold the same speakers again, or nobody to compare them with."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import IntArray
 from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 
-IntArray = npt.NDArray[np.int64]
 Columns = str | Sequence[str]
 
 

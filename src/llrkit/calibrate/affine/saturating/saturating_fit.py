@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.saturating.saturating_function import (
     Descent,
     SaturatingSums,
@@ -17,8 +18,8 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     saturate,
     unsaturate,
 )
-from llrkit.calibrate.affine.saturating.starting_cells import central_nodes, standard
-from llrkit.calibrate.maps import AffineMap, Columns, FloatArray, Map
+from llrkit.calibrate.affine.saturating.starting_cells import central_points, location_scale_gap
+from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
@@ -133,28 +134,28 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
         raise SeparationError("the classes do not overlap: the best slope is infinite")
     log_odds = float(logit(prior))
-    nodes, passes = central_nodes(source, *moments.extremes)
-    center, scale, gap = standard(nodes)
-    points = [((part.points - center) / scale, part.weights) for part in nodes]
+    nodes, passes = central_points(source, *moments.extremes)
+    center, scale, gap = location_scale_gap(nodes)
+    points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
 
     def on_cells(p: FloatArray) -> SaturatingSums:
-        parts = [class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0))]
-        return SaturatingSums(*parts)
+        by_class = [class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0))]
+        return SaturatingSums(*by_class)
 
     def on_trials(p: FloatArray) -> SaturatingSums:
         return source.reduce(SaturatingSums.at(p, center, scale, log_odds))
 
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
     starts = [descend(on_cells, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
-    found = descend(on_trials, min(starts, key=lambda end: end.loss).p, prior, max_passes)
-    if not found.converged or abs(found.p[0]) > STEEP:
-        _warn(found)
-    a, b, r, s = (float(value) for value in found.p)
+    descent = descend(on_trials, min(starts, key=lambda end: end.loss).p, prior, max_passes)
+    if not descent.converged or abs(descent.p[0]) > STEEP:
+        _warn_of_descent(descent)
+    a, b, r, s = (float(value) for value in descent.p)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
     details = {
-        "llr_lower_limit": lower, "llr_upper_limit": upper, "converged": found.converged,
-        "cross_entropy": found.loss / float(binary_entropy(prior)), "passes": 1 + passes + found.calls,
+        "llr_lower_limit": lower, "llr_upper_limit": upper, "converged": descent.converged,
+        "cross_entropy": descent.loss / float(binary_entropy(prior)), "passes": 1 + passes + descent.calls,
     }  # fmt: skip
     return SaturatingMap(
         a=fitted.a, b=fitted.b, r=r, s=s, method="saturating", details=details,
@@ -162,9 +163,9 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     )  # fmt: skip
 
 
-def _warn(found: Descent) -> None:
-    what = f"has not converged after {found.calls} passes"
-    if found.converged:
+def _warn_of_descent(descent: Descent) -> None:
+    what = f"has not converged after {descent.calls} passes"
+    if descent.converged:
         what = "has become a step: its slope grows without end"
     warnings.warn(
         f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",

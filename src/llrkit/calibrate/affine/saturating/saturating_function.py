@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.newton_sums import ClassNewton
-from llrkit.core.special import FloatArray, blocks, sigmoid, softplus
+from llrkit._arrays import Array, FloatArray
+from llrkit.core.newton_sums import ClassNewtonSums
+from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 
@@ -62,42 +62,42 @@ def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
 
 def class_sums(
     z: FloatArray, weight: FloatArray | None, p: FloatArray, log_odds: float, sign: float
-) -> ClassNewton:
+) -> ClassNewtonSums:
     """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
     a, b, r, s = p
     loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
     for block in blocks(len(z)):
-        part = z[block]
-        w = np.ones(len(part)) if weight is None else weight[block]
-        x = a * part + b
+        z_block = z[block]
+        w = np.ones(len(z_block)) if weight is None else weight[block]
+        x = a * z_block + b
         t = sign * (saturate(x, r, s) + log_odds)
         up = sigmoid(t)
         first, second = sign * w * up, w * up * sigmoid(-t)
         at_r, at_s = sigmoid(x - r), sigmoid(x + s)
         slope = at_r - at_s
-        jacobian = np.stack([slope * part, slope, sigmoid(r - x) - sigmoid(r), sigmoid(s) - at_s])
+        jacobian = np.stack([slope * z_block, slope, sigmoid(r - x) - sigmoid(r), sigmoid(s) - at_s])
         bend_r, bend_s = at_r * sigmoid(r - x), at_s * sigmoid(-x - s)
         # second derivatives of the saturation times the first derivative of the loss
         xx, xr, xs = first * (bend_r - bend_s), -first * bend_r, -first * bend_s
         rr = first * (bend_r - sigmoid(r) * sigmoid(-r))
         ss = first * (sigmoid(s) * sigmoid(-s) - bend_s)
-        aa, ab, bb = (xx * part * part).sum(), (xx * part).sum(), xx.sum()
-        ar, br, as_, bs = (xr * part).sum(), xr.sum(), (xs * part).sum(), xs.sum()
+        aa, ab, bb = (xx * z_block * z_block).sum(), (xx * z_block).sum(), xx.sum()
+        ar, br, as_, bs = (xr * z_block).sum(), xr.sum(), (xs * z_block).sum(), xs.sum()
         curved = [[aa, ab, ar, as_], [ab, bb, br, bs], [ar, br, rr.sum(), 0.0], [as_, bs, 0.0, ss.sum()]]
         loss += float((w * softplus(t)).sum())
         gradient += (jacobian * first).sum(axis=1)
         # einsum is plain loops; a matrix product would start BLAS threads inside our pool
         hessian += np.einsum("in,jn->ij", jacobian * second, jacobian) + np.array(curved)
         n += float(w.sum())
-    return ClassNewton(n, loss, gradient, hessian)
+    return ClassNewtonSums(n, loss, gradient, hessian)
 
 
 @dataclass(frozen=True, eq=False)
 class SaturatingSums(SummaryBase):
     """Loss, gradient and Hessian of both classes at given parameters."""
 
-    target: ClassNewton
-    nontarget: ClassNewton
+    target: ClassNewtonSums
+    nontarget: ClassNewtonSums
 
     @classmethod
     def at(
@@ -105,7 +105,7 @@ class SaturatingSums(SummaryBase):
     ) -> Callable[[Scores], SaturatingSums]:
         """A summarizer of the scores ``(score - center) / scale``."""
 
-        def one(values: npt.NDArray[Any], sign: float) -> ClassNewton:
+        def one(values: Array, sign: float) -> ClassNewtonSums:
             z = (values.astype(np.float64, copy=False) - center) / scale
             return class_sums(z, None, p, log_odds, sign)
 

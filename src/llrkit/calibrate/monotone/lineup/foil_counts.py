@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.core.column_values import decoded, places
-from llrkit.core.special import FloatArray
+from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit.core.column_values import decoded, positions_by_value
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,22 +21,22 @@ class Foils(SummaryBase):
     Examples
     --------
     >>> chunk = Scores([3.0], [2.0, 1.0], {"test": (["x"], ["x", "x"])})
-    >>> Foils.of(chunk, "test").parts
+    >>> Foils.of(chunk, "test").by_value
     {'x': array([1., 2.])}
     """
 
-    parts: dict[Any, FloatArray]
+    by_value: dict[Any, FloatArray]
 
     @classmethod
     def of(cls, chunk: Scores, by: str, targets: bool = False) -> Foils:
         """The non-targets of a chunk, or its targets."""
         scores = chunk.target if targets else chunk.nontarget
-        found = places(decoded(chunk, by, 0 if targets else 1))
-        return cls({key: np.sort(scores[where]).astype(np.float64) for key, where in found.items()})
+        positions = positions_by_value(decoded(chunk, by, 0 if targets else 1))
+        return cls({key: np.sort(scores[where]).astype(np.float64) for key, where in positions.items()})
 
     def __add__(self, other: Foils) -> Foils:
-        merged = dict(self.parts)
-        for key, scores in other.parts.items():
+        merged = dict(self.by_value)
+        for key, scores in other.by_value.items():
             merged[key] = np.sort(np.concatenate([merged[key], scores])) if key in merged else scores
         return Foils(merged)
 
@@ -48,16 +45,18 @@ class Foils(SummaryBase):
 
     def counter(self, by: str) -> Callable[[Scores], RankCounts]:
         """A summarizer that counts the non-targets of a chunk against these scores."""
-        starts = np.cumsum([0, *(len(scores) for scores in self.parts.values())])
-        first = dict(zip(self.parts, starts, strict=False))
+        starts = np.cumsum([0, *(len(scores) for scores in self.by_value.values())])
+        first = dict(zip(self.by_value, starts, strict=False))
 
         def count(chunk: Scores) -> RankCounts:
             counts = [np.zeros(starts[-1], dtype=np.int64) for _ in range(3)]
-            for key, where in places(decoded(chunk, by, 1)).items():
-                if key in self.parts:
-                    mine = slice(first[key], first[key] + len(self.parts[key]))
-                    found = _ranks(self.parts[key], np.sort(chunk.nontarget[where]).astype(np.float64))
-                    for out, values in zip(counts, found, strict=True):
+            for key, where in positions_by_value(decoded(chunk, by, 1)).items():
+                if key in self.by_value:
+                    mine = slice(first[key], first[key] + len(self.by_value[key]))
+                    ranks = _count_foils(
+                        self.by_value[key], np.sort(chunk.nontarget[where]).astype(np.float64)
+                    )
+                    for out, values in zip(counts, ranks, strict=True):
                         out[mine] = values
             return RankCounts(*counts)
 
@@ -68,12 +67,12 @@ class Foils(SummaryBase):
 class RankCounts(SummaryBase):
     """For each target: how many foils score more, how many the same, and how many there are."""
 
-    above: npt.NDArray[Any]
-    tied: npt.NDArray[Any]
-    cohort: npt.NDArray[Any]
+    above: Array
+    tied: Array
+    cohort: Array
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def arrays(self) -> tuple[Array, Array, Array]:
         """The three counts."""
         return self.above, self.tied, self.cohort
 
@@ -85,7 +84,7 @@ class RankCounts(SummaryBase):
 
 
 def foil_counts(
-    scores: FloatArray, values: npt.NDArray[Any], foils: Mapping[Any, FloatArray]
+    scores: FloatArray, values: Array, foils: Mapping[Any, FloatArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each score how many foils of its value score more, how many the same, how many there are.
 
@@ -95,14 +94,14 @@ def foil_counts(
     (array([1, 0]), array([1, 0]), array([3, 0]))
     """
     counts = tuple(np.zeros(len(scores), dtype=np.int64) for _ in range(3))
-    for key, where in places(values).items():
+    for key, where in positions_by_value(values).items():
         if key in foils:
-            for out, found in zip(counts, _ranks(scores[where], foils[key]), strict=True):
-                out[where] = found
+            for out, numbers in zip(counts, _count_foils(scores[where], foils[key]), strict=True):
+                out[where] = numbers
     return counts[0], counts[1], counts[2]
 
 
-def _ranks(scores: FloatArray, foils: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+def _count_foils(scores: FloatArray, foils: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
     left = np.searchsorted(foils, scores, side="left").astype(np.int64)
     right = np.searchsorted(foils, scores, side="right").astype(np.int64)
     return len(foils) - right, right - left, np.full(len(scores), len(foils), dtype=np.int64)

@@ -88,7 +88,7 @@ def fit_lineup(
     share = (counts + added) / (counts + added).sum()
     details = {
         "cohort": size, "n_used": int(used.sum()), "n_too_few_foils": int((~used & (sizes > 0)).sum()),
-        "n_without_foils": int((sizes == 0).sum()), "n_lineups": len(targets.parts), "passes": 3,
+        "n_without_foils": int((sizes == 0).sum()), "n_lineups": len(targets.by_value), "passes": 3,
     }  # fmt: skip
     return LineupMap(
         by=by, smoothing=smoothing, ties=ties, cohort=size, share=share,

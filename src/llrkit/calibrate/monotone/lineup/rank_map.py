@@ -8,7 +8,8 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.maps import Columns, FloatArray, Map
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils, foil_counts
 from llrkit.calibrate.monotone.lineup.ranks import lr_of_ranks
 from llrkit.core.column_values import decoded
@@ -67,8 +68,8 @@ class LineupMap(Map):
 
     def against(self, foils: ScoreSource) -> LineupAgainst:
         """The map for case trials against the non-target trials of a source, which it keeps. One pass."""
-        found = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
-        return LineupAgainst(lineup=self, foils=found.parts, own=0, method=self.method)
+        against = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
+        return LineupAgainst(lineup=self, foils=against.by_value, own=0, method=self.method)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
@@ -101,13 +102,11 @@ class LineupMap(Map):
     def __repr__(self) -> str:
         return f"LineupMap(by {self.by!r}, {self.smoothing}, trained on {self.cohort} foils)"
 
-    def _llrs(
-        self, above: npt.NDArray[np.int64], tied: npt.NDArray[np.int64], cohort: npt.NDArray[np.int64]
-    ) -> FloatArray:
+    def _llrs(self, above: IntArray, tied: IntArray, cohort: IntArray) -> FloatArray:
         """LLRs from how many foils score more, how many the same, and how many there are."""
         if self.ties == "pessimistic":
             above, tied = above + tied, np.zeros_like(tied)
-        keys, where = _distinct(cohort, above, tied)
+        keys, where = _distinct_counts(cohort, above, tied)
         lr = np.empty(len(keys))
         for n in np.unique(keys[:, 0]):
             mine = np.flatnonzero(keys[:, 0] == n)
@@ -155,10 +154,10 @@ class LineupAgainst(Map):
         if not self.own:
             return super()._of_chunk(chunk)
         wide = chunk.with_columns(self.lineup.by)
-        sides = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
+        by_class = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
         of_target, of_nontarget = (
-            foil_counts(scores, decoded(wide, self.lineup.by, side), self.foils)
-            for side, scores in enumerate(sides)
+            foil_counts(scores, decoded(wide, self.lineup.by, class_index), self.foils)
+            for class_index, scores in enumerate(by_class)
         )
         above, tied, cohort = of_nontarget
         # each non-target found itself once, as a tie
@@ -166,9 +165,7 @@ class LineupAgainst(Map):
         return Scores.part(*llrs, chunk.columns, chunk.categories)
 
 
-def _distinct(
-    cohort: npt.NDArray[np.int64], above: npt.NDArray[np.int64], tied: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+def _distinct_counts(cohort: IntArray, above: IntArray, tied: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct triples as rows, and which one each trial has."""
     base = int(cohort.max(initial=0)) + 1
     # numbers above and tied do not exceed the cohort: one number for the last two keeps the sort quick

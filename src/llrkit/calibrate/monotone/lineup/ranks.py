@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln, log_ndtr
 
-from llrkit.core.special import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
 LARGEST_D_PRIME = 12.0
 _BLOCK = 1 << 20  # elements of a temporary table
 
@@ -51,8 +49,8 @@ def rank_histogram(above: IntArray, tied: IntArray, size: IntArray, cohort: int)
     counts = np.zeros(cohort + 1)
     height = max(1, _BLOCK // (cohort + 1))
     for start in range(0, len(pairs), height):
-        part = pairs[start : start + height]
-        table = drawn_above(part[:, 0], part[:, 1], cohort)
+        block = pairs[start : start + height]
+        table = drawn_above(block[:, 0], block[:, 1], cohort)
         counts += (weight[start : start + height, None] * table).sum(axis=0)
     return counts
 
@@ -77,11 +75,11 @@ def lr_of_ranks(rank: IntArray, cohort: int, smoothing: str, share: FloatArray, 
     lr = np.empty(len(rank))
     height = max(1, _BLOCK // (trained + 1))
     for start in range(0, len(rank), height):
-        part = rank[start : start + height]
+        block = rank[start : start + height]
         if smoothing == "add-one":
-            table = (trained + 1) * drawn_above(part - 1, np.full(len(part), cohort), trained)
+            table = (trained + 1) * drawn_above(block - 1, np.full(len(block), cohort), trained)
         else:
-            table = _beta_overlap(part, cohort, trained)
+            table = _beta_overlap(block, cohort, trained)
         lr[start : start + height] = (table * share[None, :]).sum(axis=1)
     return lr
 
