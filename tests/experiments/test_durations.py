@@ -13,8 +13,8 @@ import llrkit as lk
 from llrkit._progress import watched_by
 from llrkit.experiments import durations
 from llrkit.experiments.durations import SCALES, SECONDS, Corpora, make_corpora, run_durations
+from llrkit.experiments.list_results import ListTable, fit_both, is_regularized, measure_list
 from llrkit.experiments.paper_values import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
-from llrkit.experiments.trial_lists import ListTable, fit_both, is_regularized, measure_list
 from llrkit.recognize import PLDA
 
 

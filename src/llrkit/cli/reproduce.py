@@ -17,7 +17,7 @@ from llrkit.cli.output import (
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.experiments.trial_lists import ListTable
+    from llrkit.experiments.list_results import ListTable
 
 scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",

@@ -13,8 +13,7 @@ import numpy as np
 from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation.result import Evaluation
-from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     ListResult,
     ListTable,
     calibrated,
@@ -23,6 +22,7 @@ from llrkit.experiments.trial_lists import (
     measure_list,
     pool,
 )
+from llrkit.experiments.paper_values import PAPER
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Corpus, Recordings

@@ -10,8 +10,8 @@ import numpy as np
 
 from llrkit._progress import tracked
 from llrkit.evaluation.condition_map import HeatMap
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.prior_scan import ScanCase
-from llrkit.experiments.trial_lists import ListTable
 from llrkit.plot.paper_figures import CllrScatter, cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.picture import Picture
 from llrkit.theory.gaussian_pair import GaussianLLR

@@ -15,13 +15,13 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.durations import SECONDS, make_corpora
+from llrkit.experiments.list_results import calibrated, closer_look, fit_both
 from llrkit.experiments.population import (
     population_c_primary,
     population_cmlg,
     population_logistic,
     population_minimum,
 )
-from llrkit.experiments.trial_lists import calibrated, closer_look, fit_both
 from llrkit.metrics.primary import c_primary
 from llrkit.plot.paper_figures import PriorScan
 from llrkit.scores import ScoreSource

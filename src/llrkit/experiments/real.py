@@ -10,8 +10,8 @@ from typing import Any
 from llrkit.calibrate.affine.cmlg import shape
 from llrkit.core.moments import Moments
 from llrkit.evaluation.result import Evaluation
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.trial_lists import ListTable
 from llrkit.scores import ScoreSource
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     ListTable,
     calibrated,
     closer_look,
@@ -22,6 +21,7 @@ from llrkit.experiments.trial_lists import (
     measure_list,
     pool,
 )
+from llrkit.experiments.real import RealResult, shape_of
 from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.transform_training import train_centering, train_wccn
 from llrkit.recognize.backends.transforms import Chain, LengthNorm

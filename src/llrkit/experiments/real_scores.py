@@ -10,8 +10,7 @@ from types import MappingProxyType
 from llrkit._progress import tracked
 from llrkit.choose.best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     METHODS,
     REGULARIZATION,
     ListTable,
@@ -21,6 +20,7 @@ from llrkit.experiments.trial_lists import (
     is_regularized,
     measure_list,
 )
+from llrkit.experiments.real import RealResult, shape_of
 from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials

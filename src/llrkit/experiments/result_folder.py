@@ -9,11 +9,11 @@ from llrkit.errors import InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments import experiment_figures
 from llrkit.experiments.durations import DurationsResult
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import SOURCE
 from llrkit.experiments.prior_scan import PriorScanResult
 from llrkit.experiments.real import RealResult
 from llrkit.experiments.result_words import Table, list_table, paper_table, scan_table, verdict
-from llrkit.experiments.trial_lists import ListTable
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number, percent
+from llrkit.experiments.list_results import POOLED, ListTable
 from llrkit.experiments.paper_values import PAPER
 from llrkit.experiments.prior_scan import NAMES, ScanCase
-from llrkit.experiments.trial_lists import POOLED, ListTable
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -41,7 +41,7 @@ def paper_table(table: ListTable) -> Table:
 
     Examples
     --------
-    >>> from llrkit.experiments.trial_lists import ListResult, ListTable
+    >>> from llrkit.experiments.list_results import ListResult, ListTable
     >>> found = ListResult(enroll="5", test="5", n_target=9, n_nontarget=90, eer=0.1, raw_cllr=2.0, cmlg=0.36,
     ...                    logistic=0.37, min_cllr=0.35, cllr_from_eer=0.345, det_slope=-1.0)
     >>> header, rows = paper_table(ListTable((found,)))
