@@ -6,12 +6,12 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit.io.trial_lists import read_trial_list
-from llrkit.recognize.audio_lists import read_list
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
-from llrkit.recognize.user_inputs import read_speech
+from llrkit.recognize.speech_inputs import read_speech
+from llrkit.recognize.speech_lists import read_speech_list
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from llrkit.recognize.user_inputs import read_speech
 )
 def test_lists(tmp_path, text, speakers, files):
     (tmp_path / "list").write_text(text)
-    found = read_list(tmp_path / "list")
+    found = read_speech_list(tmp_path / "list")
     assert found.speakers == speakers
     assert found.files == files
 
@@ -45,7 +45,7 @@ def test_lists(tmp_path, text, speakers, files):
 def test_broken_lists_are_named_by_line(tmp_path, text, words):
     (tmp_path / "list").write_text(text)
     with pytest.raises(lk.FileFormatError, match=words):
-        read_list(tmp_path / "list")
+        read_speech_list(tmp_path / "list")
 
 
 def test_missing_files_are_named_before_anything_is_read(tmp_path):

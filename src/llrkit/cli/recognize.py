@@ -194,7 +194,7 @@ def score_command(
     """
     from llrkit.io.trial_lists import find_listed, read_trial_list
     from llrkit.io.write import write_found
-    from llrkit.recognize.backends.scored_rows import Side
+    from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
     from llrkit.recognize.recognizer import Recognizer
 
@@ -233,7 +233,7 @@ def score_command(
 def _read(
     speech: str, source: str | None, folder: str | None, how: FrontEnd | None, vectors: str | None
 ) -> tuple[Any, Any]:
-    from llrkit.recognize.user_inputs import read_speech
+    from llrkit.recognize.speech_inputs import read_speech
 
     return read_speech(speech, source=source, folder=folder, front_end=how, vectors=vectors)
 

@@ -12,8 +12,8 @@ from llrkit.experiments.durations import DurationsResult
 from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import SOURCE
 from llrkit.experiments.prior_scan import PriorScanResult
-from llrkit.experiments.real import RealResult
-from llrkit.experiments.result_words import Table, list_table, paper_table, scan_table, verdict
+from llrkit.experiments.real_result import RealResult
+from llrkit.experiments.result_tables import Table, list_table, paper_table, scan_table, verdict
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
@@ -38,26 +38,26 @@ def write_experiments(
     ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
     page says about files and command.
     """
-    parts: list[tuple[Section, Shown]] = []
+    sections: list[tuple[Section, Shown]] = []
     closer: Mapping[str, Evaluation] = {}
     if real is not None:
-        parts.append(_lists(real.table, "Real data", "real", _about_real(real), brief))
+        sections.append(_lists(real.table, "Real data", "real", _about_real(real), brief))
         closer = real.closer
     if scan is not None:
-        parts.append(_scan(scan))
+        sections.append(_scan(scan))
         closer = scan.closer
     if durations is not None:
-        parts.insert(0, _lists(durations.table, "Durations", "durations", _about(durations), brief))
-        parts.insert(0, _theory(durations))
+        sections.insert(0, _lists(durations.table, "Durations", "durations", _about(durations), brief))
+        sections.insert(0, _theory(durations))
         closer = durations.closer
     if not closer:
         raise InputError("a page needs at least one experiment")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    for _, pictures in parts:
+    for _, pictures in sections:
         experiment_figures.save_pictures(pictures, place, pdf=not brief)
     page = place / PAGE
-    write_report(closer, page, title=TITLE, first=[section for section, _ in parts], made_from=made_from)
+    write_report(closer, page, title=TITLE, first=[section for section, _ in sections], made_from=made_from)
     return page
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         z_norm,
         zt_norm,
     )
-    from llrkit.recognize.backends.scored_rows import Side
     from llrkit.recognize.backends.sessions import pool_sessions
     from llrkit.recognize.backends.svm import LinearModels, train_svm
     from llrkit.recognize.backends.transform_training import (
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         train_whitening,
     )
     from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
+    from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.embedding_files import read_embeddings, write_embeddings
     from llrkit.recognize.embeddings import Embeddings
     from llrkit.recognize.frames.audio import audio_frames
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
-    from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
+    from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
     from llrkit.recognize.ivectors.extractor import Extractor, train_extractor
-    from llrkit.recognize.ivectors.gmm import SpeakerGMMs, adapt_means, gmm_scores
-    from llrkit.recognize.ivectors.ivector import TotalVariability
     from llrkit.recognize.ivectors.ivector_training import train_ivectors
+    from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs, adapt_means, gmm_scores
+    from llrkit.recognize.ivectors.total_variability import TotalVariability
     from llrkit.recognize.ivectors.ubm import train_ubm
     from llrkit.recognize.pair_trials import (
         listed_scores,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from llrkit.recognize.plda.plda_training import PLDATraining, moment_estimate, train_plda
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.recognizer_training import train_recognizer
-    from llrkit.recognize.user_inputs import read_speech
+    from llrkit.recognize.speech_inputs import read_speech
 
 # Where each public name lives.
 _HOME = {
@@ -68,10 +68,10 @@ _HOME = {
     "llrkit.recognize.frames.frame_files": ("read_frames",),
     "llrkit.recognize.frames.utterance_frames": ("Frames",),
     "llrkit.recognize.frames.front_end": ("FrontEnd",),
-    "llrkit.recognize.ivectors.diagonal_gaussians": ("DiagonalGMM",),
-    "llrkit.recognize.ivectors.gmm": ("SpeakerGMMs", "adapt_means", "gmm_scores"),
-    "llrkit.recognize.user_inputs": ("read_speech",),
-    "llrkit.recognize.ivectors.ivector": ("TotalVariability",),
+    "llrkit.recognize.ivectors.diagonal_gmm": ("DiagonalGMM",),
+    "llrkit.recognize.ivectors.speaker_gmms": ("SpeakerGMMs", "adapt_means", "gmm_scores"),
+    "llrkit.recognize.speech_inputs": ("read_speech",),
+    "llrkit.recognize.ivectors.total_variability": ("TotalVariability",),
     "llrkit.recognize.ivectors.ivector_training": ("train_ivectors",),
     "llrkit.recognize.backends.score_normalization": (
         "as_norm",
@@ -86,7 +86,7 @@ _HOME = {
     "llrkit.recognize.recognizer": ("Recognizer",),
     "llrkit.recognize.recognizer_training": ("train_recognizer",),
     "llrkit.recognize.backends.sessions": ("pool_sessions",),
-    "llrkit.recognize.backends.scored_rows": ("Side",),
+    "llrkit.recognize.backends.trial_sides": ("Side",),
     "llrkit.recognize.ivectors.baum_welch": ("Statistics", "baum_welch"),
     "llrkit.recognize.backends.svm": ("LinearModels", "train_svm"),
     "llrkit.recognize.backends.transform_training": (

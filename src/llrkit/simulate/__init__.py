@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from llrkit.simulate.duration_model import DurationModel, DurationPairs
     from llrkit.simulate.independent_trials import SimulatedTrials, simulate_trials
     from llrkit.simulate.plda_trials import simulate_plda
+    from llrkit.simulate.simulated_embeddings import simulate_embeddings
     from llrkit.simulate.simulated_frames import FrameModel
     from llrkit.simulate.speaker_population import Population
-    from llrkit.simulate.splits import simulate_embeddings
 
 # Where each public name lives.
 _HOME = {
@@ -27,7 +27,7 @@ _HOME = {
     "llrkit.simulate.independent_trials": ("SimulatedTrials", "simulate_trials"),
     "llrkit.simulate.plda_trials": ("simulate_plda",),
     "llrkit.simulate.speaker_population": ("Population",),
-    "llrkit.simulate.splits": ("simulate_embeddings",),
+    "llrkit.simulate.simulated_embeddings": ("simulate_embeddings",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

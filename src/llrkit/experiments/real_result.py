@@ -55,9 +55,9 @@ def shape_of(source: ScoreSource) -> dict[str, float]:
     Examples
     --------
     >>> import llrkit as lk
-    >>> found = shape_of(lk.Scores([0.0, 2.0], [-2.0, 2.0]))
-    >>> found["sd_ratio"], found["skewness_target"]
+    >>> measures = shape_of(lk.Scores([0.0, 2.0], [-2.0, 2.0]))
+    >>> measures["sd_ratio"], measures["skewness_target"]
     (2.0, 0.0)
     """
-    found = shape(source.reduce(Moments.of))
-    return {name: found[name] for name in SHAPE}
+    measures = shape(source.reduce(Moments.of))
+    return {name: measures[name] for name in SHAPE}
