@@ -128,7 +128,7 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     trained = train_plda(
         background.vectors[SECONDS[-1]], background.speaker_names, iterations=ITERATIONS
     ).model
-    # the last bits of long matrix products depend on the threads of the linear algebra library
+    # the last bits of EM depend on the threads of the linear algebra library: round them away
     recognizer = PLDA(
         *(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within))
     )
@@ -143,7 +143,10 @@ def _recordings(corpus: Corpus, size: CorpusSize) -> tuple[Recordings, Recording
 
 
 def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
-    """Run the experiment; the same seed gives the same numbers, whatever the number of threads.
+    """Run the experiment; the same seed gives the same numbers, whatever ``LLRKIT_THREADS`` is.
+
+    The linear algebra library has threads of its own, whose number changes the last bits of the recognizer's
+    eigenvectors and of large matrix products, and so the last bits of the costs.
 
     Parameters
     ----------
