@@ -48,7 +48,7 @@ def simulate_embeddings(
     background = Corpus(population, 0, seed).recordings(
         "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]
     )
-    tables = [_rows(background, "train", "A", full)]
+    tables = [_embedding_rows(background, "train", "A", full)]
     for split, corpus in (
         ("dev", Corpus(population, 1, seed)),
         ("eval", Corpus(population.rougher(rougher), 2, seed, shift)),
@@ -57,7 +57,7 @@ def simulate_embeddings(
             recordings = corpus.recordings(
                 side, n_speakers=n_speakers, n=n_sessions * n_speakers, durations=durations
             )
-            tables.append(_rows(recordings, split, side, full))
+            tables.append(_embedding_rows(recordings, split, side, full))
     joined = {key: np.concatenate([rows[key] for rows in tables]) for key in tables[0]}
     return Embeddings(
         joined.pop("vectors"),
@@ -67,7 +67,7 @@ def simulate_embeddings(
     )
 
 
-def _rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Any]:
+def _embedding_rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Any]:
     names = {d: "full" if d == full else f"{d:g}" for d in recordings.vectors}
     genders = np.array(GENDERS)[recordings.speaker % 2]
     n = len(recordings) * len(names)

@@ -105,11 +105,11 @@ class People:
         """A column of some target and non-target trials, and what its codes stand for (or None)."""
         if name == "test":
             return self._segment_names(target, nontarget)
-        of_side, names = self._columns_by_side[name]
-        return (of_side(target), of_side(nontarget)), names
+        make, names = self._column_makers[name]
+        return (make(target), make(nontarget)), names
 
     @property
-    def _columns_by_side(self) -> dict[str, tuple[Callable[[TrialSpeakers], Any], tuple[str, ...] | None]]:
+    def _column_makers(self) -> dict[str, tuple[Callable[[TrialSpeakers], Any], tuple[str, ...] | None]]:
         seconds = np.array(self.durations)
         return {
             "enroll": (lambda sides: sides.enroll, self.model_names),

@@ -136,7 +136,7 @@ def train_chain(embeddings: Embeddings, steps: Sequence[Step]) -> Chain:
     chain = Chain()
     for step in steps:
         if isinstance(step, str):
-            transform = _by_name(step, embeddings)
+            transform = _train_named_step(step, embeddings)
         else:
             transform = step if isinstance(step, Transform) else step(embeddings)
         embeddings = transform(embeddings)
@@ -144,7 +144,7 @@ def train_chain(embeddings: Embeddings, steps: Sequence[Step]) -> Chain:
     return chain
 
 
-def _by_name(text: str, embeddings: Embeddings) -> Transform:
+def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
     name, colon, size = text.strip().lower().partition(":")
     if name not in _NAMED or (colon and (name not in _WITH_DIM or not size.isdecimal())):
         known_steps = ", ".join(f"{known}[:DIM]" if known in _WITH_DIM else known for known in _NAMED)

@@ -109,21 +109,23 @@ def train_extractor(
             watch("frames", i, len(kept))
     total, done = training_steps(n_gaussians, iterations), 0
 
-    def count(size: int, step: int, value: float) -> None:
+    def report_ubm(size: int, step: int, value: float) -> None:
         nonlocal done
         done += 1
         if watch is not None:
             watch("background model", done, total)
 
-    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=count)
+    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=report_ubm)
     extractor = Extractor(ubm, None, front_end)
     statistics = extractor.statistics(kept, watch)
     if n_factors is None:
         return extractor, statistics
 
-    def factors(step: int, value: float) -> None:
+    def report_factors(step: int, value: float) -> None:
         if watch is not None:
             watch("factors", step + 1, iterations)
 
-    model = train_ivectors(statistics, ubm, n_factors, iterations=iterations, rng=generator, report=factors)
+    model = train_ivectors(
+        statistics, ubm, n_factors, iterations=iterations, rng=generator, report=report_factors
+    )
     return Extractor(ubm, model, front_end), statistics

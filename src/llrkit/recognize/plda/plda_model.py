@@ -197,11 +197,11 @@ class PLDA(SavedModel):
         if uncertainty not in UNCERTAINTY:
             raise UnknownNameError(f"uncertainty={uncertainty!r}: expected one of {', '.join(UNCERTAINTY)}")
         return (
-            self._rows(enroll, counts, covariances, uncertainty, "enrollment embeddings"),
-            self._rows(test, test_counts, test_covariances, uncertainty, "test embeddings"),
+            self._plda_rows(enroll, counts, covariances, uncertainty, "enrollment embeddings"),
+            self._plda_rows(test, test_counts, test_covariances, uncertainty, "test embeddings"),
         )
 
-    def _rows(self, rows: Any, counts: Any, covariances: Any, uncertainty: str, what: str) -> PLDARows:
+    def _plda_rows(self, rows: Any, counts: Any, covariances: Any, uncertainty: str, what: str) -> PLDARows:
         vectors = vectors_of(rows, self.dim, what)
         n = len(vectors)
         if isinstance(rows, Embeddings):
