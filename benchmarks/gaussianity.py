@@ -65,8 +65,8 @@ def simulated() -> None:
     """Simulated frames: 1,000 background speakers; 300 others enroll with 20 s, four tests of 10 s each."""
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.ivectors.baum_welch import baum_welch
-    from llrkit.recognize.ivectors.gmm import adapt_means, gmm_scores
     from llrkit.recognize.ivectors.ivector_training import train_ivectors
+    from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
     from llrkit.recognize.ivectors.ubm import train_ubm
 
     model = FrameModel(n_components=64, dim=20, rank=60, strength=0.32, channel=1.2, seed=1)

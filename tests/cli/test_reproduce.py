@@ -10,10 +10,10 @@ from click.testing import CliRunner
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.experiments import durations
-from llrkit.experiments.real import RealResult
+from llrkit.experiments.list_results import ListResult, ListTable
+from llrkit.experiments.real_result import RealResult
 from llrkit.experiments.result_folder import write_experiments
-from llrkit.experiments.result_words import verdict
-from llrkit.experiments.trial_lists import ListResult, ListTable
+from llrkit.experiments.result_tables import verdict
 
 
 @pytest.fixture

@@ -6,7 +6,11 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, ndtri
 
 import llrkit as lk
-from llrkit.experiments.population import population_c_primary, population_cmlg, population_logistic
+from llrkit.experiments.population_calibration import (
+    population_c_primary,
+    population_cmlg,
+    population_logistic,
+)
 from llrkit.experiments.prior_scan import (
     EQUAL,
     LOG_ODDS,

@@ -9,8 +9,8 @@ from scipy.stats import norm
 import llrkit as lk
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.baum_welch import baum_welch
-from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
-from llrkit.recognize.ivectors.gmm import SpeakerGMMs, adapt_means, gmm_scores
+from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
+from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs, adapt_means, gmm_scores
 
 
 @pytest.fixture

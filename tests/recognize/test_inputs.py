@@ -5,12 +5,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io.scored import all_pairs, listed_pairs, read_pairs
-from llrkit.recognize.audio_lists import read_list
+from llrkit.io.trial_lists import read_trial_list
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.user_inputs import read_speech
+from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
+from llrkit.recognize.speech_inputs import read_speech
+from llrkit.recognize.speech_lists import read_speech_list
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from llrkit.recognize.user_inputs import read_speech
 )
 def test_lists(tmp_path, text, speakers, files):
     (tmp_path / "list").write_text(text)
-    found = read_list(tmp_path / "list")
+    found = read_speech_list(tmp_path / "list")
     assert found.speakers == speakers
     assert found.files == files
 
@@ -44,7 +45,7 @@ def test_lists(tmp_path, text, speakers, files):
 def test_broken_lists_are_named_by_line(tmp_path, text, words):
     (tmp_path / "list").write_text(text)
     with pytest.raises(lk.FileFormatError, match=words):
-        read_list(tmp_path / "list")
+        read_speech_list(tmp_path / "list")
 
 
 def test_missing_files_are_named_before_anything_is_read(tmp_path):
@@ -144,13 +145,13 @@ def test_what_does_not_fit_together(arrays, tmp_path):
 )
 def test_lists_of_trials(tmp_path, text, labels):
     (tmp_path / "trials").write_text(text)
-    pairs = read_pairs(tmp_path / "trials")
+    pairs = read_trial_list(tmp_path / "trials")
     scores = np.array([[1.0, 2.0], [3.0, 4.0]])
-    found = listed_pairs(scores, pairs, ["a", "b"], ["x", "y"])
+    found = listed_pairs_table(scores, pairs, ["a", "b"], ["x", "y"])
     assert found.table["score"].to_list() == [3.0, 2.0]
     if labels is None:
         assert found.label is None
-        known = listed_pairs(scores, pairs, ["a", "b"], ["x", "y"], speakers=(["s", "t"], ["s", "s"]))
+        known = listed_pairs_table(scores, pairs, ["a", "b"], ["x", "y"], speakers=(["s", "t"], ["s", "s"]))
         assert known.table["label"].to_list() == ["nontarget", "target"]
     else:
         assert found.table[found.label].to_list() == labels
@@ -158,18 +159,18 @@ def test_lists_of_trials(tmp_path, text, labels):
 
 def test_unknown_ids_in_a_list_of_trials_are_named_by_line(tmp_path):
     (tmp_path / "trials").write_text("a x target\nc x target\n")
-    pairs = read_pairs(tmp_path / "trials")
+    pairs = read_trial_list(tmp_path / "trials")
     with pytest.raises(lk.FileFormatError, match="trials, line 2: there is no enrolled model 'c'"):
-        listed_pairs(np.zeros((1, 1)), pairs, ["a"], ["x"])
+        listed_pairs_table(np.zeros((1, 1)), pairs, ["a"], ["x"])
     with pytest.raises(lk.FileFormatError, match="trials, line 1: there is no test utterance 'x'"):
-        listed_pairs(np.zeros((2, 1)), pairs, ["a", "c"], ["y"])
+        listed_pairs_table(np.zeros((2, 1)), pairs, ["a", "c"], ["y"])
     (tmp_path / "scores").write_text("score,label\n1.0,target\n")
     with pytest.raises(lk.FileFormatError, match="needs the ids of both sides"):
-        read_pairs(tmp_path / "scores")
+        read_trial_list(tmp_path / "scores")
 
 
 def test_all_pairs_leave_out_a_segment_against_itself():
-    found = all_pairs(np.array([[1.0, 2.0], [3.0, 4.0]]), ["x", "y"], ["x", "z"],
+    found = all_pairs_table(np.array([[1.0, 2.0], [3.0, 4.0]]), ["x", "y"], ["x", "z"],
                       speakers=(["s", "t"], ["s", "t"]))  # fmt: skip
     assert found.table.rows() == [
         ("x", "z", 2.0, "nontarget"),

@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.backends.scored_rows import Side
+from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import train_extractor
-from llrkit.recognize.recognizer import BACKENDS, Options, Recognizer
+from llrkit.recognize.recognizer import BACKENDS, Recognizer, RecognizerOptions
 from llrkit.recognize.recognizer_training import train_recognizer
 from llrkit.simulate.simulated_frames import FrameModel
 
@@ -203,7 +203,10 @@ def test_mistakes(speech, recognizers, tmp_path):
         (lambda: train_recognizer(speech[0], "ubm-gmm", steps=["lda"]), "no steps"),
         (lambda: train_recognizer(vectors(), "ubm-gmm"), "on speech, not on embeddings"),
         (lambda: train_recognizer(vectors(speakers=np.arange(30) // 3), uncertainty=True), "no covariances"),
-        (lambda: replace(on_vectors, options=Options("cosine", True)).prepare(vectors()), "no covariances"),
+        (
+            lambda: replace(on_vectors, options=RecognizerOptions("cosine", True)).prepare(vectors()),
+            "no covariances",
+        ),
         (lambda: plda.prepare(vectors()), "trained on speech"),
         (lambda: gmm.prepare(vectors()), "trained on speech"),
         (lambda: on_vectors.prepare(speech[1]), "trained on embeddings"),

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 import llrkit as lk
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.baum_welch import FrameSums, baum_welch
-from llrkit.recognize.ivectors.diagonal_gaussians import FRAMES_AT_ONCE, DiagonalGMM, checked_frames
+from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM, checked_frames
 
 
 def mixture(rng, c=5, d=3, offset=0.0):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.simulate import Corpus, CrossTrials, Population, cross_trials, simulate_embeddings, simulate_plda
-from llrkit.simulate.plda_trials import whole_model
+from llrkit.simulate.plda_trials import true_plda
 
 VOICES = Population(dim=20, between=0.4, channel=0.5, noise=10.0, gender_gap=3.0)
 
@@ -79,7 +79,7 @@ def test_cross_trials_against_a_loop_over_all_pairs():
     enroll, test = (
         corpus.recordings(side, n_speakers=6, n=n, durations=[10]) for side, n in (("e", 9), ("t", 13))
     )
-    model = whole_model(VOICES, 10.0)
+    model = true_plda(VOICES, 10.0)
     trials = CrossTrials(enroll, test, 10.0, 10.0, model.scores)
     expected = {True: [], False: []}
     for i in range(9):

@@ -191,7 +191,7 @@ def test_positions_count_the_trials_of_a_class():
 
 
 def test_trial_numbers_never_repeat_a_pair_of_model_and_segment():
-    people = People.enough(1_000, 40_000, speakers=20)
+    people = People.for_trials(1_000, 40_000, speakers=20)
     numbers = np.arange(20 * 9 * people.n_segments)
     sides = people.nontargets(numbers)
     assert len(set(zip(sides.enroll, sides.test, sides.segment, strict=True))) == len(numbers)

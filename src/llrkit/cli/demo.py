@@ -23,7 +23,7 @@ def demo_command(out: str, seed: int) -> None:
     from llrkit.experiments.durations import run_durations
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_folder import write_experiments
-    from llrkit.experiments.result_words import paper_table, verdict
+    from llrkit.experiments.result_tables import paper_table, verdict
 
     click.echo(
         "Two simulated corpora, a PLDA recognizer, segments of 5, 10, 20, 40 s and whole recordings on both "

@@ -192,20 +192,21 @@ def score_command(
       llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
-    from llrkit.io.scored import all_pairs, listed_pairs, places_of, read_pairs
+    from llrkit.io.trial_lists import find_listed, read_trial_list
     from llrkit.io.write import write_table
-    from llrkit.recognize.backends.scored_rows import Side
+    from llrkit.recognize.backends.trial_sides import Side
+    from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
     from llrkit.recognize.recognizer import Recognizer
 
     if (norm == "none") != (cohort is None):
         raise InputError("--norm and --cohort go together")
     recognizer, models = Recognizer.load(model), Side.load(enrolled)
-    pairs = None if trials is None else read_pairs(trials)
+    trial_list = None if trials is None else read_trial_list(trials)
     how = _front_end(recognizer, seconds)
     with watching() as watch, shown_warnings():
         given, _ = _read(speech, source, folder, how, vectors)
-        if pairs is not None:  # an unknown id is told before anything is computed
-            places_of(pairs, models.ids.tolist(), list(given.ids))
+        if trial_list is not None:  # an unknown id is told before anything is computed
+            find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(source or speech):
             segments = recognizer.prepare(given, watch=watch)
         others = None
@@ -218,11 +219,12 @@ def score_command(
     if models.speakers is not None and segments.speakers is not None:
         known = (models.speakers.tolist(), segments.speakers.tolist())
     ids = (models.ids.tolist(), segments.ids.tolist())
-    found = all_pairs(scores, *ids, speakers=known) if pairs is None else listed_pairs(
-        scores, pairs, *ids, speakers=known
-    )  # fmt: skip
-    write_table(found, output, format=to, key=key_output)
-    numbers = {"n_models": len(models), "n_utterances": len(segments), **_numbers(found)}
+    if trial_list is None:
+        scored = all_pairs_table(scores, *ids, speakers=known)
+    else:
+        scored = listed_pairs_table(scores, trial_list, *ids, speakers=known)
+    write_table(scored, output, format=to, key=key_output)
+    numbers = {"n_models": len(models), "n_utterances": len(segments), **_numbers(scored)}
     eer = f", EER {100 * numbers['eer']:.2f} %" if numbers.get("eer") is not None else ""
     click.echo(f"{numbers['n_trials']:,} scores written to {output}{eer}", err=json_path == "-")
     write_json(numbers, "recognize-score", json_path)
@@ -231,7 +233,7 @@ def score_command(
 def _read(
     speech: str, source: str | None, folder: str | None, how: FrontEnd | None, vectors: str | None
 ) -> tuple[Any, Any]:
-    from llrkit.recognize.user_inputs import read_speech
+    from llrkit.recognize.speech_inputs import read_speech
 
     return read_speech(speech, source=source, folder=folder, front_end=how, vectors=vectors)
 

@@ -16,7 +16,7 @@ from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.experiments.trial_lists import ListTable
+    from llrkit.experiments.list_results import ListTable
 
 scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",
@@ -81,7 +81,7 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
       llrkit reproduce prior-scan --scale paper --out out/scan
     """
     from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.result_words import scan_table
+    from llrkit.experiments.result_tables import scan_table
 
     scan = run_prior_scan(scale, seed=seed)
     header, rows = scan_table(scan.cases)
@@ -168,7 +168,7 @@ def _scores(path: str, options: dict[str, Any]) -> Any:
 
 
 def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")) -> None:
-    from llrkit.experiments.result_words import list_table, paper_table, verdict
+    from llrkit.experiments.result_tables import list_table, paper_table, verdict
 
     to_stderr = json_path == "-"
     header, rows = list_table(table, labels=labels)

@@ -68,7 +68,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
         seed=options["seed"],
     )
     known: dict[str, float] = {}
-    if len(simulated.parts) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
+    if len(simulated.sources) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
         pair = voices.pair(seconds[0], seconds[0])
         known = {"eer": pair.eer, "cllr": pair.cllr}
     about = {"speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
@@ -98,7 +98,7 @@ def embeddings_command(
       llrkit reproduce real --embeddings embeddings.npz
     """
     from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.simulate.splits import simulate_embeddings
+    from llrkit.simulate.simulated_embeddings import simulate_embeddings
 
     voices = _population(options)
     simulated = simulate_embeddings(

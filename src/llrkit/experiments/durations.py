@@ -13,16 +13,16 @@ import numpy as np
 from llrkit._progress import tracked
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation.result import Evaluation
-from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     ListResult,
     ListTable,
     calibrated,
     closer_look,
     fit_both,
     measure_list,
-    pool,
+    pool_lists,
 )
+from llrkit.experiments.paper_values import PAPER
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Corpus, Recordings
@@ -30,12 +30,12 @@ from llrkit.simulate.cross_trials import CrossTrials
 from llrkit.simulate.speaker_population import Population
 
 SECONDS = (5.0, 10.0, 20.0, 40.0, 100.0)
-"""The paper's four short durations, and what a whole side of a conversation has here."""
+"""The paper's four short durations, and what a whole recording has here."""
 NAMES: Mapping[float, str] = MappingProxyType({5.0: "5", 10.0: "10", 20.0: "20", 40.0: "40", 100.0: "full"})
 
 
 @dataclass(frozen=True)
-class Side:
+class CorpusSize:
     """How many recordings of how many speakers a trial list is made of."""
 
     models: int
@@ -50,15 +50,17 @@ class Scale:
     All models are tested with all segments of their gender, so a list has ``models * tests / 2`` trials.
     """
 
-    train: Side
-    evaluate: Side
+    train: CorpusSize
+    evaluate: CorpusSize
 
 
 SCALES: Mapping[str, Scale] = MappingProxyType(
     {
-        "small": Scale(Side(64, 128, 16), Side(240, 200, 60)),
-        "paper": Scale(Side(130, 263, 26), Side(986, 812, 116)),  # 17,095 and 400,316 trials a list
-        "25x": Scale(Side(650, 1315, 130), Side(4930, 4060, 580)),  # 427,375 and 10,007,900
+        "small": Scale(CorpusSize(64, 128, 16), CorpusSize(240, 200, 60)),
+        # 17,095 and 400,316 trials a list
+        "paper": Scale(CorpusSize(130, 263, 26), CorpusSize(986, 812, 116)),
+        # 427,375 and 10,007,900
+        "25x": Scale(CorpusSize(650, 1315, 130), CorpusSize(4930, 4060, 580)),
     }
 )
 """``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
@@ -126,20 +128,25 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     trained = train_plda(
         background.vectors[SECONDS[-1]], background.speaker_names, iterations=ITERATIONS
     ).model
-    # the last bits of long matrix products depend on the threads of the linear algebra library
-    recognizer = PLDA(*(np.round(part, 6) for part in (trained.mean, trained.between, trained.within)))
+    # the last bits of EM depend on the threads of the linear algebra library: round them away
+    recognizer = PLDA(
+        *(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within))
+    )
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
-    return Corpora(_sides(first, size.train), _sides(second, size.evaluate), recognizer)
+    return Corpora(_recordings(first, size.train), _recordings(second, size.evaluate), recognizer)
 
 
-def _sides(corpus: Corpus, size: Side) -> tuple[Recordings, Recordings]:
+def _recordings(corpus: Corpus, size: CorpusSize) -> tuple[Recordings, Recordings]:
     enroll = corpus.recordings("enroll", n_speakers=size.speakers, n=size.models, durations=SECONDS)
     return enroll, corpus.recordings("test", n_speakers=size.speakers, n=size.tests, durations=SECONDS)
 
 
 def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
-    """Run the experiment; the same seed gives the same numbers, whatever the number of threads.
+    """Run the experiment; the same seed gives the same numbers, whatever ``LLRKIT_THREADS`` is.
+
+    The linear algebra library has threads of its own, whose number changes the last bits of the recognizer's
+    eigenvectors and of large matrix products, and so the last bits of the costs.
 
     Parameters
     ----------
@@ -148,15 +155,15 @@ def run_durations(scale: str = "small", *, seed: int = 2013) -> DurationsResult:
 
     Examples
     --------
-    >>> found = run_durations("small", seed=1)
-    >>> len(found.table.lists), round(found.table.correlation, 2)
+    >>> result = run_durations("small", seed=1)
+    >>> len(result.table.lists), round(result.table.correlation, 2)
     (25, 1.0)
     """
     began = time.perf_counter()
     corpora = make_corpora(scale, seed=seed)
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
-    pooled = fit_both(pool(list(train.values())))
+    pooled = fit_both(pool_lists(list(train.values())))
     results: list[ListResult] = []
     closer: Mapping[str, Evaluation] = {}
     middle = pairs[len(pairs) // 2]

@@ -10,8 +10,8 @@ import numpy as np
 
 from llrkit._progress import tracked
 from llrkit.evaluation.condition_map import HeatMap
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.prior_scan import ScanCase
-from llrkit.experiments.trial_lists import ListTable
 from llrkit.plot.paper_figures import CllrScatter, cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.picture import Picture
 from llrkit.theory.gaussian_pair import GaussianLLR
@@ -33,7 +33,7 @@ def densities(eer: float) -> Picture:
 
 def scatter(table: ListTable) -> Picture:
     """Figure 1 of the paper: Cllr of both methods, one point a list."""
-    labels = tuple(f"{found.enroll} / {found.test}".strip(" /") for found in table.lists)
+    labels = tuple(f"{result.enroll} / {result.test}".strip(" /") for result in table.lists)
     curve = CllrScatter("CMLG", "logistic regression", table.column("cmlg"), table.column("logistic"), labels)
     picture: Picture = cllr_scatter(curve, renderer="none")
     return picture
@@ -51,17 +51,17 @@ def scan(case: ScanCase) -> Picture:
 
 def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, Picture]:
     """A matrix of numbers for every pair of conditions; none where a pair is missing."""
-    rows = tuple(dict.fromkeys(found.enroll for found in table.lists))
-    columns = tuple(dict.fromkeys(found.test for found in table.lists))
-    cells = {(found.enroll, found.test): found for found in table.lists}
+    rows = tuple(dict.fromkeys(result.enroll for result in table.lists))
+    columns = tuple(dict.fromkeys(result.test for result in table.lists))
+    cells = {(result.enroll, result.test): result for result in table.lists}
     if len(cells) != len(rows) * len(columns) or columns == ("",):
         return {}
-    made = {}
+    pictures = {}
     for name in names:
         values = np.array([[getattr(cells[row, column], name) for column in columns] for row in rows])
         curve = HeatMap(values, rows, columns, value_name=HEAT_MAPS[name], percent=name == "eer")
-        made[name] = heat_map(curve, renderer="none")
-    return made
+        pictures[name] = heat_map(curve, renderer="none")
+    return pictures
 
 
 def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = True) -> None:

@@ -3,8 +3,8 @@
 D. A. van Leeuwen and N. Brümmer, "The distribution of calibrated likelihood-ratios in speaker recognition",
 Interspeech 2013. Where each number stands:
 
-- section 4.1: 25 trial lists from durations of 5, 10, 20, 40 s and the whole side on both sides; EER 2.9 to
-  26 % (SRE10 det 5); calibration trained on 427,375 trials of SRE08, evaluated on 10,007,900 of SRE10
+- section 4.1: 25 trial lists from durations of 5, 10, 20, 40 s and whole recordings on both sides; EER 2.9
+  to 26 % (SRE10 det 5); calibration trained on 427,375 trials of SRE08, evaluated on 10,007,900 of SRE10
   (both are multiples of 25: 17,095 and 400,316 a list); mean Cllr 0.375 for CMLG with alpha 1/2, 0.376
   for logistic regression, mean minimum Cllr 0.370, "highly correlated".
 - section 5, footnote: slope of the DET between 0.1 and 50 %, mean -0.99, standard deviation 0.06.

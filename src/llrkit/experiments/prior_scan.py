@@ -15,13 +15,13 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.durations import SECONDS, make_corpora
-from llrkit.experiments.population import (
+from llrkit.experiments.list_results import calibrated, closer_look, fit_both
+from llrkit.experiments.population_calibration import (
     population_c_primary,
     population_cmlg,
     population_logistic,
     population_minimum,
 )
-from llrkit.experiments.trial_lists import calibrated, closer_look, fit_both
 from llrkit.metrics.primary import c_primary
 from llrkit.plot.paper_figures import PriorScan
 from llrkit.scores import ScoreSource
@@ -113,9 +113,11 @@ def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreS
 def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
     """Scan two populations and whole segments of the corpora of the duration experiment."""
     began = time.perf_counter()
-    made = make_corpora(scale, seed=seed)
+    corpora = make_corpora(scale, seed=seed)
     full = SECONDS[-1]
-    train, evaluation = (make(full, full).scores() for make in (made.train_list, made.evaluation_list))
+    train, evaluation = (
+        make_list(full, full).scores() for make_list in (corpora.train_list, corpora.evaluation_list)
+    )
     cases = (
         scan_population("equal", "targets N(4.5, 1), non-targets N(0, 1), no sampling error", EQUAL),
         scan_population("unequal", "targets N(5, 1.6²), non-targets N(0, 1), no sampling error", UNEQUAL),

@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     ListTable,
     calibrated,
     closer_look,
     fit_both,
     is_regularized,
     measure_list,
-    pool,
+    pool_lists,
 )
+from llrkit.experiments.real_result import RealResult, shape_of
 from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.transform_training import train_centering, train_wccn
 from llrkit.recognize.backends.transforms import Chain, LengthNorm
@@ -53,23 +53,23 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     if scorer not in SCORERS:
         raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
     began = time.perf_counter()
-    parts = prepared(embeddings)
-    backend = _backend(parts["train"], scorer)
-    ready = {split: backend.prepare(parts[split]) for split in ("dev", "eval")}
-    durations = in_order(np.unique(ready["eval"].column("duration")).tolist())
+    splits = prepared_splits(embeddings)
+    backend = _trained_backend(splits["train"], scorer)
+    ready = {split: backend.prepare(splits[split]) for split in ("dev", "eval")}
+    durations = sorted_durations(np.unique(ready["eval"].column("duration")).tolist())
     pairs = [(enroll, test) for enroll in durations for test in durations]
-    train = {pair: _list(backend, ready["dev"], *pair) for pair in pairs}
-    pooled = fit_both(pool(list(train.values())))
+    train = {pair: _scored_list(backend, ready["dev"], *pair) for pair in pairs}
+    pooled = fit_both(pool_lists(list(train.values())))
     results, shapes, regularized = [], [], []
     for enroll, test in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = fit_both(train[enroll, test])
         if is_regularized(maps):
             regularized.append(f"{enroll}/{test}")
-        scores = _list(backend, ready["eval"], enroll, test)
+        scores = _scored_list(backend, ready["eval"], enroll, test)
         every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         results.append(measure_list(scores, every, enroll=enroll, test=test))
         shapes.append(MappingProxyType(shape_of(scores)))
-    about = {"scorer": scorer, "speakers": {split: _speakers(parts[split]) for split in SPLITS}}
+    about = {"scorer": scorer, "speakers": {split: _speaker_count(splits[split]) for split in SPLITS}}
     return RealResult(
         ListTable(tuple(results)),
         tuple(shapes),
@@ -80,7 +80,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     )
 
 
-def prepared(embeddings: Embeddings) -> Mapping[str, Embeddings]:
+def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     """The three splits, made comparable: unit length, centered, unit length again.
 
     Each background corpus is centered by its own mean, the others by the mean of 'dev': nothing of 'eval' is
@@ -91,11 +91,11 @@ def prepared(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     if "suspect_label" in embeddings.columns:
         embeddings = embeddings.select(~embeddings.column("suspect_label").astype(bool))
     unit = LengthNorm()
-    parts = {split: unit(embeddings.where(split=split)) for split in SPLITS}
-    _refuse_shared_speakers(parts)
-    center = train_centering(parts["dev"])
-    made = {split: unit(center(parts[split])) for split in ("dev", "eval")}
-    return MappingProxyType({"train": unit(_centered_by_corpus(parts["train"])), **made})
+    splits = {split: unit(embeddings.where(split=split)) for split in SPLITS}
+    _refuse_shared_speakers(splits)
+    center = train_centering(splits["dev"])
+    centered = {split: unit(center(splits[split])) for split in ("dev", "eval")}
+    return MappingProxyType({"train": unit(_centered_by_corpus(splits["train"])), **centered})
 
 
 def _centered_by_corpus(background: Embeddings) -> Embeddings:
@@ -107,15 +107,15 @@ def _centered_by_corpus(background: Embeddings) -> Embeddings:
     return background.replace(vectors=vectors)
 
 
-def _refuse_shared_speakers(parts: Mapping[str, Embeddings]) -> None:
+def _refuse_shared_speakers(splits: Mapping[str, Embeddings]) -> None:
     seen: dict[str, str] = {}
-    for split, part in parts.items():
-        for speaker in np.unique(part.known_speakers).tolist():
+    for split, embeddings in splits.items():
+        for speaker in np.unique(embeddings.known_speakers).tolist():
             if seen.setdefault(speaker, split) != split:
                 raise InputError(f"speaker {speaker!r} is in the splits {seen[speaker]!r} and {split!r}")
 
 
-def _backend(background: Embeddings, scorer: str) -> Backend:
+def _trained_backend(background: Embeddings, scorer: str) -> Backend:
     if scorer == "cosine":
         return Backend(Chain())
     whiten = train_wccn(background, shrinkage=SHRINKAGE)
@@ -124,22 +124,22 @@ def _backend(background: Embeddings, scorer: str) -> Backend:
     return Backend(chain, train_plda(chain(background), iterations=iterations, shrinkage=SHRINKAGE).model)
 
 
-def _list(backend: Backend, part: Embeddings, enroll: str, test: str) -> Scores:
+def _scored_list(backend: Backend, embeddings: Embeddings, enroll: str, test: str) -> Scores:
     """Trials of one combination of durations."""
-    left, right = part.where(side="A", duration=enroll), part.where(side="B", duration=test)
+    left, right = embeddings.where(side="A", duration=enroll), embeddings.where(side="B", duration=test)
     return matrix_scores(backend.scores(left, right), left, right, same=["gender"])
 
 
-def _speakers(part: Embeddings) -> int:
-    return len(np.unique(part.known_speakers))
+def _speaker_count(embeddings: Embeddings) -> int:
+    return len(np.unique(embeddings.known_speakers))
 
 
-def in_order(durations: list[Any]) -> list[Any]:
+def sorted_durations(durations: list[Any]) -> list[Any]:
     """Durations from short to long; words such as 'full' come last.
 
     Examples
     --------
-    >>> in_order(["10", "full", "5"])
+    >>> sorted_durations(["10", "full", "5"])
     ['5', '10', 'full']
     """
 

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from llrkit._progress import tracked
 from llrkit.choose.best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
-from llrkit.experiments.real import RealResult, shape_of
-from llrkit.experiments.trial_lists import (
+from llrkit.experiments.list_results import (
     METHODS,
     REGULARIZATION,
     ListTable,
@@ -21,6 +20,7 @@ from llrkit.experiments.trial_lists import (
     is_regularized,
     measure_list,
 )
+from llrkit.experiments.real_result import RealResult, shape_of
 from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
@@ -55,8 +55,8 @@ def run_real_scores(
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
     >>> trials = lk.simulate_trials(pair, n_target=400, n_nontarget=3000).trials()
-    >>> found = run_real_scores(trials, ["gender"], training="same")
-    >>> [(result.enroll, round(result.cmlg - result.logistic, 2)) for result in found.table.lists]
+    >>> result = run_real_scores(trials, ["gender"], training="same")
+    >>> [(row.enroll, round(row.cmlg - row.logistic, 2)) for row in result.table.lists]
     [('f', 0.0), ('m', 0.0)]
     """
     if training not in TRAINING:
@@ -66,24 +66,24 @@ def run_real_scores(
     began = time.perf_counter()
     results, shapes, regularized, skipped = [], [], [], {}
     largest: tuple[Trials, dict[str, ScoreSource]] | None = None
-    for values, part in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
+    for values, cell in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
         name = "/".join(values)
         try:
             if training == "same":
-                maps = fit_both(part)
-                llrs, rescued = calibrated(part, maps), is_regularized(maps)
+                maps = fit_both(cell)
+                llrs, rescued = calibrated(cell, maps), is_regularized(maps)
             else:
-                llrs, rescued = _crossed(part, groups, folds, seed)
+                llrs, rescued = _cross_calibrated(cell, groups, folds, seed)
         except InputError as error:
             skipped[name] = str(error)
             continue
-        found = measure_list(part, {}, enroll=values[0], test="/".join(values[1:]))
-        results.append(replace(found, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
-        shapes.append(MappingProxyType(shape_of(part)))
+        measured = measure_list(cell, {}, enroll=values[0], test="/".join(values[1:]))
+        results.append(replace(measured, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
+        shapes.append(MappingProxyType(shape_of(cell)))
         if rescued:
             regularized.append(name)
-        if largest is None or len(part) > len(largest[0]):
-            largest = part, llrs
+        if largest is None or len(cell) > len(largest[0]):
+            largest = cell, llrs
     if largest is None:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
         raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")
@@ -100,25 +100,25 @@ def run_real_scores(
 
 
 def _cells(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
-    for value, part in trials.by(by[0]).items():
+    for value, cell in trials.by(by[0]).items():
         if len(by) == 1:
-            yield [str(value)], part
+            yield [str(value)], cell
         else:
-            yield from (([str(value), *rest], cell) for rest, cell in _cells(part, by[1:]))
+            yield from (([str(value), *rest], inner) for rest, inner in _cells(cell, by[1:]))
 
 
-def _crossed(
-    part: Trials, groups: Sequence[str] | None, folds: int, seed: int
+def _cross_calibrated(
+    cell: Trials, groups: Sequence[str] | None, folds: int, seed: int
 ) -> tuple[dict[str, ScoreSource], bool]:
     """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularized."""
     llrs, rescued = {}, False
     for method in METHODS:
         try:
-            crossed = cross_calibrate(part, method, groups=groups, folds=folds, seed=seed)
+            crossed = cross_calibrate(cell, method, groups=groups, folds=folds, seed=seed)
         except SeparationError:
             rescued = True
             crossed = cross_calibrate(
-                part, method, groups=groups, folds=folds, seed=seed, regularization=REGULARIZATION
+                cell, method, groups=groups, folds=folds, seed=seed, regularization=REGULARIZATION
             )
         llrs[method] = crossed.source
     return llrs, rescued

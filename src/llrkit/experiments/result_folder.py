@@ -9,11 +9,11 @@ from llrkit.errors import InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments import experiment_figures
 from llrkit.experiments.durations import DurationsResult
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import SOURCE
 from llrkit.experiments.prior_scan import PriorScanResult
-from llrkit.experiments.real import RealResult
-from llrkit.experiments.result_words import Table, list_table, paper_table, scan_table, verdict
-from llrkit.experiments.trial_lists import ListTable
+from llrkit.experiments.real_result import RealResult
+from llrkit.experiments.result_tables import Table, list_table, paper_table, scan_table, verdict
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
@@ -38,30 +38,32 @@ def write_experiments(
     ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
     page says about files and command.
     """
-    parts: list[tuple[Section, Shown]] = []
+    sections: list[tuple[Section, Shown]] = []
     closer: Mapping[str, Evaluation] = {}
     if real is not None:
-        parts.append(_lists(real.table, "Real data", "real", _about_real(real), brief))
+        sections.append(_lists_section(real.table, "Real data", "real", _about_real(real), brief))
         closer = real.closer
     if scan is not None:
-        parts.append(_scan(scan))
+        sections.append(_scan_section(scan))
         closer = scan.closer
     if durations is not None:
-        parts.insert(0, _lists(durations.table, "Durations", "durations", _about(durations), brief))
-        parts.insert(0, _theory(durations))
+        sections.insert(
+            0, _lists_section(durations.table, "Durations", "durations", _about_durations(durations), brief)
+        )
+        sections.insert(0, _theory_section(durations))
         closer = durations.closer
     if not closer:
         raise InputError("a page needs at least one experiment")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    for _, pictures in parts:
+    for _, pictures in sections:
         experiment_figures.save_pictures(pictures, place, pdf=not brief)
     page = place / PAGE
-    write_report(closer, page, title=TITLE, first=[section for section, _ in parts], made_from=made_from)
+    write_report(closer, page, title=TITLE, first=[section for section, _ in sections], made_from=made_from)
     return page
 
 
-def _about(result: DurationsResult) -> tuple[str, ...]:
+def _about_durations(result: DurationsResult) -> tuple[str, ...]:
     return (
         f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
         f"{result.scale}, seed {result.seed}): a PLDA recognizer trained on whole recordings scores segments "
@@ -82,7 +84,7 @@ def _about_real(result: RealResult) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _theory(result: DurationsResult) -> tuple[Section, Shown]:
+def _theory_section(result: DurationsResult) -> tuple[Section, Shown]:
     eer = result.table.lists[-1].eer
     pictures = {"two-gaussians": experiment_figures.densities(min(max(eer, 1e-4), 0.49))}
     words = (
@@ -93,7 +95,7 @@ def _theory(result: DurationsResult) -> tuple[Section, Shown]:
     return Section("Two Gaussians", words, pictures=list(pictures.values())), pictures
 
 
-def _lists(
+def _lists_section(
     table: ListTable, title: str, prefix: str, about: tuple[str, ...], brief: bool
 ) -> tuple[Section, Shown]:
     pictures = {f"{prefix}-cllr": experiment_figures.scatter(table)}
@@ -102,23 +104,23 @@ def _lists(
     ).items():
         pictures[f"{prefix}-{name.replace('_', '-')}"] = picture
     tables = [
-        _words(paper_table(table), f"All lists together, beside {SOURCE}"),
-        _words(list_table(table), "Every list; Cllr in bits"),
+        _captioned(paper_table(table), f"All lists together, beside {SOURCE}"),
+        _captioned(list_table(table), "Every list; Cllr in bits"),
     ]
     return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
 
 
-def _scan(result: PriorScanResult) -> tuple[Section, Shown]:
+def _scan_section(result: PriorScanResult) -> tuple[Section, Shown]:
     pictures = {f"prior-scan-{case.name}": experiment_figures.scan(case) for case in result.cases}
     words = (
         "C_primary of NIST SRE 2012 against the log-odds of alpha, the weight of targets in CMLG, or of the "
         "training prior of logistic regression.",
         *(f"{case.name}: {case.about}." for case in result.cases),
     )
-    tables = [_words(scan_table(result.cases), "C_primary")]
+    tables = [_captioned(scan_table(result.cases), "C_primary")]
     return Section("Prior scan", words, tables, list(pictures.values())), pictures
 
 
-def _words(table: Table, caption: str) -> TextTable:
+def _captioned(table: Table, caption: str) -> TextTable:
     header, rows = table
     return TextTable(tuple(header), tuple(tuple(row) for row in rows), caption, numeric=True)

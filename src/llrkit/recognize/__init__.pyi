@@ -8,7 +8,6 @@ from .backends.score_normalization import t_norm as t_norm
 from .backends.score_normalization import tz_norm as tz_norm
 from .backends.score_normalization import z_norm as z_norm
 from .backends.score_normalization import zt_norm as zt_norm
-from .backends.scored_rows import Side as Side
 from .backends.sessions import pool_sessions as pool_sessions
 from .backends.svm import LinearModels as LinearModels
 from .backends.svm import train_svm as train_svm
@@ -21,6 +20,7 @@ from .backends.transforms import Affine as Affine
 from .backends.transforms import Chain as Chain
 from .backends.transforms import LengthNorm as LengthNorm
 from .backends.transforms import Transform as Transform
+from .backends.trial_sides import Side as Side
 from .embedding_files import read_embeddings as read_embeddings
 from .embedding_files import write_embeddings as write_embeddings
 from .embeddings import Embeddings as Embeddings
@@ -30,14 +30,14 @@ from .frames.front_end import FrontEnd as FrontEnd
 from .frames.utterance_frames import Frames as Frames
 from .ivectors.baum_welch import Statistics as Statistics
 from .ivectors.baum_welch import baum_welch as baum_welch
-from .ivectors.diagonal_gaussians import DiagonalGMM as DiagonalGMM
+from .ivectors.diagonal_gmm import DiagonalGMM as DiagonalGMM
 from .ivectors.extractor import Extractor as Extractor
 from .ivectors.extractor import train_extractor as train_extractor
-from .ivectors.gmm import SpeakerGMMs as SpeakerGMMs
-from .ivectors.gmm import adapt_means as adapt_means
-from .ivectors.gmm import gmm_scores as gmm_scores
-from .ivectors.ivector import TotalVariability as TotalVariability
 from .ivectors.ivector_training import train_ivectors as train_ivectors
+from .ivectors.speaker_gmms import SpeakerGMMs as SpeakerGMMs
+from .ivectors.speaker_gmms import adapt_means as adapt_means
+from .ivectors.speaker_gmms import gmm_scores as gmm_scores
+from .ivectors.total_variability import TotalVariability as TotalVariability
 from .ivectors.ubm import train_ubm as train_ubm
 from .pair_trials import listed_scores as listed_scores
 from .pair_trials import listed_trials as listed_trials
@@ -51,4 +51,4 @@ from .plda.plda_training import moment_estimate as moment_estimate
 from .plda.plda_training import train_plda as train_plda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
-from .user_inputs import read_speech as read_speech
+from .speech_inputs import read_speech as read_speech

@@ -43,7 +43,7 @@ def read_embeddings(
     Examples
     --------
     >>> import tempfile
-    >>> file = tempfile.mkdtemp() + "/some.npz"
+    >>> file = tempfile.mkdtemp() + "/embeddings.npz"
     >>> np.savez(file, emb_a=np.ones((2, 3)), emb_b=np.ones((2, 5)), segment=["s", "t"], speaker=["x", "y"])
     >>> read_embeddings(file, vectors="b")
     Embeddings(2 rows of 5 dimensions, 2 speakers)
@@ -55,19 +55,21 @@ def read_embeddings(
     if kaldi and vectors is not None:
         raise InputError(f"{file}: a Kaldi file holds one set of vectors; {vectors!r} cannot be chosen")
     try:
-        found = _from_kaldi(file) if kaldi else _from_npz(file, vectors)
-        return found if speakers is None else found.replace(speakers=_speakers(Path(speakers), found))
+        embeddings = _read_kaldi_vectors(file) if kaldi else _read_npz(file, vectors)
+        if speakers is None:
+            return embeddings
+        return embeddings.replace(speakers=_read_speakers(Path(speakers), embeddings))
     except FileFormatError:
         raise
     except InputError as error:
         raise FileFormatError(f"{file}: {error}") from None
 
 
-def _from_npz(file: Path, wanted: str | None) -> Embeddings:
+def _read_npz(file: Path, wanted: str | None) -> Embeddings:
     arrays = read_arrays(file)
     arrays.pop("schema", None)
     matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
-    name = _choose(file, matrices, wanted)
+    name = _choose_matrix(file, matrices, wanted)
     values = arrays[name]
     ids = named(list(arrays), ID_NAMES)
     if ids is None:
@@ -81,13 +83,13 @@ def _from_npz(file: Path, wanted: str | None) -> Embeddings:
     return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances)
 
 
-def _choose(file: Path, matrices: list[str], wanted: str | None) -> str:
-    there = ", ".join(matrices) or "none"
+def _choose_matrix(file: Path, matrices: list[str], wanted: str | None) -> str:
+    names = ", ".join(matrices) or "none"
     if wanted is not None:
         for name in (wanted, f"emb_{wanted}"):
             if name in matrices:
                 return name
-        raise FileFormatError(f"{file}: no matrix {wanted!r}; there are: {there}")
+        raise FileFormatError(f"{file}: no matrix {wanted!r}; there are: {names}")
     usual = named(matrices, VECTOR_NAMES)
     if usual is not None:
         return usual
@@ -95,12 +97,12 @@ def _choose(file: Path, matrices: list[str], wanted: str | None) -> str:
         raise FileFormatError(f"{file}: no matrix of numbers, one row per embedding, in it")
     if len(matrices) != 1:
         raise FileFormatError(
-            f"{file}: say which matrix holds the vectors (vectors=... or --vectors); there are: {there}"
+            f"{file}: say which matrix holds the vectors (vectors=... or --vectors); there are: {names}"
         )
     return matrices[0]
 
 
-def _from_kaldi(file: Path) -> Embeddings:
+def _read_kaldi_vectors(file: Path) -> Embeddings:
     ids: list[str] = []
     vectors: list[Array] = []
     for name, vector in read_kaldi(file):
@@ -118,7 +120,7 @@ def _from_kaldi(file: Path) -> Embeddings:
     return Embeddings(np.array(vectors), np.array(ids))
 
 
-def _speakers(file: Path, found: Embeddings) -> Array:
+def _read_speakers(file: Path, embeddings: Embeddings) -> Array:
     if not file.is_file():
         raise FileFormatError(f"{file}: no such file")
     known: dict[str, str] = {}
@@ -130,11 +132,11 @@ def _speakers(file: Path, found: Embeddings) -> Array:
             raise FileFormatError(f"{file}, line {number}: expected an id and a speaker, got {line[:80]!r}")
         if known.setdefault(fields[0], fields[1]) != fields[1]:
             raise FileFormatError(f"{file}, line {number}: {fields[0]!r} has another speaker above")
-    missing = [name for name in found.ids.tolist() if name not in known]
+    missing = [name for name in embeddings.ids.tolist() if name not in known]
     if missing:
         more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
         raise FileFormatError(f"{file}: no speaker for {missing[0]!r}{more}")
-    return np.array([known[name] for name in found.ids.tolist()])
+    return np.array([known[name] for name in embeddings.ids.tolist()])
 
 
 def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
@@ -143,7 +145,7 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> file = tempfile.mkdtemp() + "/some.npz"
+    >>> file = tempfile.mkdtemp() + "/embeddings.npz"
     >>> write_embeddings(Embeddings([[1.0, 2.0]], ["a"], ["spk"], {"duration": [5.0]}), file)
     >>> read_embeddings(file)
     Embeddings(1 rows of 2 dimensions, 1 speakers; columns duration)

@@ -34,10 +34,10 @@ class Embeddings(ReadOnlyArrays):
 
     Examples
     --------
-    >>> found = Embeddings([[1.0, 2.0], [0.0, 1.0]], ["a", "b"], ["spk1", "spk2"], {"duration": [5, 40]})
-    >>> found
+    >>> embeddings = Embeddings([[1.0, 2.0], [0.0, 1.0]], ["a", "b"], ["spk1", "spk2"], {"duration": [5, 40]})
+    >>> embeddings
     Embeddings(2 rows of 2 dimensions, 2 speakers; columns duration)
-    >>> found.where(duration=40).ids
+    >>> embeddings.where(duration=40).ids
     array(['b'], dtype='<U1')
     """
 
@@ -48,24 +48,24 @@ class Embeddings(ReadOnlyArrays):
     covariances: Array | None = None
 
     def __post_init__(self) -> None:
-        ids = texts(self.ids, "ids")
+        ids = checked_texts(self.ids, "ids")
         vectors = finite_matrix(self.vectors, ids=ids)
         n = len(vectors)
-        _same_length(len(ids), n, "ids")
+        _require_length(len(ids), n, "ids")
         _refuse_duplicates(ids)
         checked = {"vectors": vectors, "ids": ids}
         if self.speakers is not None:
-            checked["speakers"] = texts(self.speakers, "speakers", ids=ids)
-            _same_length(len(checked["speakers"]), n, "speakers")
+            checked["speakers"] = checked_texts(self.speakers, "speakers", ids=ids)
+            _require_length(len(checked["speakers"]), n, "speakers")
         if self.covariances is not None:
-            checked["covariances"] = _covariances(self.covariances, vectors.shape, ids)
+            checked["covariances"] = _checked_covariances(self.covariances, vectors.shape, ids)
         columns = {str(name): np.asarray(values) for name, values in self.columns.items()}
         for name, values in columns.items():
             if values.ndim == 0:
                 raise InputError(f"column {name!r} is a single value, not one per row")
-            _same_length(len(values), n, f"values in column {name!r}")
+            _require_length(len(values), n, f"values in column {name!r}")
             if values.dtype == object:
-                columns[name] = texts(values, f"column {name!r}", ids=ids)
+                columns[name] = checked_texts(values, f"column {name!r}", ids=ids)
         for name, array in checked.items():
             object.__setattr__(self, name, array)
         object.__setattr__(self, "columns", {name: _read_only(values) for name, values in columns.items()})
@@ -94,8 +94,8 @@ class Embeddings(ReadOnlyArrays):
             return self.ids
         if name == "speaker":
             return self.known_speakers
-        there = ", ".join(["id", *(["speaker"] if self.speakers is not None else []), *self.columns])
-        raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
+        names = ", ".join(["id", *(["speaker"] if self.speakers is not None else []), *self.columns])
+        raise UnknownNameError(f"there is no column {name!r}; there are: {names}")
 
     @property
     def known_speakers(self) -> Array:
@@ -182,7 +182,9 @@ def finite_matrix(values: Any, *, ids: Array | None = None, what: str = "embeddi
         if matrix.dtype not in (np.float32, np.float64):
             matrix = matrix.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} of different sizes, or not of numbers{_first_odd(values, ids)}") from None
+        raise InputError(
+            f"{what} of different sizes, or not of numbers{_first_different_size(values, ids)}"
+        ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError(f"{what} must be a matrix of shape (n, d), got {matrix.shape}")
     # a sum is not finite as soon as one number is not, and needs no temporary array
@@ -202,7 +204,7 @@ def vectors_of(values: Any, dim: int | None = None, what: str = "embeddings") ->
     return np.asarray(vectors)
 
 
-def texts(values: Any, what: str, *, ids: Array | None = None) -> Array:
+def checked_texts(values: Any, what: str, *, ids: Array | None = None) -> Array:
     """One text per row, none of them empty."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -219,7 +221,7 @@ def texts(values: Any, what: str, *, ids: Array | None = None) -> Array:
     return array
 
 
-def _first_odd(values: Any, ids: Array | None) -> str:
+def _first_different_size(values: Any, ids: Array | None) -> str:
     try:
         sizes = [len(row) for row in values]
     except TypeError:
@@ -231,17 +233,17 @@ def _first_odd(values: Any, ids: Array | None) -> str:
     return ""
 
 
-def _covariances(values: Any, shape: tuple[int, ...], ids: Array) -> Array:
+def _checked_covariances(values: Any, shape: tuple[int, ...], ids: Array) -> Array:
     array = np.asarray(values)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     if array.shape != (*shape, shape[1]):
         raise InputError(f"covariances must have shape {(*shape, shape[1])}, got {array.shape}")
     for rows in blocks(len(array), max(1, BLOCK // max(array[0].size, 1))):
-        part = array[rows]
-        size = np.abs(part).max(axis=(1, 2))
-        lopsided = np.abs(part - part.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-4 * size
-        negative = (np.diagonal(part, axis1=1, axis2=2) < 0).any(axis=1)
+        block = array[rows]
+        size = np.abs(block).max(axis=(1, 2))
+        lopsided = np.abs(block - block.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-4 * size
+        negative = (np.diagonal(block, axis1=1, axis2=2) < 0).any(axis=1)
         for bad, what in (
             (~np.isfinite(size), "holds NaN or an infinite value"),
             (lopsided, "is not symmetric"),
@@ -252,9 +254,9 @@ def _covariances(values: Any, shape: tuple[int, ...], ids: Array) -> Array:
     return array
 
 
-def _same_length(found: int, n: int, what: str) -> None:
-    if found != n:
-        raise InputError(f"{n} embeddings but {found} {what}")
+def _require_length(length: int, n: int, what: str) -> None:
+    if length != n:
+        raise InputError(f"{n} embeddings but {length} {what}")
 
 
 def _refuse_duplicates(ids: Array) -> None:

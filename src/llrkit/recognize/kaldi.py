@@ -44,10 +44,10 @@ def read_kaldi(path: str | PathLike[str]) -> Iterator[tuple[str, Array]]:
     file = Path(path)
     if not file.is_file():
         raise FileFormatError(f"{file}: no such file")
-    return _scp(file) if file.suffix.lower() == ".scp" else _ark(file)
+    return _read_scp(file) if file.suffix.lower() == ".scp" else _read_ark(file)
 
 
-def _ark(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_ark(file: Path) -> Iterator[tuple[str, Array]]:
     matio = _kaldiio().matio
     with file.open("rb") as raw:
         while True:
@@ -59,10 +59,10 @@ def _ark(file: Path) -> Iterator[tuple[str, Array]]:
             name = None if name is None else name.strip()
             if not name:
                 return
-            yield name, _array(raw, matio, f"{file}, entry {name[:80]!r}")
+            yield name, _read_array(raw, matio, f"{file}, entry {name[:80]!r}")
 
 
-def _scp(file: Path) -> Iterator[tuple[str, Array]]:
+def _read_scp(file: Path) -> Iterator[tuple[str, Array]]:
     return ((name, load()) for name, load in index_scp(file))
 
 
@@ -89,12 +89,12 @@ def _array_at(source: Path, offset: int, where: str) -> Array:
     try:
         with source.open("rb") as raw:
             raw.seek(offset)
-            return _array(raw, _kaldiio().matio, where)
+            return _read_array(raw, _kaldiio().matio, where)
     except OSError as error:
         raise FileFormatError(f"{where}: {source} cannot be read ({error.strerror or error})") from None
 
 
-def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
+def _read_array(raw: BinaryIO, matio: Any, where: str) -> Array:
     head = raw.read(10)
     raw.seek(-len(head), 1)
     flag = head[:3]
@@ -102,7 +102,7 @@ def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
         raise FileFormatError(f"{where}: {flag.decode()!r} data; only Kaldi vectors and matrices are read")
     try:
         # kaldiio takes a text for whole numbers if its first one is
-        array = matio.read_kaldi(raw) if flag.startswith(b"\0B") else _text(raw)
+        array = matio.read_kaldi(raw) if flag.startswith(b"\0B") else _read_text(raw)
     except Exception as error:  # kaldiio raises nearly everything on broken files
         raise FileFormatError(
             f"{where}: no Kaldi vector or matrix ({error or type(error).__name__})"
@@ -113,7 +113,7 @@ def _array(raw: BinaryIO, matio: Any, where: str) -> Array:
     return np.asarray(array)
 
 
-def _text(raw: BinaryIO) -> Array:
+def _read_text(raw: BinaryIO) -> Array:
     """``[ 1 2 3 ]``, or a matrix with one row per line."""
     read = bytearray()
     while not read.endswith(b"]"):

@@ -40,9 +40,9 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     """Read named arrays saved with this schema; a file without one of those ``needed`` is refused."""
     file = Path(path)
     arrays = read_arrays(file)
-    found = str(arrays.pop(SCHEMA)) if SCHEMA in arrays else None
-    if found != schema:
-        holds = f"holds {found}" if found else "does not say what it holds"
+    written_schema = str(arrays.pop(SCHEMA)) if SCHEMA in arrays else None
+    if written_schema != schema:
+        holds = f"holds {written_schema}" if written_schema else "does not say what it holds"
         raise FileFormatError(f"{file}: {holds}, expected {schema}")
     missing = [name for name in needed if name not in arrays]
     if missing:
@@ -51,12 +51,12 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
 
 
 @contextmanager
-def blaming(where: str) -> Iterator[None]:
+def naming_file(where: str) -> Iterator[None]:
     """What cannot be made of the arrays of a file is the fault of the file, and the message names it.
 
     Examples
     --------
-    >>> with blaming("model.npz"):
+    >>> with naming_file("model.npz"):
     ...     raise ValueError("the mean is missing")
     Traceback (most recent call last):
     llrkit.errors.FileFormatError: model.npz: the mean is missing

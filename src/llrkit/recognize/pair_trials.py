@@ -1,8 +1,12 @@
-"""From a matrix of scores to trials: labels from the speakers, all pairs or those of a list, any format."""
+"""From a matrix of scores to trials: labels from the speakers, all pairs or those of a list, any format.
+
+Pairs are labeled by :func:`same_speaker`, those of a list picked by :func:`pick_listed`, and a matrix made
+into a table by :func:`pair_table`, whether the two sides are embeddings or ids with speakers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 
 import numpy as np
@@ -11,6 +15,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.io.score_matrices import long_table
+from llrkit.io.trial_lists import find_listed, with_listed_scores
 from llrkit.io.trial_table import TrialTable
 from llrkit.io.write import write_table
 from llrkit.recognize.embeddings import Embeddings
@@ -20,6 +25,110 @@ from llrkit.scores.trials import Trials
 
 Blocks = Iterable[tuple[slice, Array]]
 Ids = Sequence[str] | Array
+Speakers = tuple[Ids, Ids]
+"""The speakers of the enrollments and of the tests."""
+Places = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+"""Rows and columns of listed pairs."""
+
+
+def same_speaker(speakers: Speakers, listed: Places | None = None) -> Array:
+    """Which pairs are target trials: a matrix for all pairs, or one value for each listed pair.
+
+    Examples
+    --------
+    >>> same_speaker((["ann"], ["ann", "bo"]))
+    array([[ True, False]])
+    """
+    enroll, test = (np.asarray(names, dtype=np.str_) for names in speakers)
+    if listed is None:
+        return np.asarray(enroll[:, None] == test)
+    rows, columns = listed
+    return np.asarray(enroll[rows] == test[columns])
+
+
+def pick_listed(scores: Array | Blocks, listed: Places) -> Array:
+    """The scores of listed pairs from a matrix, or from its blocks of rows."""
+    rows, columns = listed
+    if isinstance(scores, np.ndarray):
+        return np.asarray(scores[rows, columns])
+    picked = np.full(len(rows), np.nan)
+    order = np.argsort(rows, kind="stable")
+    for block_rows, block in scores:
+        inside = order[slice(*np.searchsorted(rows, (block_rows.start, block_rows.stop), sorter=order))]
+        picked[inside] = block[rows[inside] - block_rows.start, columns[inside]]
+    return picked
+
+
+def pair_table(
+    scores: Array,
+    enroll_ids: Ids,
+    test_ids: Ids,
+    *,
+    mask: Array | None = None,
+    label: Array | None = None,
+    more: Mapping[str, Array] | None = None,
+) -> TrialTable:
+    """One row per pair where ``mask`` is true: ids, score, label if there is one, and ``more`` columns."""
+    columns = {} if label is None else {"label": label}
+    enroll, test = (np.asarray(ids, dtype=np.str_).tolist() for ids in (enroll_ids, test_ids))
+    table = long_table(scores, enroll, test, mask=mask, more={**columns, **(more or {})})
+    roles = Roles(("score",), None if label is None else "label", "enroll", "test")
+    return TrialTable("scores", "", table, roles)
+
+
+def all_pairs_table(
+    scores: Array, enroll_ids: Ids, test_ids: Ids, *, speakers: Speakers | None = None
+) -> TrialTable:
+    """One trial per cell of a matrix of scores, but none of a segment against itself (the same id).
+
+    ``speakers`` of both sides give the labels, if they are known.
+
+    Examples
+    --------
+    >>> speakers = (["ann"], ["ann", "bo"])
+    >>> all_pairs_table(np.array([[1.5, -2.0]]), ["a"], ["x", "y"], speakers=speakers).table.rows()
+    [('a', 'x', 1.5, 'target'), ('a', 'y', -2.0, 'nontarget')]
+    """
+    label = None if speakers is None else _label_names(same_speaker(speakers))
+    return pair_table(scores, enroll_ids, test_ids, mask=_different_ids(enroll_ids, test_ids), label=label)
+
+
+def listed_pairs_table(
+    scores: Array,
+    trial_list: TrialTable,
+    enroll_ids: Sequence[str],
+    test_ids: Sequence[str],
+    *,
+    speakers: Speakers | None = None,
+) -> TrialTable:
+    """The trials of a list with their scores, in its order.
+
+    If the list has no labels, they come from the ``speakers`` of both sides, if these are known.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from llrkit.io.trial_lists import read_trial_list
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "trials"
+    >>> _ = file.write_text("b x\\na x\\n")
+    >>> listed_pairs_table(np.array([[1.5], [-2.0]]), read_trial_list(file), ["a", "b"], ["x"]).table.rows()
+    [('b', 'x', -2.0), ('a', 'x', 1.5)]
+    """
+    listed = find_listed(trial_list, enroll_ids, test_ids)
+    labels = None
+    if trial_list.label is None and speakers is not None:
+        labels = _label_names(same_speaker(speakers, listed))
+    return with_listed_scores(trial_list, pick_listed(scores, listed), labels)
+
+
+def _label_names(is_target: Array) -> npt.NDArray[np.str_]:
+    return np.where(is_target, "target", "nontarget")
+
+
+def _different_ids(enroll_ids: Ids, test_ids: Ids) -> Array:
+    """Which pairs are not one and the same segment."""
+    enroll, test = (np.asarray(ids, dtype=np.str_) for ids in (enroll_ids, test_ids))
+    return np.asarray(enroll[:, None] != test)
 
 
 def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> tuple[Array, Array]:
@@ -35,12 +144,11 @@ def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = (
     >>> int(target.sum()), int(nontarget.sum())
     (2, 4)
     """
-    speakers, others = enroll.known_speakers, test.known_speakers
-    counts = enroll.ids[:, None] != test.ids
+    is_target = same_speaker((enroll.known_speakers, test.known_speakers))
+    is_trial = _different_ids(enroll.ids, test.ids)
     for name in same:
-        counts &= enroll.column(name)[:, None] == test.column(name)
-    alike = speakers[:, None] == others
-    return alike & counts, ~alike & counts
+        is_trial &= enroll.column(name)[:, None] == test.column(name)
+    return is_target & is_trial, ~is_target & is_trial
 
 
 def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> Scores:
@@ -66,8 +174,8 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
         f"{side}_speaker": tuple(np.broadcast_to(values, scores.shape)[mask] for mask in (target, nontarget))
         for side, values in zip(("enroll", "test"), sides, strict=True)
     }
-    listed = {name: names.tolist() for name in columns}
-    return Scores(scores[target], scores[nontarget], columns, categories=listed)  # type: ignore[arg-type]
+    categories = {name: names.tolist() for name in columns}
+    return Scores(scores[target], scores[nontarget], columns, categories=categories)  # type: ignore[arg-type]
 
 
 def matrix_trials(
@@ -98,11 +206,11 @@ def matrix_trials(
     """
     _require_shape(scores, enroll, test)
     target, nontarget = trial_masks(enroll, test, same=same)
-    more: dict[str, Array] = {"label": target}
+    more: dict[str, Array] = {}
     for name in ("speaker", *columns):
         more |= {f"enroll_{name}": enroll.column(name)[:, None], f"test_{name}": test.column(name)}
-    table = long_table(scores, enroll.ids.tolist(), test.ids.tolist(), mask=target | nontarget, more=more)
-    return Trials(table, enroll="enroll", test="test")
+    pairs = pair_table(scores, enroll.ids, test.ids, mask=target | nontarget, label=target, more=more)
+    return Trials(pairs.table, enroll="enroll", test="test")
 
 
 def listed_scores(
@@ -121,16 +229,10 @@ def listed_scores(
     """
     if len(enroll_ids) != len(test_ids):
         raise InputError(f"{len(enroll_ids)} enrollment ids but {len(test_ids)} test ids")
-    rows, columns = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
+    listed = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
     if isinstance(scores, np.ndarray):
         _require_shape(scores, enroll, test)
-        return np.asarray(scores[rows, columns])
-    found = np.full(len(rows), np.nan)
-    order = np.argsort(rows, kind="stable")
-    for part, block in scores:
-        mine = order[slice(*np.searchsorted(rows, (part.start, part.stop), sorter=order))]
-        found[mine] = block[rows[mine] - part.start, columns[mine]]
-    return found
+    return pick_listed(scores, listed)
 
 
 def listed_trials(
@@ -149,14 +251,14 @@ def listed_trials(
     >>> listed_trials(np.eye(2), enroll, test, ["a1", "a1"], ["a2", "b2"]).scores().target
     array([1.])
     """
-    found = listed_scores(scores, enroll, test, enroll_ids, test_ids)
+    picked = listed_scores(scores, enroll, test, enroll_ids, test_ids)
     if labels is None:
-        rows, columns = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
-        labels = enroll.known_speakers[rows] == test.known_speakers[columns]
+        listed = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
+        labels = same_speaker((enroll.known_speakers, test.known_speakers), listed)
     table = {
         "enroll": np.asarray(enroll_ids, dtype=str).tolist(),
         "test": np.asarray(test_ids, dtype=str).tolist(),
-        "score": found,
+        "score": picked,
         "label": np.asarray(labels),
     }
     return Trials(table, enroll="enroll", test="test")
@@ -181,9 +283,7 @@ def write_matrix(
     'm t 0.5\\n'
     """
     _require_shape(scores, enroll, test)
-    table = long_table(scores, enroll.ids.tolist(), test.ids.tolist())
-    trials = TrialTable(str(path), "", table, Roles(("score",), None, "enroll", "test"))
-    write_table(trials, path, format=format)
+    write_table(pair_table(scores, enroll.ids, test.ids), path, format=format)
 
 
 def _require_shape(scores: Array, enroll: Embeddings, test: Embeddings) -> None:

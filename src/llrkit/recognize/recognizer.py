@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, normalized_scores
-from llrkit.recognize.backends.scored_rows import Side, text_array
 from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.transforms import Chain
+from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import Extractor, Watch
-from llrkit.recognize.ivectors.gmm import adapt_means, gmm_scores
-from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
+from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
+from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 from llrkit.recognize.plda.plda_model import PLDA
 
 SCHEMA = "llrkit.recognizer/1"
@@ -32,7 +32,7 @@ _PLDA = ("mean", "between", "within")
 
 
 @dataclass(frozen=True)
-class Options:
+class RecognizerOptions:
     """What is decided before scoring: see :func:`train_recognizer`."""
 
     backend: str = "plda"
@@ -57,7 +57,7 @@ class Recognizer:
     ``enroll`` makes models, ``prepare`` makes test segments or a cohort, ``scores`` scores all pairs.
     """
 
-    options: Options
+    options: RecognizerOptions
     extractor: Extractor | None = None
     backend: Backend | None = None
     background: Embeddings | None = None
@@ -99,12 +99,14 @@ class Recognizer:
 
     def cohort(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Impostors for score normalization: each utterance both as a model and as a segment."""
-        side = self.prepare(speech, watch=watch)
-        if side.frames is not None:
-            return replace(side, mixtures=self._adapted(side.frames, each=True, watch=watch).mixtures)
-        if self.options.backend == "svm" and side.embeddings is not None:
-            return replace(side, machines=self._machines(side.embeddings, side.ids))
-        return side
+        impostors = self.prepare(speech, watch=watch)
+        if impostors.frames is not None:
+            return replace(
+                impostors, mixtures=self._adapted(impostors.frames, each=True, watch=watch).mixtures
+            )
+        if self.options.backend == "svm" and impostors.embeddings is not None:
+            return replace(impostors, machines=self._machines(impostors.embeddings, impostors.ids))
+        return impostors
 
     def scores(
         self,
@@ -174,18 +176,21 @@ class Recognizer:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
-        made: dict[str, npt.NDArray[Any]] = {"options": np.array(json.dumps(asdict(self.options)))}
+        arrays: dict[str, npt.NDArray[Any]] = {"options": np.array(json.dumps(asdict(self.options)))}
         if self.extractor is not None:
-            made.update(self.extractor.arrays())
+            arrays.update(self.extractor.arrays())
         if self.backend is not None:
-            made.update(self.backend.chain.arrays())
+            arrays.update(self.backend.chain.arrays())
             if self.backend.plda is not None:
-                made.update({f"plda.{name}": getattr(self.backend.plda, name) for name in _PLDA})
+                arrays.update({f"plda.{name}": getattr(self.backend.plda, name) for name in _PLDA})
         if self.background is not None:
-            made["background.vectors"], made["background.ids"] = self.background.vectors, self.background.ids
+            arrays["background.vectors"], arrays["background.ids"] = (
+                self.background.vectors,
+                self.background.ids,
+            )
             if self.background.speakers is not None:
-                made["background.speakers"] = self.background.speakers
-        return made
+                arrays["background.speakers"] = self.background.speakers
+        return arrays
 
     @cached_property
     def fingerprint(self) -> str:
@@ -204,8 +209,8 @@ class Recognizer:
     def load(cls, path: str | PathLike[str]) -> Recognizer:
         """Read a recognizer that was saved."""
         arrays = load_arrays(path, SCHEMA, ("options",))
-        with blaming(str(path)):
-            options = Options(**json.loads(str(arrays["options"])))
+        with naming_file(str(path)):
+            options = RecognizerOptions(**json.loads(str(arrays["options"])))
             background = backend = None
             if "background.vectors" in arrays:
                 background = Embeddings(
@@ -217,7 +222,7 @@ class Recognizer:
             return cls(options, Extractor.from_arrays(arrays), backend, background)
 
     def __repr__(self) -> str:
-        made = "embeddings" if self.extractor is None else f"{self.extractor.ubm.n_gaussians} Gaussians"
+        inputs = "embeddings" if self.extractor is None else f"{self.extractor.ubm.n_gaussians} Gaussians"
         if self.extractor is not None and self.extractor.model is not None:
-            made += f", i-vectors of {self.extractor.model.n_factors} factors"
-        return f"Recognizer({self.options.backend}: {made})"
+            inputs += f", i-vectors of {self.extractor.model.n_factors} factors"
+        return f"Recognizer({self.options.backend}: {inputs})"

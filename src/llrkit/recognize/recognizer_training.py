@@ -12,7 +12,7 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import Extractor, Watch, train_extractor
-from llrkit.recognize.recognizer import Options, Recognizer
+from llrkit.recognize.recognizer import Recognizer, RecognizerOptions
 
 STEPS = {
     "plda": ("center", "whiten", "length"),
@@ -87,7 +87,7 @@ def train_recognizer(
     >>> recognizer.scores(models, segments).shape
     (5, 40)
     """
-    options = Options(backend, uncertainty, relevance, top_gaussians, cost)
+    options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
     if steps is not None and backend == "ubm-gmm":
         raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
     extractor: Extractor | None = None

@@ -6,6 +6,6 @@ from .duration_model import DurationPairs as DurationPairs
 from .independent_trials import SimulatedTrials as SimulatedTrials
 from .independent_trials import simulate_trials as simulate_trials
 from .plda_trials import simulate_plda as simulate_plda
+from .simulated_embeddings import simulate_embeddings as simulate_embeddings
 from .simulated_frames import FrameModel as FrameModel
 from .speaker_population import Population as Population
-from .splits import simulate_embeddings as simulate_embeddings

@@ -81,13 +81,15 @@ class BlockSource(ScoreSource):
 
     def scores(self) -> Scores:
         """All scores in memory, with the carried columns as numbers or text."""
-        parts = list(self.blocks())
+        blocks = list(self.blocks())
         columns: dict[str, tuple[Any, Any]] = {}
         for name in self.carried:
-            sides = [[_decoded(part, name, side) for part in parts] for side in (0, 1)]
-            columns[name] = (np.concatenate(sides[0]), np.concatenate(sides[1]))
-        target = np.concatenate([part.target for part in parts])
-        return Scores(target, np.concatenate([part.nontarget for part in parts]), columns)
+            columns[name] = (
+                np.concatenate([_decoded(block, name, 0) for block in blocks]),
+                np.concatenate([_decoded(block, name, 1) for block in blocks]),
+            )
+        target = np.concatenate([block.target for block in blocks])
+        return Scores(target, np.concatenate([block.nontarget for block in blocks]), columns)
 
     def trials(self) -> Trials:
         """All trials in memory as a table with every column."""
@@ -107,6 +109,6 @@ class BlockSource(ScoreSource):
         return row_in_words(row)
 
 
-def _decoded(part: Scores, name: str, side: int) -> Any:
-    values = part.columns[name][side]
-    return np.array(part.categories[name])[values] if name in part.categories else values
+def _decoded(block: Scores, name: str, class_index: int) -> Any:
+    values = block.columns[name][class_index]
+    return np.array(block.categories[name])[values] if name in block.categories else values

@@ -57,8 +57,8 @@ class Corpus:
     Examples
     --------
     >>> corpus = Corpus(Population.between_eers(dim=40), number=1, seed=3)
-    >>> made = corpus.recordings("test", n_speakers=4, n=10)
-    >>> len(made), made.vectors[5.0].shape, made.speaker_names[1]
+    >>> tests = corpus.recordings("test", n_speakers=4, n=10)
+    >>> len(tests), tests.vectors[5.0].shape, tests.speaker_names[1]
     (10, (10, 40), 'corpus1-spk1')
     """
 
@@ -106,7 +106,7 @@ class Corpus:
             raise InputError(f"durations must be finite numbers of seconds above 0, got {durations!r}")
         space, speaker = self.population, np.arange(n) % n_speakers
         whole = self.speakers(n_speakers)[speaker] + self.shift * self._direction(self.number, 1)
-        parts: dict[float, list[FloatArray]] = {d: [] for d in seconds}
+        cuts: dict[float, list[FloatArray]] = {d: [] for d in seconds}
         first = 0
         for rows, rng in self._blocks(n, _RECORDINGS, *side.encode()):
             base = whole[first : first + rows]
@@ -115,9 +115,9 @@ class Corpus:
             for d in seconds:  # the first d seconds contain all shorter cuts
                 heard = heard + np.sqrt(space.noise * (d - spoken)) * rng.standard_normal(base.shape)
                 spoken = d
-                parts[d].append(base + heard / d)
+                cuts[d].append(base + heard / d)
             first += rows
-        vectors = {d: _read_only(np.concatenate(blocks)) for d, blocks in parts.items()}
+        vectors = {d: _read_only(np.concatenate(blocks)) for d, blocks in cuts.items()}
         return Recordings(self.name, side, _read_only(speaker), MappingProxyType(vectors))
 
     def _blocks(self, n: int, *key: int) -> Iterator[tuple[int, np.random.Generator]]:

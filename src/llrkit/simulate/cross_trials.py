@@ -23,7 +23,7 @@ Scorer = Callable[[FloatArray, FloatArray], npt.NDArray[Any]]
 """Scores of all pairs of rows of two matrices of embeddings."""
 
 
-class _Part(NamedTuple):
+class _CellBlock(NamedTuple):
     """Models (rows) and test segments (columns) of one block."""
 
     models: IntArray
@@ -59,24 +59,24 @@ class CrossTrials(BlockSource):
         """Check the parameters."""
         for recordings, duration in ((self.enroll, self.enroll_duration), (self.test, self.test_duration)):
             if duration not in recordings.vectors:
-                there = ", ".join(f"{d:g}" for d in recordings.vectors)
-                raise InputError(f"there are no segments of {duration:g} s; there are: {there}")
+                known = ", ".join(f"{d:g}" for d in recordings.vectors)
+                raise InputError(f"there are no segments of {duration:g} s; there are: {known}")
 
     @cached_property
-    def _parts(self) -> tuple[_Part, ...]:
-        parts = []
+    def _cell_blocks(self) -> tuple[_CellBlock, ...]:
+        cell_blocks = []
         for gender in range(len(GENDERS)):
             models = np.flatnonzero(self.enroll.speaker % 2 == gender)
             tests = np.flatnonzero(self.test.speaker % 2 == gender)
             if len(models) and len(tests):
                 pieces = -(-len(models) * len(tests) // BLOCK_TRIALS)
-                parts += [_Part(piece, tests) for piece in np.array_split(models, pieces)]
-        return tuple(parts)
+                cell_blocks += [_CellBlock(piece, tests) for piece in np.array_split(models, pieces)]
+        return tuple(cell_blocks)
 
     @property
     def n_blocks(self) -> int:
         """Blocks hold about a million trials of one gender."""
-        return len(self._parts)
+        return len(self._cell_blocks)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class CrossTrials(BlockSource):
     def _counts(self) -> tuple[int, int]:
         speakers = int(max(self.enroll.speaker.max(), self.test.speaker.max())) + 1
         own = [np.bincount(side.speaker, minlength=speakers) for side in (self.enroll, self.test)]
-        total = sum(len(part.models) * len(part.tests) for part in self._parts)
+        total = sum(len(cells.models) * len(cells.tests) for cells in self._cell_blocks)
         return int(own[0] @ own[1]), total - int(own[0] @ own[1])
 
     @property
@@ -106,28 +106,28 @@ class CrossTrials(BlockSource):
 
     def block(self, number: int) -> Scores:
         """One piece, with the carried columns."""
-        part = self._parts[number]
+        cells = self._cell_blocks[number]
         scores = np.asarray(
             self.scorer(
-                self.enroll.vectors[self.enroll_duration][part.models],
-                self.test.vectors[self.test_duration][part.tests],
+                self.enroll.vectors[self.enroll_duration][cells.models],
+                self.test.vectors[self.test_duration][cells.tests],
             )
         )
-        same = self.enroll.speaker[part.models][:, None] == self.test.speaker[part.tests]
+        same = self.enroll.speaker[cells.models][:, None] == self.test.speaker[cells.tests]
         columns: dict[str, Any] = {}
         categories: dict[str, Any] = {}
         for name in self.carried:
-            values, names = self._column(name, number, part, same)
+            values, names = self._column(name, number, cells, same)
             columns[name] = (values[same], values[~same])
             if names is not None:
                 categories[name] = names
         return Scores.part(scores[same], scores[~same], columns, categories)
 
     def _column(
-        self, name: str, number: int, part: _Part, same: npt.NDArray[np.bool_]
+        self, name: str, number: int, cells: _CellBlock, same: npt.NDArray[np.bool_]
     ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
         """The values of a column for every cell of a block, and what codes stand for."""
-        models, tests = (np.broadcast_to(a, same.shape) for a in (part.models[:, None], part.tests))
+        models, tests = (np.broadcast_to(a, same.shape) for a in (cells.models[:, None], cells.tests))
         if name == POSITION:
             return self._positions(number, same), None
         if name in ("enroll_duration", "test_duration"):
@@ -143,9 +143,9 @@ class CrossTrials(BlockSource):
 
     def _positions(self, number: int, same: npt.NDArray[np.bool_]) -> IntArray:
         target = nontarget = 0
-        for part in self._parts[:number]:
-            n = int(np.sum(self.enroll.speaker[part.models][:, None] == self.test.speaker[part.tests]))
-            target, nontarget = target + n, nontarget + len(part.models) * len(part.tests) - n
+        for cells in self._cell_blocks[:number]:
+            n = int(np.sum(self.enroll.speaker[cells.models][:, None] == self.test.speaker[cells.tests]))
+            target, nontarget = target + n, nontarget + len(cells.models) * len(cells.tests) - n
         flat = same.ravel()
         places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(~flat)) - 1
         return places.reshape(same.shape)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.core.special import probit
 from llrkit.errors import InputError
-from llrkit.simulate.simulated_people import DURATIONS, People, Sides
+from llrkit.simulate.simulated_people import DURATIONS, People, TrialSpeakers
 from llrkit.theory.gaussian_pair import GaussianLLR
 from llrkit.theory.mixtures import MixtureLLR
 
@@ -78,17 +78,19 @@ class DurationPairs:
     --------
     >>> import llrkit as lk
     >>> from llrkit.simulate.independent_trials import simulate_trials
-    >>> made = simulate_trials(DurationPairs(DurationModel.between()), n_target=5000, n_nontarget=50000)
-    >>> by = lk.evaluate(made, by="test_duration").groups
+    >>> trials = simulate_trials(DurationPairs(DurationModel.between()), n_target=5000, n_nontarget=50000)
+    >>> by = lk.evaluate(trials, by="test_duration").groups
     >>> bool(by["5.0"].eer > by["20.0"].eer > by["100.0"].eer)
     True
     """
 
     model: DurationModel
 
-    def draw(self, people: People, sides: Sides, is_target: bool, rng: np.random.Generator) -> FloatArray:
+    def draw(
+        self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator
+    ) -> FloatArray:
         """``N(±sigma_ij^2 / 2, sigma_ij^2)`` for the durations i, j of each trial."""
-        enroll, test = people.cells(sides)
+        enroll, test = people.duration_codes(sides)
         sigma = self._sigmas(people.durations)[enroll, test]
         mu = 0.5 * sigma**2
         return np.asarray(rng.standard_normal(len(sigma)) * sigma + (mu if is_target else -mu))

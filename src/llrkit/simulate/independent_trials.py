@@ -14,7 +14,7 @@ from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
 from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, checked_seed
-from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, People, Sides
+from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, People, TrialSpeakers
 from llrkit.theory.distribution import Distribution
 
 
@@ -36,21 +36,25 @@ class ScorePair(Protocol):
 class Drawing(Protocol):
     """How the scores of a block are drawn."""
 
-    def draw(self, people: People, sides: Sides, is_target: bool, rng: np.random.Generator) -> FloatArray:
+    def draw(
+        self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator
+    ) -> FloatArray:
         """One score for each trial."""
         ...
 
 
 @dataclass(frozen=True)
-class FromPair:
+class PairDrawing:
     """The same two distributions for every trial."""
 
     pair: ScorePair
 
-    def draw(self, people: People, sides: Sides, is_target: bool, rng: np.random.Generator) -> FloatArray:
+    def draw(
+        self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator
+    ) -> FloatArray:
         """Independent draws."""
-        side = self.pair.target if is_target else self.pair.nontarget
-        return side.rvs(len(sides.enroll), rng)
+        distribution = self.pair.target if is_target else self.pair.nontarget
+        return distribution.rvs(len(sides.enroll), rng)
 
 
 @dataclass(frozen=True)
@@ -142,10 +146,10 @@ def simulate_trials(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> made = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, seed=1)
-    >>> round(lk.cllr(made), 3), round(pair.cllr, 3)
+    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, seed=1)
+    >>> round(lk.cllr(trials), 3), round(pair.cllr, 3)
     (0.182, 0.184)
-    >>> made.trials()
+    >>> trials.trials()
     Trials(220,000 rows: score, label, enroll, test; columns enroll_speaker, test_speaker, gender, ...)
     """
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget)):
@@ -155,12 +159,12 @@ def simulate_trials(
         raise InputError(f"scale must be above 0 and offset finite, got {scale!r} and {offset!r}")
     if dtype not in ("float32", "float64"):
         raise InputError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
-    drawing = pair if isinstance(pair, Drawing) else FromPair(pair)
+    drawing = pair if isinstance(pair, Drawing) else PairDrawing(pair)
     return SimulatedTrials(
         n_target=int(n_target),
         n_nontarget=int(n_nontarget),
         seed=checked_seed(seed),
-        people=People.enough(n_target, n_nontarget, speakers=speakers, durations=durations),
+        people=People.for_trials(n_target, n_nontarget, speakers=speakers, durations=durations),
         drawing=drawing,
         scale=float(scale),
         offset=float(offset),

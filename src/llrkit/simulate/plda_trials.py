@@ -21,15 +21,15 @@ from llrkit.simulate.speaker_population import Population
 
 
 @dataclass(frozen=True, eq=False)
-class ManyTrials(BlockSource):
+class ConcatenatedTrials(BlockSource):
     """Several sets of trials one after the other, as one source."""
 
-    parts: tuple[CrossTrials, ...]
+    sources: tuple[CrossTrials, ...]
 
     @property
     def n_blocks(self) -> int:
-        """Those of all parts."""
-        return sum(part.n_blocks for part in self.parts)
+        """Those of all sources."""
+        return sum(source.n_blocks for source in self.sources)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -39,22 +39,22 @@ class ManyTrials(BlockSource):
     @property
     def n_target(self) -> int:
         """Number of target trials."""
-        return sum(part.n_target for part in self.parts)
+        return sum(source.n_target for source in self.sources)
 
     @property
     def n_nontarget(self) -> int:
         """Number of non-target trials."""
-        return sum(part.n_nontarget for part in self.parts)
+        return sum(source.n_nontarget for source in self.sources)
 
     def block(self, number: int) -> Scores:
         """One piece, with the carried columns."""
-        ends = list(accumulate(part.n_blocks for part in self.parts))
+        ends = list(accumulate(source.n_blocks for source in self.sources))
         which = int(np.searchsorted(ends, number, side="right"))
-        part = self.parts[which].with_columns(*self.carried)
-        chunk = part.block(number - (ends[which] - part.n_blocks))
+        source = self.sources[which].with_columns(*self.carried)
+        chunk = source.block(number - (ends[which] - source.n_blocks))
         if POSITION not in self.carried:
             return chunk
-        before = [sum(getattr(p, n) for p in self.parts[:which]) for n in ("n_target", "n_nontarget")]
+        before = [sum(getattr(p, n) for p in self.sources[:which]) for n in ("n_target", "n_nontarget")]
         moved: Any = tuple(v + n for v, n in zip(chunk.columns[POSITION], before, strict=True))
         return Scores.part(
             chunk.target, chunk.nontarget, {**chunk.columns, POSITION: moved}, chunk.categories
@@ -75,7 +75,7 @@ def simulate_plda(
     shift: float = 0.0,
     rougher: float = 1.0,
     seed: int = 0,
-) -> ManyTrials:
+) -> ConcatenatedTrials:
     """All same-gender pairs of models and test segments, scored by the PLDA model of whole segments.
 
     The recognizer knows the true means and covariances of segments of the longest duration. With that
@@ -104,17 +104,17 @@ def simulate_plda(
         corpus.recordings(side, n_speakers=n_speakers, n=n, durations=durations)
         for side, n in (("enroll", n_models), ("test", n_tests))
     )
-    recognizer = whole_model(alike, max(enroll.vectors))
+    recognizer = true_plda(alike, max(enroll.vectors))
     pairs = [(i, j) for i in enroll.vectors for j in enroll.vectors]
-    return ManyTrials(tuple(CrossTrials(enroll, test, *pair, recognizer.scores) for pair in pairs))
+    return ConcatenatedTrials(tuple(CrossTrials(enroll, test, *pair, recognizer.scores) for pair in pairs))
 
 
-def whole_model(population: Population, duration: float) -> PLDA:
+def true_plda(population: Population, duration: float) -> PLDA:
     """The true model of segments of one duration, for a population whose genders have the same mean.
 
     Examples
     --------
-    >>> model = whole_model(Population(dim=3, between=0.4, channel=0.5, noise=10.0, gender_gap=0.0), 100.0)
+    >>> model = true_plda(Population(dim=3, between=0.4, channel=0.5, noise=10.0, gender_gap=0.0), 100.0)
     >>> round(float(model.between[0, 0]), 6), round(float(model.within[0, 0]), 6)
     (0.4, 0.6)
     """

@@ -28,8 +28,8 @@ class FrameModel:
     Examples
     --------
     >>> model = FrameModel(n_components=8, dim=4, rank=3, seed=1)
-    >>> made = model.frames(n_speakers=2, n_sessions=3, seconds=2.0)
-    >>> made, made[0].shape, made.ids[3], made.speakers[3]
+    >>> utterances = model.frames(n_speakers=2, n_sessions=3, seconds=2.0)
+    >>> utterances, utterances[0].shape, utterances.ids[3], utterances.speakers[3]
     (Frames(6 utterances of 2 speakers), (200, 4), 'spk1-0', 'spk1')
     """
 
@@ -91,9 +91,9 @@ class FrameModel:
         if n_speakers < 1 or n_sessions < 1:
             raise InputError(f"at least one speaker and session are needed, got {n_speakers}, {n_sessions}")
         speakers = range(first_speaker, first_speaker + n_speakers)
-        made = [(speaker, session) for speaker in speakers for session in range(n_sessions)]
+        recordings = [(speaker, session) for speaker in speakers for session in range(n_sessions)]
         return Frames(
-            tuple(f"spk{speaker}-{session}" for speaker, session in made),
-            lambda i: self.recording(*made[i], seconds),
-            tuple(f"spk{speaker}" for speaker, _ in made),
+            tuple(f"spk{speaker}-{session}" for speaker, session in recordings),
+            lambda i: self.recording(*recordings[i], seconds),
+            tuple(f"spk{speaker}" for speaker, _ in recordings),
         )

@@ -14,11 +14,11 @@ from llrkit.errors import InputError
 
 GENDERS = ("f", "m")
 DURATIONS = (5.0, 10.0, 20.0, 40.0, 100.0)
-"""Seconds of speech: the paper's four short durations, and a whole side of a conversation."""
+"""Seconds of speech: the paper's four short durations, and a whole recording."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class TrialSpeakers:
     """Codes of both sides of some trials: speakers, and which segment of the test speaker."""
 
     enroll: IntArray
@@ -36,7 +36,7 @@ class People:
 
     Examples
     --------
-    >>> people = People.enough(n_target=10, n_nontarget=300)
+    >>> people = People.for_trials(n_target=10, n_nontarget=300)
     >>> people.n_speakers, people.n_segments
     (10, 8)
     >>> sides = people.nontargets(np.arange(300))
@@ -49,7 +49,7 @@ class People:
     durations: tuple[float, ...] = DURATIONS
 
     @classmethod
-    def enough(
+    def for_trials(
         cls,
         n_target: int,
         n_nontarget: int,
@@ -66,19 +66,19 @@ class People:
         segments = max(-(-n_target // n), -(-n_nontarget // (n * (n // 2 - 1))))
         return cls(n, segments, tuple(float(d) for d in durations))
 
-    def targets(self, number: IntArray) -> Sides:
+    def targets(self, number: IntArray) -> TrialSpeakers:
         """Speakers of target trials by their number."""
         speaker = number % self.n_speakers
-        return Sides(speaker, speaker, number // self.n_speakers)
+        return TrialSpeakers(speaker, speaker, number // self.n_speakers)
 
-    def nontargets(self, number: IntArray) -> Sides:
+    def nontargets(self, number: IntArray) -> TrialSpeakers:
         """Speakers of non-target trials by their number."""
         enroll, rest = number % self.n_speakers, number // self.n_speakers
         others = self.n_speakers // 2 - 1
         step, segment = rest % others, rest // others
-        return Sides(enroll, (enroll + 2 * (step + 1)) % self.n_speakers, segment)
+        return TrialSpeakers(enroll, (enroll + 2 * (step + 1)) % self.n_speakers, segment)
 
-    def cells(self, sides: Sides) -> tuple[IntArray, IntArray]:
+    def duration_codes(self, sides: TrialSpeakers) -> tuple[IntArray, IntArray]:
         """Which of the durations the model and the test segment of each trial have."""
         n = len(self.durations)
         return sides.enroll % n, (sides.test // n + sides.segment) % n
@@ -97,34 +97,40 @@ class People:
     def _width(self) -> int:
         return len(str(self.n_speakers - 1))
 
-    def column(self, name: str, target: Sides, nontarget: Sides) -> tuple[tuple[Any, Any], Any]:
+    def column(
+        self, name: str, target: TrialSpeakers, nontarget: TrialSpeakers
+    ) -> tuple[tuple[Any, Any], Any]:
         """A column of some target and non-target trials, and what its codes stand for (or None)."""
         if name == "test":
             return self._segment_names(target, nontarget)
-        of_side, names = self._plain[name]
-        return (of_side(target), of_side(nontarget)), names
+        make, names = self._column_makers[name]
+        return (make(target), make(nontarget)), names
 
     @property
-    def _plain(self) -> dict[str, tuple[Callable[[Sides], Any], tuple[str, ...] | None]]:
+    def _column_makers(self) -> dict[str, tuple[Callable[[TrialSpeakers], Any], tuple[str, ...] | None]]:
         seconds = np.array(self.durations)
         return {
             "enroll": (lambda sides: sides.enroll, self.model_names),
             "enroll_speaker": (lambda sides: sides.enroll, self.speaker_names),
             "test_speaker": (lambda sides: sides.test, self.speaker_names),
             "gender": (lambda sides: sides.enroll % 2, GENDERS),
-            "enroll_duration": (lambda sides: seconds[self.cells(sides)[0]], None),
-            "test_duration": (lambda sides: seconds[self.cells(sides)[1]], None),
+            "enroll_duration": (lambda sides: seconds[self.duration_codes(sides)[0]], None),
+            "test_duration": (lambda sides: seconds[self.duration_codes(sides)[1]], None),
         }
 
-    def _segment_names(self, target: Sides, nontarget: Sides) -> tuple[tuple[IntArray, IntArray], Any]:
-        codes = np.concatenate([side.test * self.n_segments + side.segment for side in (target, nontarget)])
+    def _segment_names(
+        self, target: TrialSpeakers, nontarget: TrialSpeakers
+    ) -> tuple[tuple[IntArray, IntArray], Any]:
+        codes = np.concatenate(
+            [trials.test * self.n_segments + trials.segment for trials in (target, nontarget)]
+        )
         known, inverse = np.unique(codes, return_inverse=True)  # names of the segments of this block only
         digits = len(str(self.n_segments - 1))
         speakers, segments = (known // self.n_segments).tolist(), (known % self.n_segments).tolist()
         names = self.speaker_names
-        made = tuple(f"{names[s]}-{j:0{digits}d}" for s, j in zip(speakers, segments, strict=True))
+        segment_names = tuple(f"{names[s]}-{j:0{digits}d}" for s, j in zip(speakers, segments, strict=True))
         n = len(target.test)
-        return (inverse[:n], inverse[n:]), made
+        return (inverse[:n], inverse[n:]), segment_names
 
 
 COLUMNS = (

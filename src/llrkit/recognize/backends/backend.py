@@ -18,7 +18,7 @@ from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
+from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 
@@ -50,8 +50,8 @@ class Backend(ReadOnlyArrays):
 
     def prepare(self, embeddings: Embeddings) -> Embeddings:
         """Raw embeddings made ready for scoring."""
-        made: Embeddings = self.chain(embeddings)
-        return made
+        ready: Embeddings = self.chain(embeddings)
+        return ready
 
     def enroll(
         self,
@@ -110,7 +110,7 @@ class Backend(ReadOnlyArrays):
         arrays = load_arrays(path, SCHEMA, ("kinds",))
         chain = Chain.from_arrays(arrays, str(path))
         has_plda = any(name.startswith("plda.") for name in arrays)
-        with blaming(str(path)):
+        with naming_file(str(path)):
             return cls(chain, PLDA.from_arrays(arrays, "plda.") if has_plda else None)
 
 

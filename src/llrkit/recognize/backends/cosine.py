@@ -10,8 +10,8 @@ import numpy.typing as npt
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.backends.transforms import lengths
-from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, vectors_of
+from llrkit.recognize.matrix_checks import float_type, rows_per_block
 
 
 def cosine_scores(
@@ -34,12 +34,12 @@ def cosine_scores(
     if left.shape[1] != right.shape[1]:
         raise InputError(f"enrollment embeddings have {left.shape[1]} dimensions, test ones {right.shape[1]}")
     shape = (len(left), len(right))
-    made = np.empty(shape, dtype=kind) if out is None else out
-    if made.shape != shape:
-        raise InputError(f"out has shape {made.shape}, but there are {shape} scores")
+    scores = np.empty(shape, dtype=kind) if out is None else out
+    if scores.shape != shape:
+        raise InputError(f"out has shape {scores.shape}, but there are {shape} scores")
     for rows in blocks(shape[0], rows_per_block(shape[1])):
-        made[rows] = left[rows] @ right.T
-    return made
+        scores[rows] = left[rows] @ right.T
+    return scores
 
 
 def _directions(rows: Any, kind: np.dtype[Any], side: str) -> npt.NDArray[Any]:

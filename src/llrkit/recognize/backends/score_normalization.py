@@ -19,7 +19,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InfiniteScoreError, InputError, NaNScoreError, UnknownNameError
-from llrkit.recognize.covariances import rows_per_block
+from llrkit.recognize.matrix_checks import rows_per_block
 
 SELECTIONS = ("own", "other")
 
@@ -42,10 +42,12 @@ def z_norm(scores: npt.ArrayLike, enroll_cohort: npt.ArrayLike, *, use: Array | 
     >>> z_norm([[2.0, 3.0]], [[0.0, 2.0]])
     array([[1., 2.]])
     """
-    matrix, cohort = _matrix(scores, "scores"), _matrix(enroll_cohort, "enroll_cohort")
-    _agree(matrix, cohort, None)
-    spread = _spread(cohort, "enrollment", use=use)
-    return _apply(matrix, lambda rows, part: (part - spread.mean[rows, None]) / spread.sd[rows, None])
+    matrix, cohort = _score_matrix(scores, "scores"), _score_matrix(enroll_cohort, "enroll_cohort")
+    _require_agreement(matrix, cohort, None)
+    spread = _cohort_spread(cohort, "enrollment", use=use)
+    return _apply_by_blocks(
+        matrix, lambda rows, block: (block - spread.mean[rows, None]) / spread.sd[rows, None]
+    )
 
 
 def t_norm(scores: npt.ArrayLike, cohort_test: npt.ArrayLike, *, use: Array | None = None) -> Array:
@@ -63,10 +65,10 @@ def t_norm(scores: npt.ArrayLike, cohort_test: npt.ArrayLike, *, use: Array | No
     >>> t_norm([[2.0, 3.0]], [[0.0, 1.0], [2.0, 5.0]])
     array([[1., 0.]])
     """
-    matrix, cohort = _matrix(scores, "scores"), _matrix(cohort_test, "cohort_test")
-    _agree(matrix, None, cohort)
-    spread = _spread(cohort.T, "test", use=None if use is None else np.asarray(use).T)
-    return _apply(matrix, lambda rows, part: (part - spread.mean) / spread.sd)
+    matrix, cohort = _score_matrix(scores, "scores"), _score_matrix(cohort_test, "cohort_test")
+    _require_agreement(matrix, None, cohort)
+    spread = _cohort_spread(cohort.T, "test", use=None if use is None else np.asarray(use).T)
+    return _apply_by_blocks(matrix, lambda rows, block: (block - spread.mean) / spread.sd)
 
 
 def zt_norm(
@@ -146,9 +148,9 @@ def as_norm(
     """
     if selection not in SELECTIONS:
         raise UnknownNameError(f"selection={selection!r}: expected one of {', '.join(SELECTIONS)}")
-    matrix = _matrix(scores, "scores")
-    enroll, test = _matrix(enroll_cohort, "enroll_cohort"), _matrix(cohort_test, "cohort_test").T
-    _agree(matrix, enroll, test.T)
+    matrix = _score_matrix(scores, "scores")
+    enroll, test = _score_matrix(enroll_cohort, "enroll_cohort"), _score_matrix(cohort_test, "cohort_test").T
+    _require_agreement(matrix, enroll, test.T)
     for cohort in (enroll, test):
         if top is not None and not (int(top) == top and 2 <= top <= cohort.shape[1]):
             raise InputError(
@@ -160,37 +162,38 @@ def as_norm(
             "selection='other' needs the same ones on both sides"
         )
     if top is None or selection == "own":
-        z, t = _spread(enroll, "enrollment", top), _spread(test, "test", top)
-        return _apply(matrix, lambda rows, part: 0.5 * (
-            (part - z.mean[rows, None]) / z.sd[rows, None] + (part - t.mean) / t.sd))  # fmt: skip
-    chosen_by_test, chosen_by_enroll = _highest(test, int(top)), _highest(enroll, int(top))
+        z, t = _cohort_spread(enroll, "enrollment", top), _cohort_spread(test, "test", top)
+        return _apply_by_blocks(matrix, lambda rows, block: 0.5 * (
+            (block - z.mean[rows, None]) / z.sd[rows, None] + (block - t.mean) / t.sd))  # fmt: skip
+    chosen_by_test = _highest_of_each_row(test, int(top))
+    chosen_by_enroll = _highest_of_each_row(enroll, int(top))
 
-    def both(rows: slice, part: FloatArray) -> FloatArray:
-        z = _chosen(enroll[rows], chosen_by_test, int(top), "enrollment")
-        t = _chosen(test, chosen_by_enroll[rows], int(top), "test")
-        return 0.5 * ((part - z.mean) / z.sd + (part - t.mean.T) / t.sd.T)
+    def both(rows: slice, block: FloatArray) -> FloatArray:
+        z = _spread_of_chosen(enroll[rows], chosen_by_test, int(top), "enrollment")
+        t = _spread_of_chosen(test, chosen_by_enroll[rows], int(top), "test")
+        return 0.5 * ((block - z.mean) / z.sd + (block - t.mean.T) / t.sd.T)
 
-    return _apply(matrix, both)
+    return _apply_by_blocks(matrix, both)
 
 
-def _spread(cohort: Array, side: str, top: int | None = None, use: Array | None = None) -> Spread:
+def _cohort_spread(cohort: Array, side: str, top: int | None = None, use: Array | None = None) -> Spread:
     if use is not None and use.shape != cohort.shape:
         raise InputError(f"use must have the shape of the cohort scores, {cohort.shape}, got {use.shape}")
     mean, sd = np.empty(len(cohort)), np.empty(len(cohort))
     for rows in blocks(len(cohort), rows_per_block(cohort.shape[1])):
-        part = np.asarray(cohort[rows], dtype=np.float64)
-        if top is not None and top < part.shape[1]:
-            part = np.partition(part, part.shape[1] - top, axis=1)[:, part.shape[1] - top :]
+        block = np.asarray(cohort[rows], dtype=np.float64)
+        if top is not None and top < block.shape[1]:
+            block = np.partition(block, block.shape[1] - top, axis=1)[:, block.shape[1] - top :]
         counts: Any = True if use is None else np.asarray(use[rows], dtype=bool)
         if use is not None and not counts.any(axis=1).all():
             row = rows.start + int(np.argmin(counts.any(axis=1)))
             raise InputError(f"no cohort score of {side} {row} may be used")
-        mean[rows], sd[rows] = part.mean(axis=1, where=counts), part.std(axis=1, where=counts)
-        _refuse_constant(sd[rows], np.abs(part).max(axis=1), side, rows.start)
+        mean[rows], sd[rows] = block.mean(axis=1, where=counts), block.std(axis=1, where=counts)
+        _refuse_constant(sd[rows], np.abs(block).max(axis=1), side, rows.start)
     return Spread(mean, sd)
 
 
-def _highest(cohort: Array, top: int) -> npt.NDArray[np.bool_]:
+def _highest_of_each_row(cohort: Array, top: int) -> npt.NDArray[np.bool_]:
     """Which cohort members are among the ``top`` of each row; of equal scores those that come first."""
     chosen = np.zeros(cohort.shape, dtype=bool)
     for rows in blocks(len(cohort), rows_per_block(cohort.shape[1])):
@@ -199,7 +202,7 @@ def _highest(cohort: Array, top: int) -> npt.NDArray[np.bool_]:
     return chosen
 
 
-def _chosen(cohort: Array, chosen: npt.NDArray[np.bool_], top: int, side: str) -> Spread:
+def _spread_of_chosen(cohort: Array, chosen: npt.NDArray[np.bool_], top: int, side: str) -> Spread:
     """Statistics of each row over the members that each other side has chosen, by two matrix products."""
     values = np.asarray(cohort, dtype=np.float64)
     center = values.mean(axis=1, keepdims=True)  # squares of small numbers: nothing cancels
@@ -212,14 +215,14 @@ def _chosen(cohort: Array, chosen: npt.NDArray[np.bool_], top: int, side: str) -
     return Spread(mean + center, sd)
 
 
-def _apply(scores: Array, change: Callable[[slice, FloatArray], Array]) -> Array:
+def _apply_by_blocks(scores: Array, change: Callable[[slice, FloatArray], Array]) -> Array:
     out = np.empty(scores.shape, dtype=scores.dtype)
     for rows in blocks(len(scores), rows_per_block(scores.shape[1])):
         out[rows] = change(rows, np.asarray(scores[rows], dtype=np.float64))
     return out
 
 
-def _matrix(values: Any, what: str) -> Array:
+def _score_matrix(values: Any, what: str) -> Array:
     matrix = np.asarray(values)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
@@ -234,7 +237,7 @@ def _matrix(values: Any, what: str) -> Array:
     return matrix
 
 
-def _agree(scores: Array, enroll_cohort: Array | None, cohort_test: Array | None) -> None:
+def _require_agreement(scores: Array, enroll_cohort: Array | None, cohort_test: Array | None) -> None:
     if enroll_cohort is not None and len(enroll_cohort) != len(scores):
         raise InputError(
             f"scores of {len(scores)} enrollments, but enroll_cohort has {len(enroll_cohort)} rows"

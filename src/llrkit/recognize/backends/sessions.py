@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import InputError
-from llrkit.recognize.embeddings import Embeddings, texts
+from llrkit.recognize.embeddings import Embeddings, checked_texts
 from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
 
@@ -47,20 +47,24 @@ def pool_sessions(
     """
     groups = model_rows(embeddings, models)
     rows = list(groups.values())
-    vectors = np.array([embeddings.vectors[part].mean(axis=0, dtype=np.float64) for part in rows])
+    vectors = np.array([embeddings.vectors[own_rows].mean(axis=0, dtype=np.float64) for own_rows in rows])
     covariances = None
     if embeddings.covariances is not None:
-        pooled = [_weighted(embeddings, part, plda) for part in rows]
+        pooled = [_precision_weighted(embeddings, own_rows, plda) for own_rows in rows]
         vectors = np.array([vector for vector, _ in pooled])
         covariances = np.array([covariance for _, covariance in pooled])
     columns = {name: values for name, values in embeddings.columns.items() if name != SESSIONS}
-    kept = {name: first for name, values in columns.items() if (first := _constant(values, rows)) is not None}
+    kept = {
+        name: first
+        for name, values in columns.items()
+        if (first := _values_if_constant(values, rows)) is not None
+    }
     speakers = None
     if embeddings.speakers is not None:
-        speakers = _constant(embeddings.speakers, rows)
+        speakers = _values_if_constant(embeddings.speakers, rows)
         if speakers is None:
-            _name_mixed(embeddings, groups)
-    counts = np.array([len(part) for part in rows])
+            _refuse_mixed_speakers(embeddings, groups)
+    counts = np.array([len(own_rows) for own_rows in rows])
     return Embeddings(vectors, np.array(list(groups)), speakers, {**kept, SESSIONS: counts}, covariances)
 
 
@@ -73,16 +77,18 @@ def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.
             if len(ids) == 0:
                 raise InputError(f"model {name!r} has no sessions")
         return {str(name): embeddings.rows_of(list(ids)) for name, ids in models.items()}
-    names = embeddings.known_speakers if models is None else texts(models, "models", ids=embeddings.ids)
+    names = (
+        embeddings.known_speakers if models is None else checked_texts(models, "models", ids=embeddings.ids)
+    )
     if len(names) != len(embeddings):
         raise InputError(f"{len(embeddings)} embeddings but {len(names)} models")
     distinct, first, codes = np.unique(names, return_index=True, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-    return {str(distinct[i]): parts[i] for i in np.argsort(first)}
+    rows_by_code = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return {str(distinct[i]): rows_by_code[i] for i in np.argsort(first)}
 
 
-def _weighted(embeddings: Embeddings, rows: Any, plda: PLDA | None) -> tuple[Any, Any]:
+def _precision_weighted(embeddings: Embeddings, rows: Any, plda: PLDA | None) -> tuple[Any, Any]:
     assert embeddings.covariances is not None
     vectors = np.asarray(embeddings.vectors[rows], dtype=np.float64)
     covariances = np.asarray(embeddings.covariances[rows], dtype=np.float64)
@@ -96,14 +102,14 @@ def _weighted(embeddings: Embeddings, rows: Any, plda: PLDA | None) -> tuple[Any
     return vector, 0.5 * (rest + rest.T)
 
 
-def _constant(values: Any, rows: list[Any]) -> Any:
-    if all((values[part] == values[part[0]]).all() for part in rows):
-        return values[[part[0] for part in rows]]
+def _values_if_constant(values: Any, rows: list[Any]) -> Any:
+    if all((values[own_rows] == values[own_rows[0]]).all() for own_rows in rows):
+        return values[[own_rows[0] for own_rows in rows]]
     return None
 
 
-def _name_mixed(embeddings: Embeddings, groups: Mapping[str, Any]) -> None:
-    for name, part in groups.items():
-        several = np.unique(embeddings.known_speakers[part])
+def _refuse_mixed_speakers(embeddings: Embeddings, groups: Mapping[str, Any]) -> None:
+    for name, own_rows in groups.items():
+        several = np.unique(embeddings.known_speakers[own_rows])
         if len(several) > 1:
             raise InputError(f"model {name!r} has sessions of several speakers: {', '.join(several[:5])}")

@@ -9,8 +9,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
-from llrkit.recognize.covariances import require_definite
-from llrkit.recognize.embeddings import Embeddings, texts, vectors_of
+from llrkit.recognize.embeddings import Embeddings, checked_texts, vectors_of
+from llrkit.recognize.matrix_checks import require_definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +25,11 @@ class SpeakerSums:
     def within(self) -> FloatArray:
         """Unbiased covariance within speakers, ``scatter / (sessions - speakers)``; never singular."""
         k = len(self.counts)
-        found = self.scatter / (self.sessions - k)
+        covariance = self.scatter / (self.sessions - k)
         require_definite(
-            found, f"the within-speaker covariance of {self.sessions:.0f} sessions of {k} speakers"
+            covariance, f"the within-speaker covariance of {self.sessions:.0f} sessions of {k} speakers"
         )
-        return found
+        return covariance
 
     @property
     def sessions(self) -> float:
@@ -60,7 +60,7 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
         if not isinstance(vectors, Embeddings):
             raise InputError("training needs the speaker of each row")
         speakers = vectors.known_speakers
-    names = texts(speakers, "speakers")
+    names = checked_texts(speakers, "speakers")
     if len(names) != len(matrix):
         raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
     distinct, codes = np.unique(names, return_inverse=True)

@@ -15,9 +15,9 @@ from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.backends.sessions import model_rows
-from llrkit.recognize.covariances import float_type, rows_per_block
-from llrkit.recognize.embeddings import Embeddings, finite_matrix, texts, vectors_of
-from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
+from llrkit.recognize.embeddings import Embeddings, checked_texts, finite_matrix, vectors_of
+from llrkit.recognize.matrix_checks import float_type, rows_per_block
+from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 
 SCHEMA = "llrkit.svm/1"
 
@@ -37,7 +37,7 @@ class LinearModels(ReadOnlyArrays):
     offsets: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", texts(self.ids, "ids"))
+        object.__setattr__(self, "ids", checked_texts(self.ids, "ids"))
         object.__setattr__(self, "weights", finite_matrix(self.weights, what="the weights"))
         object.__setattr__(self, "offsets", np.asarray(self.offsets, dtype=np.float64))
         if not len(self.ids) == len(self.weights) == len(self.offsets) or self.offsets.ndim != 1:
@@ -53,10 +53,10 @@ class LinearModels(ReadOnlyArrays):
         """Scores of all models (rows) on all test embeddings (columns)."""
         kind = float_type(dtype)
         vectors = vectors_of(test, self.weights.shape[1], "test embeddings").astype(kind)
-        made = np.empty((len(self.ids), len(vectors)), dtype=kind)
+        scores = np.empty((len(self.ids), len(vectors)), dtype=kind)
         for rows in blocks(len(self.ids), rows_per_block(len(vectors))):
-            made[rows] = self.weights[rows].astype(kind) @ vectors.T + self.offsets[rows, None].astype(kind)
-        return made
+            scores[rows] = self.weights[rows].astype(kind) @ vectors.T + self.offsets[rows, None].astype(kind)
+        return scores
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the models to an NPZ file."""
@@ -66,7 +66,7 @@ class LinearModels(ReadOnlyArrays):
     def load(cls, path: str | PathLike[str]) -> LinearModels:
         """Read models that were saved."""
         arrays = load_arrays(path, SCHEMA, ("ids", "weights", "offsets"))
-        with blaming(str(path)):
+        with naming_file(str(path)):
             return cls(arrays["ids"], arrays["weights"], arrays["offsets"])
 
     def __repr__(self) -> str:

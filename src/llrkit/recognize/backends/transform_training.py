@@ -13,8 +13,8 @@ from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.speaker_scatter import speaker_sums
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
-from llrkit.recognize.covariances import require_definite
 from llrkit.recognize.embeddings import Embeddings, vectors_of
+from llrkit.recognize.matrix_checks import require_definite
 
 Trainable = Embeddings | npt.ArrayLike
 
@@ -136,19 +136,19 @@ def train_chain(embeddings: Embeddings, steps: Sequence[Step]) -> Chain:
     chain = Chain()
     for step in steps:
         if isinstance(step, str):
-            made = _by_name(step, embeddings)
+            transform = _train_named_step(step, embeddings)
         else:
-            made = step if isinstance(step, Transform) else step(embeddings)
-        embeddings = made(embeddings)
-        chain = chain.then(made)
+            transform = step if isinstance(step, Transform) else step(embeddings)
+        embeddings = transform(embeddings)
+        chain = chain.then(transform)
     return chain
 
 
-def _by_name(text: str, embeddings: Embeddings) -> Transform:
+def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
     name, colon, size = text.strip().lower().partition(":")
     if name not in _NAMED or (colon and (name not in _WITH_DIM or not size.isdecimal())):
-        there = ", ".join(f"{known}[:DIM]" if known in _WITH_DIM else known for known in _NAMED)
-        raise UnknownNameError(f"unknown step {text!r}; there are: {there}")
+        known_steps = ", ".join(f"{known}[:DIM]" if known in _WITH_DIM else known for known in _NAMED)
+        raise UnknownNameError(f"unknown step {text!r}; there are: {known_steps}")
     return _NAMED[name](embeddings, int(size) if colon else None)
 
 

@@ -15,7 +15,7 @@ from llrkit._arrays import FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
-from llrkit.recognize.model_files import Arrays, blaming, load_arrays, save_arrays
+from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 
 E = TypeVar("E", Embeddings, Any)
 SCHEMA = "llrkit.chain/1"
@@ -107,8 +107,8 @@ class Affine(Step):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Mean and matrix."""
-        made = {"mean": self.mean, "name": np.array(self.name)}
-        return made if self.matrix is None else {**made, "matrix": self.matrix}
+        arrays = {"mean": self.mean, "name": np.array(self.name)}
+        return arrays if self.matrix is None else {**arrays, "matrix": self.matrix}
 
     def __repr__(self) -> str:
         to = "" if self.matrix is None else f" to {self.matrix.shape[1]}"
@@ -182,10 +182,12 @@ class Chain(Transform):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays of all steps, by the number of the step."""
-        made: dict[str, npt.NDArray[Any]] = {"kinds": np.array([step.kind for step in self.steps], dtype=str)}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "kinds": np.array([step.kind for step in self.steps], dtype=str)
+        }
         for i, step in enumerate(self.steps):
-            made.update({f"step{i}.{name}": array for name, array in step.arrays().items()})
-        return made
+            arrays.update({f"step{i}.{name}": array for name, array in step.arrays().items()})
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, where: str = "a chain") -> Chain:
@@ -193,7 +195,7 @@ class Chain(Transform):
         steps: list[Transform] = []
         for i, kind in enumerate(np.atleast_1d(arrays["kinds"]).tolist() if "kinds" in arrays else ()):
             own = {n.split(".", 1)[1]: a for n, a in arrays.items() if n.startswith(f"step{i}.")}
-            with blaming(f"{where}: step {i}"):
+            with naming_file(f"{where}: step {i}"):
                 if kind == Affine.kind:
                     steps.append(Affine(own["mean"], own.get("matrix"), str(own["name"])))
                 elif kind == LengthNorm.kind:
@@ -223,9 +225,9 @@ class Chain(Transform):
 
 def lengths(vectors: Any, ids: Sequence[str] | npt.NDArray[Any] | None = None) -> FloatArray:
     """The length of each row; none may be zero."""
-    found = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
-    if not found.all():
-        row = int(np.argmin(found))
+    norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
+    if not norms.all():
+        row = int(np.argmin(norms))
         name = f"embedding {str(ids[row])!r}" if ids is not None else f"row {row}"
         raise InputError(f"{name} is zero: it has no direction")
-    return np.asarray(found)
+    return np.asarray(norms)

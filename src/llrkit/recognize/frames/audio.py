@@ -60,7 +60,7 @@ def with_rate_of(file: str | PathLike[str], front_end: FrontEnd) -> FrontEnd:
     """The front end with the sample rate of a file, if it has none yet."""
     if front_end.sample_rate is not None:
         return front_end
-    return replace(front_end, sample_rate=_opened(Path(file))[1])
+    return replace(front_end, sample_rate=_read_samples(Path(file))[1])
 
 
 def read_audio_frames(file: str | PathLike[str], front_end: FrontEnd) -> Array:
@@ -80,7 +80,7 @@ def read_audio_frames(file: str | PathLike[str], front_end: FrontEnd) -> Array:
 def read_audio(file: str | PathLike[str], front_end: FrontEnd) -> tuple[Array, int]:
     """The samples of the chosen channel, between -1 and 1, and the sample rate."""
     path = Path(file)
-    samples, rate = _opened(path)
+    samples, rate = _read_samples(path)
     if front_end.sample_rate is not None and rate != front_end.sample_rate:
         raise FileFormatError(
             f"{path}: {rate} samples a second, expected {front_end.sample_rate}; convert it first"
@@ -99,8 +99,8 @@ def read_audio(file: str | PathLike[str], front_end: FrontEnd) -> tuple[Array, i
     return chosen, rate
 
 
-def _opened(path: Path) -> tuple[Array, int]:
-    soundfile = _extra("soundfile")
+def _read_samples(path: Path) -> tuple[Array, int]:
+    soundfile = _import_extra("soundfile")
     if not path.is_file():
         raise FileFormatError(f"{path}: no such audio file")
     try:
@@ -113,7 +113,7 @@ def _opened(path: Path) -> tuple[Array, int]:
 
 def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     """Mel-frequency cepstral coefficients as Kaldi computes them, without dither, shape (T, n_ceps)."""
-    fbank = _extra("kaldi_native_fbank")
+    fbank = _import_extra("kaldi_native_fbank")
     options = fbank.MfccOptions()
     options.frame_opts.samp_freq = rate
     options.frame_opts.frame_length_ms, options.frame_opts.frame_shift_ms = 1000 * _WIDTH, 1000 * _STEP
@@ -128,7 +128,7 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     return np.stack([computer.get_frame(i) for i in range(computer.num_frames_ready)])
 
 
-def _extra(name: str) -> Any:
+def _import_extra(name: str) -> Any:
     try:
         if name == "soundfile":
             import soundfile

@@ -13,7 +13,7 @@ import numpy as np
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.diagonal_gaussians import checked_frames
+from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
 from llrkit.recognize.kaldi import index_scp, read_kaldi
 
 T = TypeVar("T")
@@ -45,10 +45,10 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
         raise FileFormatError(f"{file}: no such file")
     kind = file.suffix.lower()
     if kind == ".scp":
-        loaders = dict(_distinct(index_scp(file), file))
+        loaders = dict(_refuse_duplicates(index_scp(file), file))
     else:
         arrays = read_kaldi(file) if kind == ".ark" else read_arrays(file).items()
-        loaders = {name: partial(np.asarray, array) for name, array in _distinct(arrays, file)}
+        loaders = {name: partial(np.asarray, array) for name, array in _refuse_duplicates(arrays, file)}
     if not loaders:
         raise FileFormatError(f"{file}: holds no frames")
     names, load = tuple(loaders), list(loaders.values())
@@ -63,7 +63,7 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
     )
 
 
-def _distinct(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
+def _refuse_duplicates(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
     seen = set()
     for name, what in pairs:
         if name in seen:

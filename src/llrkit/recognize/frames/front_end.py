@@ -110,15 +110,15 @@ def with_deltas(cepstra: Array, order: int, *, reach: int = 2) -> Array:
     >>> with_deltas(np.arange(5.0)[:, None] * 3.0, 1)[:, 1].round(6).tolist()
     [1.5, 2.4, 3.0, 2.4, 1.5]
     """
-    parts = [cepstra]
+    orders = [cepstra]
     n, steps = len(cepstra), range(1, reach + 1)
     for _ in range(order):
-        padded = np.pad(parts[-1], ((reach, reach), (0, 0)), mode="edge")
+        padded = np.pad(orders[-1], ((reach, reach), (0, 0)), mode="edge")
         slope = sum(
             k * (padded[reach + k : reach + k + n] - padded[reach - k : reach - k + n]) for k in steps
         )
-        parts.append((slope / (2.0 * sum(k * k for k in steps))).astype(cepstra.dtype))
-    return np.concatenate(parts, axis=1)
+        orders.append((slope / (2.0 * sum(k * k for k in steps))).astype(cepstra.dtype))
+    return np.concatenate(orders, axis=1)
 
 
 def is_speech(levels: FloatArray, speech_range: float) -> Array:
@@ -157,7 +157,7 @@ def normalized(frames: Array, window: int | None = None) -> Array:
     size = n if window is None else min(window, n)
     start = np.clip(np.arange(n) - size // 2, 0, n - size)
     sums, squares = (
-        np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(part, axis=0)]) for part in (x, x * x)
+        np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(values, axis=0)]) for values in (x, x * x)
     )
     mean = (sums[start + size] - sums[start]) / size
     variance = (squares[start + size] - squares[start]) / size - mean**2

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError
-from llrkit.recognize.ivectors.diagonal_gaussians import checked_frames
+from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
 from llrkit.scores.source import in_order, thread_count
 
 KEPT_BYTES = 1 << 30
@@ -108,17 +108,17 @@ class Frames(Sequence[Array]):
 
     def kept(self, limit: int = KEPT_BYTES) -> Frames:
         """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them."""
-        there: dict[int, Array] = {}
+        in_memory: dict[int, Array] = {}
         used, lock = 0, Lock()
 
         def load(i: int) -> Array:
             nonlocal used
-            if i in there:
-                return there[i]
+            if i in in_memory:
+                return in_memory[i]
             array = self[i]
             with lock:
-                if i not in there and used + array.nbytes <= limit:
-                    there[i] = array
+                if i not in in_memory and used + array.nbytes <= limit:
+                    in_memory[i] = array
                     used += array.nbytes
             return array
 
@@ -140,7 +140,7 @@ def same_dimensions(frames: Frames, dimensions: int | None = None) -> Iterator[t
         yield name, array
 
 
-def joined(frames: Frames, size: int, dimensions: int | None = None) -> Iterator[Array]:
+def frame_chunks(frames: Frames, size: int, dimensions: int | None = None) -> Iterator[Array]:
     """All frames in arrays of about ``size`` frames, whatever the length of the utterances."""
     waiting: list[Array] = []
     n = 0

@@ -12,7 +12,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
-from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM, exponentiate, pieces
+from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM, exponentiate, pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,10 @@ class FrameSums(SummaryBase):
     @classmethod
     def of(cls, frames: Array, gmm: DiagonalGMM, *, second: bool = False) -> FrameSums:
         """The sums over frames, whose type is that of the arithmetic; parts are added in 64 bits."""
-        found = [cls._of_piece(part, gmm, second) for part in pieces(frames)]
-        total = found[0]
-        for part in found[1:]:
-            total = total + part
+        sums = [cls._of_piece(piece, gmm, second) for piece in pieces(frames)]
+        total = sums[0]
+        for more in sums[1:]:
+            total = total + more
         return total
 
     @classmethod
@@ -155,22 +155,22 @@ def baum_welch(
     report
         Called after each utterance with how many are done and how many there are.
     """
-    given = Frames.of(frames)
+    utterances = Frames.of(frames)
     sums: list[FrameSums] = []
-    for part in _sums(given, gmm):
-        sums.append(part)
+    for utterance_sums in _sums_by_utterance(utterances, gmm):
+        sums.append(utterance_sums)
         if report is not None:
-            report(len(sums), len(given))
+            report(len(sums), len(utterances))
     return Statistics(
-        given.ids,
-        np.stack([part.zeroth for part in sums]),
-        np.stack([part.first for part in sums]),
-        np.array([part.log_likelihood / part.n_frames for part in sums]),
-        given.speakers,
+        utterances.ids,
+        np.stack([utterance_sums.zeroth for utterance_sums in sums]),
+        np.stack([utterance_sums.first for utterance_sums in sums]),
+        np.array([utterance_sums.log_likelihood / utterance_sums.n_frames for utterance_sums in sums]),
+        utterances.speakers,
     )
 
 
-def _sums(frames: Frames, gmm: DiagonalGMM) -> Iterator[FrameSums]:
+def _sums_by_utterance(frames: Frames, gmm: DiagonalGMM) -> Iterator[FrameSums]:
     for name, array in same_dimensions(frames, gmm.n_dimensions):
         sums = FrameSums.of(array, gmm)
         if not np.isfinite(sums.log_likelihood):

@@ -16,9 +16,9 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
-from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
-from llrkit.recognize.ivectors.ivector import TotalVariability
+from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
+from llrkit.recognize.ivectors.total_variability import TotalVariability
 from llrkit.recognize.ivectors.ubm import train_ubm, training_steps
 from llrkit.recognize.model_files import Arrays
 
@@ -46,12 +46,12 @@ class Extractor:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
-        made = self.ubm.arrays("ubm.")
+        arrays = self.ubm.arrays("ubm.")
         if self.model is not None:
-            made.update(self.model.arrays("ivectors."))
+            arrays.update(self.model.arrays("ivectors."))
         if self.front_end is not None:
-            made["front_end"] = np.array(json.dumps(asdict(self.front_end)))
-        return made
+            arrays["front_end"] = np.array(json.dumps(asdict(self.front_end)))
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Extractor | None:
@@ -109,21 +109,23 @@ def train_extractor(
             watch("frames", i, len(kept))
     total, done = training_steps(n_gaussians, iterations), 0
 
-    def count(size: int, step: int, value: float) -> None:
+    def report_ubm(size: int, step: int, value: float) -> None:
         nonlocal done
         done += 1
         if watch is not None:
             watch("background model", done, total)
 
-    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=count)
+    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=report_ubm)
     extractor = Extractor(ubm, None, front_end)
     statistics = extractor.statistics(kept, watch)
     if n_factors is None:
         return extractor, statistics
 
-    def factors(step: int, value: float) -> None:
+    def report_factors(step: int, value: float) -> None:
         if watch is not None:
             watch("factors", step + 1, iterations)
 
-    model = train_ivectors(statistics, ubm, n_factors, iterations=iterations, rng=generator, report=factors)
+    model = train_ivectors(
+        statistics, ubm, n_factors, iterations=iterations, rng=generator, report=report_factors
+    )
     return Extractor(ubm, model, front_end), statistics

@@ -12,8 +12,8 @@ from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics
-from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM
-from llrkit.recognize.ivectors.ivector import TotalVariability
+from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
+from llrkit.recognize.ivectors.total_variability import TotalVariability
 
 _GAUSSIANS = 32  # Gaussians whose square matrices are in memory at a time
 
@@ -43,12 +43,12 @@ class FactorSums(SummaryBase):
         squares = np.zeros((n_gaussians, len(rows)))
         products = np.zeros((model.variances.size, n_factors))
         factors, packed_sum, gain = np.zeros(n_factors), np.zeros(len(rows)), 0.0
-        for part, posterior in model.posteriors(statistics):
-            some = statistics.subset(range(part.start, part.stop))
+        for utterances, posterior in model.posteriors(statistics):
+            block = statistics.subset(range(utterances.start, utterances.stop))
             means = posterior.means
             packed = posterior.covariances[:, rows, columns] + means[:, rows] * means[:, columns]
-            squares += some.zeroth.T @ packed
-            products += model.deviations(some).T @ means
+            squares += block.zeroth.T @ packed
+            products += model.deviations(block).T @ means
             factors += means.sum(axis=0)
             packed_sum += packed.sum(axis=0)
             gain += float(posterior.gains.sum())
@@ -161,8 +161,8 @@ def _maximized(sums: FactorSums, model: TotalVariability, min_divergence: bool) 
     n_factors = model.n_factors
     white = np.array(model.white)
     filled = np.flatnonzero(sums.counts > 1e-6)
-    for part in blocks(len(filled), _GAUSSIANS):
-        at = filled[part]
+    for block in blocks(len(filled), _GAUSSIANS):
+        at = filled[block]
         squares = _unpacked(sums.squares[at], n_factors)
         white[at] = np.linalg.solve(squares, sums.products[at].transpose(0, 2, 1)).transpose(0, 2, 1)
     offsets = np.array(model.offsets)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
-from llrkit.recognize.frames.utterance_frames import Frames, joined
+from llrkit.recognize.frames.utterance_frames import Frames, frame_chunks
 from llrkit.recognize.ivectors.baum_welch import FrameSums
-from llrkit.recognize.ivectors.diagonal_gaussians import FRAMES_AT_ONCE, DiagonalGMM
+from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
 
 Report = Callable[[int, int, float], None]
 
@@ -60,16 +60,16 @@ def train_ubm(
         raise InputError("a mixture needs at least one Gaussian and one step of EM")
     if not 0.0 < variance_floor < 1.0:
         raise InputError(f"the floor of the variances must be between 0 and 1, got {variance_floor}")
-    given, generator = Frames.of(frames), np.random.default_rng(rng)
-    gmm, n_frames = _one_gaussian(given)
+    utterances, generator = Frames.of(frames), np.random.default_rng(rng)
+    gmm, n_frames = _one_gaussian(utterances)
     if n_frames < 2 * n_gaussians:
         raise InputError(f"{n_frames} frames are too few for {n_gaussians} Gaussians; give two each at least")
     floor = variance_floor * gmm.variances[0]
     while gmm.n_gaussians < n_gaussians:
         gmm = _split(gmm, min(2 * gmm.n_gaussians, n_gaussians), generator)
         if gmm.n_gaussians < n_gaussians:
-            gmm, _ = _em(given, gmm, floor, split_iterations, report)
-    gmm, history = _em(given, gmm, floor, iterations, report)
+            gmm, _ = _em(utterances, gmm, floor, split_iterations, report)
+    gmm, history = _em(utterances, gmm, floor, iterations, report)
     return DiagonalGMM(gmm.weights, gmm.means, gmm.variances, history)
 
 
@@ -88,12 +88,12 @@ def training_steps(n_gaussians: int, iterations: int, split_iterations: int = 4)
 def _one_gaussian(frames: Frames) -> tuple[DiagonalGMM, int]:
     """Mean and variance of all frames, in two passes: squares of large numbers lose digits."""
     n, total = 0, np.zeros(1)
-    for part in joined(frames, FRAMES_AT_ONCE):
-        n, total = n + len(part), total + part.sum(axis=0, dtype=np.float64)
+    for chunk in frame_chunks(frames, FRAMES_AT_ONCE):
+        n, total = n + len(chunk), total + chunk.sum(axis=0, dtype=np.float64)
     mean = total / n
     squares = np.zeros_like(mean)
-    for part in joined(frames, FRAMES_AT_ONCE):
-        squares += ((part - mean) ** 2).sum(axis=0)
+    for chunk in frame_chunks(frames, FRAMES_AT_ONCE):
+        squares += ((chunk - mean) ** 2).sum(axis=0)
     variance = squares / n
     if not (variance > 0).all():
         at = int(np.argmin(variance))
@@ -121,7 +121,7 @@ def _em(
 ) -> tuple[DiagonalGMM, FloatArray]:
     history = []
     for step in range(iterations):
-        sums = _reduce(frames, gmm)
+        sums = _frame_sums(frames, gmm)
         history.append(sums.log_likelihood / sums.n_frames)
         if report is not None:
             report(gmm.n_gaussians, step, history[-1])
@@ -129,10 +129,10 @@ def _em(
     return gmm, np.array(history)
 
 
-def _reduce(frames: Frames, gmm: DiagonalGMM) -> FrameSums:
+def _frame_sums(frames: Frames, gmm: DiagonalGMM) -> FrameSums:
     total: FrameSums | None = None
-    for part in joined(frames, FRAMES_AT_ONCE, gmm.n_dimensions):
-        sums = FrameSums.of(part, gmm, second=True)
+    for chunk in frame_chunks(frames, FRAMES_AT_ONCE, gmm.n_dimensions):
+        sums = FrameSums.of(chunk, gmm, second=True)
         total = sums if total is None else total + sums
     assert total is not None  # there are frames: they were counted before
     return total

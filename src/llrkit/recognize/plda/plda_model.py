@@ -14,16 +14,16 @@ from scipy.linalg import eigh
 from llrkit._arrays import FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.recognize.array_models import SavedModel
-from llrkit.recognize.covariances import float_type, require_definite, rows_per_block, symmetric
 from llrkit.recognize.embeddings import Embeddings, vectors_of
+from llrkit.recognize.matrix_checks import float_type, require_definite, rows_per_block, symmetric
 from llrkit.recognize.plda.plda_scoring import (
-    Side,
+    PLDARows,
+    rows_from_counts,
+    rows_from_covariances,
+    rows_from_variances,
     score_into,
-    side_by_counts,
-    side_by_covariances,
-    side_by_variances,
 )
+from llrkit.recognize.saved_model import SavedModel
 from llrkit.theory.plda_pair import PLDALLR
 
 SESSIONS = "sessions"
@@ -151,16 +151,16 @@ class PLDA(SavedModel):
         array([[0.3105],
                [0.5916]])
         """
-        left, right = self._sides(
+        left, right = self._both_sides(
             enroll, test, counts, test_counts, covariances, test_covariances, uncertainty
         )
         shape, kind = (len(left.natural), len(right.natural)), float_type(dtype)
-        made = np.empty(shape, dtype=kind) if out is None else out
-        if made.shape != shape:
-            raise InputError(f"out has shape {made.shape}, but there are {shape} scores")
+        scores = np.empty(shape, dtype=kind) if out is None else out
+        if scores.shape != shape:
+            raise InputError(f"out has shape {scores.shape}, but there are {shape} scores")
         for rows in blocks(shape[0], rows_per_block(shape[1])):
-            score_into(made[rows], left.rows(rows), right)
-        return made
+            score_into(scores[rows], left.rows(rows), right)
+        return scores
 
     def score_blocks(
         self,
@@ -179,30 +179,30 @@ class PLDA(SavedModel):
         Examples
         --------
         >>> plda = PLDA([0.0], [[1.0]], [[1.0]])
-        >>> [(rows, part.shape) for rows, part in plda.score_blocks([[1.0], [2.0]], [[0.5], [1.0], [2.0]])]
+        >>> [(rows, block.shape) for rows, block in plda.score_blocks([[1.0], [2.0]], [[0.5], [1.0], [2.0]])]
         [(slice(0, 2, None), (2, 3))]
         """
-        left, right = self._sides(
+        left, right = self._both_sides(
             enroll, test, counts, test_counts, covariances, test_covariances, uncertainty
         )
         kind, m = float_type(dtype), len(right.natural)
         for rows in blocks(len(left.natural), rows_per_block(m)):
-            part = np.empty((rows.stop - rows.start, m), dtype=kind)
-            score_into(part, left.rows(rows), right)
-            yield rows, part
+            block = np.empty((rows.stop - rows.start, m), dtype=kind)
+            score_into(block, left.rows(rows), right)
+            yield rows, block
 
-    def _sides(
+    def _both_sides(
         self, enroll: Any, test: Any, counts: Any, test_counts: Any, covariances: Any, test_covariances: Any,
         uncertainty: str,
-    ) -> tuple[Side, Side]:  # fmt: skip
+    ) -> tuple[PLDARows, PLDARows]:  # fmt: skip
         if uncertainty not in UNCERTAINTY:
             raise UnknownNameError(f"uncertainty={uncertainty!r}: expected one of {', '.join(UNCERTAINTY)}")
         return (
-            self._side(enroll, counts, covariances, uncertainty, "enrollment embeddings"),
-            self._side(test, test_counts, test_covariances, uncertainty, "test embeddings"),
+            self._plda_rows(enroll, counts, covariances, uncertainty, "enrollment embeddings"),
+            self._plda_rows(test, test_counts, test_covariances, uncertainty, "test embeddings"),
         )
 
-    def _side(self, rows: Any, counts: Any, covariances: Any, uncertainty: str, what: str) -> Side:
+    def _plda_rows(self, rows: Any, counts: Any, covariances: Any, uncertainty: str, what: str) -> PLDARows:
         vectors = vectors_of(rows, self.dim, what)
         n = len(vectors)
         if isinstance(rows, Embeddings):
@@ -214,7 +214,7 @@ class PLDA(SavedModel):
         basis = self.basis if covariances is None or uncertainty == "diagonal" else self.eigen[1]
         y = np.asarray(vectors, dtype=np.float64) @ basis - self.mean @ basis
         if covariances is None:
-            return side_by_counts(y, self.ratios, sizes)
+            return rows_from_counts(y, self.ratios, sizes)
         covariances = np.asarray(covariances)
         if covariances.shape != (n, self.dim, self.dim):
             raise InputError(
@@ -222,8 +222,8 @@ class PLDA(SavedModel):
             )
         if uncertainty == "diagonal":
             variances = np.einsum("dr,nde,er->nr", basis, covariances, basis, optimize=True)
-            return side_by_variances(y, self.ratios, sizes, variances)
-        return side_by_covariances(y, self.ratios, sizes, covariances, basis)
+            return rows_from_variances(y, self.ratios, sizes, variances)
+        return rows_from_covariances(y, self.ratios, sizes, covariances, basis)
 
     def __repr__(self) -> str:
         return f"PLDA({self.dim} dimensions, rank {self.rank})"

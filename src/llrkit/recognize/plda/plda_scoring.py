@@ -30,7 +30,7 @@ _FEW = 8  # groups smaller than this, on average, are scored row by row in stack
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PLDARows:
     """One side of the trials: ``natural`` (n, r), and for each row which of the ``precisions`` it has.
 
     ``precisions`` has shape (g, r) where they are diagonal, else (g, r, r).
@@ -40,10 +40,10 @@ class Side:
     group: IntArray
     precisions: FloatArray
 
-    def rows(self, part: slice) -> Side:
+    def rows(self, selection: slice) -> PLDARows:
         """Some consecutive rows, with the precisions they have."""
-        used, group = np.unique(self.group[part], return_inverse=True)
-        return Side(self.natural[part], group, self.precisions[used])
+        used, group = np.unique(self.group[selection], return_inverse=True)
+        return PLDARows(self.natural[selection], group, self.precisions[used])
 
     @property
     def diagonal(self) -> bool:
@@ -55,49 +55,51 @@ class Side:
         """Whether most rows have a precision of their own."""
         return len(self.precisions) > max(1, len(self.natural) // _FEW)
 
-    def own(self) -> FloatArray:
+    def own_terms(self) -> FloatArray:
         """What each row adds to the LLR whatever the other side: ``1/2 [log|I+P| - g' (I+P)^-1 g]``."""
-        alone, log_alone = _inverse(self.precisions, self.diagonal)
-        found = np.empty(len(self.natural))
-        for part in blocks(len(found), max(1, _STACK // max(self.precisions[0].size, 1))):
-            g, inverse = self.natural[part], alone[self.group[part]]
+        alone, log_alone = _inverse_and_log_det(self.precisions, self.diagonal)
+        terms = np.empty(len(self.natural))
+        for block in blocks(len(terms), max(1, _STACK // max(self.precisions[0].size, 1))):
+            g, inverse = self.natural[block], alone[self.group[block]]
             moved = inverse * g if self.diagonal else np.einsum("irs,is->ir", inverse, g)
-            found[part] = 0.5 * (log_alone[self.group[part]] - np.einsum("ir,ir->i", moved, g))
-        return found
+            terms[block] = 0.5 * (log_alone[self.group[block]] - np.einsum("ir,ir->i", moved, g))
+        return terms
 
-    def by_group(self) -> Iterator[tuple[Side, IntArray]]:
+    def by_group(self) -> Iterator[tuple[PLDARows, IntArray]]:
         """The rows of each group, and where they are."""
         for g in range(len(self.precisions)):
             rows = np.flatnonzero(self.group == g)
-            yield Side(self.natural[rows], np.zeros_like(rows), self.precisions[g : g + 1]), rows
+            yield PLDARows(self.natural[rows], np.zeros_like(rows), self.precisions[g : g + 1]), rows
 
-    def full(self) -> Side:
+    def full(self) -> PLDARows:
         """The same with precisions as full matrices."""
         if not self.diagonal:
             return self
-        return Side(self.natural, self.group, self.precisions[:, :, None] * np.eye(self.natural.shape[1]))
+        return PLDARows(self.natural, self.group, self.precisions[:, :, None] * np.eye(self.natural.shape[1]))
 
 
-def side_by_counts(y: FloatArray, ratios: FloatArray, counts: FloatArray) -> Side:
+def rows_from_counts(y: FloatArray, ratios: FloatArray, counts: FloatArray) -> PLDARows:
     """Averages ``y`` of ``counts`` sessions each, in the diagonal coordinates that matter."""
     sizes, group = np.unique(counts, return_inverse=True)
     natural = y * np.sqrt(ratios)
     if not np.array_equal(sizes, [1.0]):
         natural *= counts[:, None]
-    return Side(natural, group, sizes[:, None] * ratios)
+    return PLDARows(natural, group, sizes[:, None] * ratios)
 
 
-def side_by_variances(y: FloatArray, ratios: FloatArray, counts: FloatArray, variances: FloatArray) -> Side:
+def rows_from_variances(
+    y: FloatArray, ratios: FloatArray, counts: FloatArray, variances: FloatArray
+) -> PLDARows:
     """The same where each row has a variance of its own in each dimension, on top of that of its sessions."""
     noise = 1.0 / counts[:, None] + variances
     if not (noise > 0.0).all():
         raise InputError(f"row {int(np.argmin(noise.min(axis=1)))}: its covariance has negative eigenvalues")
-    return Side(y * np.sqrt(ratios) / noise, np.arange(len(y)), ratios / noise)
+    return PLDARows(y * np.sqrt(ratios) / noise, np.arange(len(y)), ratios / noise)
 
 
-def side_by_covariances(
+def rows_from_covariances(
     y: FloatArray, ratios: FloatArray, counts: FloatArray, covariances: Any, basis: FloatArray
-) -> Side:
+) -> PLDARows:
     """The same with a full covariance per row; ``y`` has all dimensions, ``ratios`` those that matter.
 
     Rows with equal covariance and count share a group, whatever their order.
@@ -121,7 +123,7 @@ def side_by_covariances(
     for g, gain in enumerate(gains):
         rows = group == g
         natural[rows] = y[rows] @ gain.T
-    return Side(natural, group, np.array(precisions).reshape(-1, r, r))
+    return PLDARows(natural, group, np.array(precisions).reshape(-1, r, r))
 
 
 def _inverse_of_noise(noise: FloatArray, row: int) -> FloatArray:
@@ -133,27 +135,27 @@ def _inverse_of_noise(noise: FloatArray, row: int) -> FloatArray:
     return np.asarray(half.T @ half)
 
 
-def score_into(out: npt.NDArray[Any], left: Side, right: Side) -> None:
+def score_into(out: npt.NDArray[Any], left: PLDARows, right: PLDARows) -> None:
     """Write the LLRs of all pairs of rows into ``out``, of shape (rows of left, rows of right)."""
     if left.diagonal != right.diagonal:
         left, right = left.full(), right.full()
     if len(left.precisions) < len(right.precisions):
         out, left, right = out.T, right, left  # the LLR is symmetric; the loop is over the fewer groups
-    left_own, right_own = left.own(), right.own()
+    left_own, right_own = left.own_terms(), right.own_terms()
     if len(right.precisions) == 1 and not left.scattered:
-        _product(left, left_own, right, right_own, out)
+        _score_by_product(left, left_own, right, right_own, out)
         return
-    for part, columns in right.by_group():
+    for group_rows, columns in right.by_group():
         if left.scattered:
-            out[:, columns] = _in_stacks(left, left_own, part, right_own[columns])
+            out[:, columns] = _score_in_stacks(left, left_own, group_rows, right_own[columns])
         else:
             scores = np.empty((len(left.natural), len(columns)), dtype=out.dtype)
-            _product(left, left_own, part, right_own[columns], scores)
+            _score_by_product(left, left_own, group_rows, right_own[columns], scores)
             out[:, columns] = scores
 
 
-def _product(
-    left: Side, left_own: FloatArray, right: Side, right_own: FloatArray, out: npt.NDArray[Any]
+def _score_by_product(
+    left: PLDARows, left_own: FloatArray, right: PLDARows, right_own: FloatArray, out: npt.NDArray[Any]
 ) -> None:
     """All rows of a few groups against rows of one group: a single matrix product.
 
@@ -168,7 +170,7 @@ def _product(
     times = np.multiply if left.diagonal else np.matmul
     for g, precision in enumerate(left.precisions):
         rows = slice(None) if groups == 1 else left.group == g
-        joint, log_joint = _inverse(precision + right.precisions[0], left.diagonal)
+        joint, log_joint = _inverse_and_log_det(precision + right.precisions[0], left.diagonal)
         moved = times(left.natural[rows], joint)
         first[rows, :r] = moved
         first[rows, r] = left_own[rows] + 0.5 * np.einsum("ir,ir->i", moved, left.natural[rows])
@@ -177,16 +179,18 @@ def _product(
     np.matmul(first, second.T, out=out)
 
 
-def _in_stacks(left: Side, left_own: FloatArray, right: Side, right_own: FloatArray) -> FloatArray:
+def _score_in_stacks(
+    left: PLDARows, left_own: FloatArray, right: PLDARows, right_own: FloatArray
+) -> FloatArray:
     """Rows that each have a precision of their own against rows of one group."""
     out = np.empty((len(left.natural), len(right.natural)))
     other = right.precisions[0]
     size = other.size + (0 if left.diagonal else right.natural.size)
-    for part in blocks(len(left.natural), max(1, _STACK // max(size, 1))):
-        natural = left.natural[part]
-        precision = left.precisions[left.group[part]] + other
+    for block in blocks(len(left.natural), max(1, _STACK // max(size, 1))):
+        natural = left.natural[block]
+        precision = left.precisions[left.group[block]] + other
         if left.diagonal:
-            joint, log_joint = _inverse(precision, diagonal=True)
+            joint, log_joint = _inverse_and_log_det(precision, diagonal=True)
             squares = (joint * natural**2).sum(axis=1)[:, None] + joint @ (right.natural**2).T
             squares += 2.0 * (joint * natural) @ right.natural.T
         else:
@@ -194,11 +198,11 @@ def _in_stacks(left: Side, left_own: FloatArray, right: Side, right_own: FloatAr
             log_joint = 2.0 * np.log(np.diagonal(np.linalg.cholesky(whole), axis1=1, axis2=2)).sum(axis=1)
             sums = natural[:, :, None] + right.natural.T
             squares = np.einsum("irj,irj->ij", sums, np.linalg.solve(whole, sums))
-        out[part] = left_own[part, None] + right_own + 0.5 * (squares - log_joint[:, None])
+        out[block] = left_own[block, None] + right_own + 0.5 * (squares - log_joint[:, None])
     return out
 
 
-def _inverse(precision: FloatArray, diagonal: bool) -> tuple[FloatArray, Any]:
+def _inverse_and_log_det(precision: FloatArray, diagonal: bool) -> tuple[FloatArray, Any]:
     """Inverse and log-determinant of ``I + P``; of each, for a stack."""
     if diagonal:
         return 1.0 / (1.0 + precision), np.log1p(precision).sum(axis=-1)

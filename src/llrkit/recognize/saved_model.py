@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.recognize.model_files import Arrays, blaming, load_arrays, save_arrays
+from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 
 
 class SavedModel(ReadOnlyArrays):
@@ -40,5 +40,5 @@ class SavedModel(ReadOnlyArrays):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that was saved."""
         arrays = load_arrays(path, cls.schema)
-        with blaming(str(path)):
+        with naming_file(str(path)):
             return cls.from_arrays(arrays)

@@ -33,7 +33,7 @@ class SpeechList:
         return paths
 
 
-def read_list(path: str | PathLike[str], *, known: Container[str] = ()) -> SpeechList:
+def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -> SpeechList:
     """Read a list of speech files: a column of speakers and one of files, or files alone.
 
     Columns are separated by tabs, commas, semicolons or blanks. A header with names such as ``speaker`` and
@@ -45,8 +45,8 @@ def read_list(path: str | PathLike[str], *, known: Container[str] = ()) -> Speec
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "list.tsv"
     >>> _ = file.write_text("anna\\tanna/1.wav\\nben\\tben/1.wav\\n")
-    >>> found = read_list(file)
-    >>> found.speakers, found.files
+    >>> speech_list = read_speech_list(file)
+    >>> speech_list.speakers, speech_list.files
     (('anna', 'ben'), ('anna/1.wav', 'ben/1.wav'))
     """
     file = Path(path)

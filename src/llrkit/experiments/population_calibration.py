@@ -50,8 +50,8 @@ def population_logistic(scores: UnequalGaussians, log_odds: float) -> AffineMap:
 
     def cost(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         value, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
-        for side, sign, share in ((scores.target, -1.0, prior), (scores.nontarget, 1.0, 1.0 - prior)):
-            s = side.mean() + side.std() * _Z
+        for distribution, sign, share in ((scores.target, -1.0, prior), (scores.nontarget, 1.0, 1.0 - prior)):
+            s = distribution.mean() + distribution.std() * _Z
             z = sign * (x[0] * s + x[1] + log_odds)
             weight = unit * share * _WEIGHTS
             wrong = sigmoid(z)
@@ -61,10 +61,10 @@ def population_logistic(scores: UnequalGaussians, log_odds: float) -> AffineMap:
             hessian += (terms * (weight * wrong * (1.0 - wrong))) @ terms.T
         return value, gradient, hessian
 
-    found = newton(cost, np.array([start.a, start.b]), tolerance=1e-9, max_evaluations=200)
-    if not found.converged:
+    minimum = newton(cost, np.array([start.a, start.b]), tolerance=1e-9, max_evaluations=200)
+    if not minimum.converged:
         raise InputError(f"logistic regression at log-odds {log_odds:g} did not settle")
-    return AffineMap(a=float(found.x[0]), b=float(found.x[1]), method="logistic")
+    return AffineMap(a=float(minimum.x[0]), b=float(minimum.x[1]), method="logistic")
 
 
 def population_c_primary(scores: UnequalGaussians, fitted: AffineMap, evaluation: str = "sre12") -> float:
@@ -104,10 +104,10 @@ def _cost(scores: UnequalGaussians, point: OperatingPoint, threshold: float) -> 
     return float(point.cost(scores.target.below(threshold), scores.nontarget.at_least(threshold)))
 
 
-def _moments(side: Normal) -> ClassMoments:
+def _moments(distribution: Normal) -> ClassMoments:
     """Moments of a population, as if of one trial."""
-    one, sd = np.ones(1), side.std()
+    one, sd = np.ones(1), distribution.std()
     return ClassMoments(
-        n=1.0, mean=side.mean() * one, m2=sd**2 * np.ones((1, 1)), m3=0.0 * one, m4=3.0 * sd**4 * one,
+        n=1.0, mean=distribution.mean() * one, m2=sd**2 * np.ones((1, 1)), m3=0.0 * one, m4=3.0 * sd**4 * one,
         low=-np.inf * one, high=np.inf * one,
     )  # fmt: skip

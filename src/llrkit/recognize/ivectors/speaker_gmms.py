@@ -14,7 +14,7 @@ from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
 from llrkit.recognize.ivectors.baum_welch import Statistics
-from llrkit.recognize.ivectors.diagonal_gaussians import DiagonalGMM, log_sum_exp, pieces
+from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM, log_sum_exp, pieces
 
 _MODELS = 64  # speaker models scored at a time
 
@@ -97,7 +97,7 @@ def gmm_scores(
         raise InputError(f"speaker models of {means.shape[1:]}, a background model of {gmm.means.shape}")
     if top is not None and top < 1:
         raise InputError(f"top must be at least 1, or None for all Gaussians, got {top}")
-    given = Frames.of(frames)
+    utterances = Frames.of(frames)
     # With common variances the log-ratio of a Gaussian is linear in the frame: slope . x + offset,
     # x being counted from the center of the background model.
     moved = means - gmm.center
@@ -105,15 +105,15 @@ def gmm_scores(
     slopes = (moved - still) / gmm.variances
     offsets = -0.5 * ((moved**2 - still**2) / gmm.variances).sum(axis=2)
     few = top if top is not None and top < gmm.n_gaussians else None
-    scores = np.zeros((len(means), len(given)))
-    for u, (_, utterance) in enumerate(same_dimensions(given, gmm.n_dimensions)):
-        for part in pieces(utterance):
-            wide = gmm.expanded(part)
+    scores = np.zeros((len(means), len(utterances)))
+    for u, (_, utterance) in enumerate(same_dimensions(utterances, gmm.n_dimensions)):
+        for piece in pieces(utterance):
+            wide = gmm.expanded(piece)
             joint, x = gmm.joint(wide), wide[:, : gmm.n_dimensions]
             log_ratio = _all_gaussians if few is None else _few_gaussians
             scores[:, u] += log_ratio(joint, x, slopes, offsets, few or 0) / len(utterance)
         if report is not None:
-            report(u + 1, len(given))
+            report(u + 1, len(utterances))
     return scores
 
 

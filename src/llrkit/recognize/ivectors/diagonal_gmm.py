@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
-from llrkit.recognize.array_models import SavedModel
+from llrkit.recognize.saved_model import SavedModel
 from llrkit.scores.source import thread_count
 
 FRAMES_AT_ONCE = 4096
@@ -113,20 +113,20 @@ class DiagonalGMM(SavedModel):
 
     def log_density(self, frames: npt.ArrayLike) -> FloatArray:
         """Log-density of each frame."""
-        parts = [
-            log_sum_exp(self.joint(self.expanded(part)))
-            for part in pieces(checked_frames(frames, self.n_dimensions))
+        densities = [
+            log_sum_exp(self.joint(self.expanded(piece)))
+            for piece in pieces(checked_frames(frames, self.n_dimensions))
         ]
-        return np.concatenate(parts).astype(np.float64)
+        return np.concatenate(densities).astype(np.float64)
 
     def posteriors(self, frames: npt.ArrayLike) -> FloatArray:
         """For each frame the probability of each Gaussian, shape (T, C)."""
-        parts = []
-        for part in pieces(checked_frames(frames, self.n_dimensions)):
-            joint = self.joint(self.expanded(part))
+        posteriors = []
+        for piece in pieces(checked_frames(frames, self.n_dimensions)):
+            joint = self.joint(self.expanded(piece))
             _, total = exponentiate(joint)
-            parts.append(joint / total)
-        return np.concatenate(parts).astype(np.float64)
+            posteriors.append(joint / total)
+        return np.concatenate(posteriors).astype(np.float64)
 
 
 def checked_frames(frames: npt.ArrayLike, dimensions: int | None = None, name: str = "frames") -> Array:
@@ -160,7 +160,7 @@ def checked_frames(frames: npt.ArrayLike, dimensions: int | None = None, name: s
 
 def pieces(frames: Array) -> Iterator[Array]:
     """Some frames at a time, so that posteriors never fill the memory."""
-    return (frames[part] for part in blocks(len(frames), FRAMES_AT_ONCE))
+    return (frames[rows] for rows in blocks(len(frames), FRAMES_AT_ONCE))
 
 
 def exponentiate(joint: Array) -> tuple[Array, Array]:
@@ -172,11 +172,11 @@ def exponentiate(joint: Array) -> tuple[Array, Array]:
     largest, total = np.empty((len(joint), 1), joint.dtype), np.empty((len(joint), 1), joint.dtype)
 
     def work(rows: slice) -> None:
-        part = joint[rows]
-        np.max(part, axis=1, keepdims=True, out=largest[rows])
-        np.subtract(part, largest[rows], out=part)
-        np.exp(part, out=part)
-        np.sum(part, axis=1, keepdims=True, out=total[rows])
+        block = joint[rows]
+        np.max(block, axis=1, keepdims=True, out=largest[rows])
+        np.subtract(block, largest[rows], out=block)
+        np.exp(block, out=block)
+        np.sum(block, axis=1, keepdims=True, out=total[rows])
 
     in_threads(work, list(blocks(len(joint), _ROWS)))
     return largest, total
@@ -188,13 +188,13 @@ def log_sum_exp(joint: Array) -> Array:
     return np.asarray((largest + np.log(total))[:, 0])
 
 
-def in_threads(work: Callable[[slice], None], parts: list[slice]) -> None:
+def in_threads(work: Callable[[slice], None], row_blocks: list[slice]) -> None:
     """Do the parts of a job in a pool of threads; they write to places of their own, so order is nothing."""
-    workers = min(thread_count(), len(parts))
+    workers = min(thread_count(), len(row_blocks))
     if workers < 2:
-        for part in parts:
-            work(part)
+        for rows in row_blocks:
+            work(rows)
         return
     with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(work, parts):
+        for _ in pool.map(work, row_blocks):
             pass

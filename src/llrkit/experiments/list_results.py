@@ -79,12 +79,12 @@ class ListTable:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Means over the lists; numbers that do not exist for a list are left out."""
-        return {name: float(_there(self.column(name)).mean()) for name in (*NUMBERS, *POOLED)}
+        return {name: float(_without_nan(self.column(name)).mean()) for name in (*NUMBERS, *POOLED)}
 
     @cached_property
     def std(self) -> dict[str, float]:
         """Standard deviations over the lists, divided by N."""
-        return {name: float(_there(self.column(name)).std()) for name in (*NUMBERS, *POOLED)}
+        return {name: float(_without_nan(self.column(name)).std()) for name in (*NUMBERS, *POOLED)}
 
     @property
     def correlation(self) -> float:
@@ -115,10 +115,10 @@ class ListTable:
         }
 
 
-def _there(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _without_nan(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The numbers that exist: a list that is told apart without error has no DET slope."""
-    there = values[~np.isnan(values)]
-    return there if len(there) else np.array([np.nan])
+    existing = values[~np.isnan(values)]
+    return existing if len(existing) else np.array([np.nan])
 
 
 def fit_both(source: ScoreSource) -> dict[str, Map]:
@@ -153,12 +153,12 @@ def measure_list(
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
     >>> train, trials = (lk.simulate_trials(pair, n_target=900, n_nontarget=9000, seed=i) for i in (1, 2))
-    >>> found = measure_list(trials, fit_both(train), enroll="5", test="full")
-    >>> round(found.eer, 2), abs(found.cmlg - found.logistic) < 0.01, round(found.cllr_from_eer, 2)
+    >>> result = measure_list(trials, fit_both(train), enroll="5", test="full")
+    >>> round(result.eer, 2), abs(result.cmlg - result.logistic) < 0.01, round(result.cllr_from_eer, 2)
     (0.1, True, 0.36)
     """
     grid = collect_again(evaluation, evaluation.reduce(Grid.of))
-    summarize = both(count_on(grid), LossSums.of, *(_after(fitted) for fitted in maps.values()))
+    summarize = both(count_on(grid), LossSums.of, *(_losses_after(fitted) for fitted in maps.values()))
     counts, raw, *mapped = evaluation.reduce(summarize)
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
@@ -190,7 +190,7 @@ def closer_look(raw: ScoreSource, llrs: Mapping[str, ScoreSource]) -> Mapping[st
     return MappingProxyType({name: evaluate(source) for name, source in systems.items()})
 
 
-def _after(fitted: Map) -> Any:
+def _losses_after(fitted: Map) -> Any:
     return lambda chunk: LossSums.of(fitted(chunk))
 
 
@@ -198,10 +198,11 @@ def _cllr(losses: LossSums) -> float:
     return float(cross_entropy_from_losses(losses)[0] / LN2)
 
 
-def pool(parts: Sequence[Scores]) -> Scores:
+def pool_lists(lists: Sequence[Scores]) -> Scores:
     """All trials of several lists together."""
-    if not parts:
+    if not lists:
         raise InputError("there are no lists to pool")
     return Scores(
-        np.concatenate([part.target for part in parts]), np.concatenate([part.nontarget for part in parts])
+        np.concatenate([trials.target for trials in lists]),
+        np.concatenate([trials.nontarget for trials in lists]),
     )

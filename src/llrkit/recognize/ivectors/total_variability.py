@@ -13,9 +13,9 @@ from scipy.linalg import lapack
 from llrkit._arrays import FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
-from llrkit.recognize.array_models import SavedModel
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.ivectors.baum_welch import Statistics
+from llrkit.recognize.saved_model import SavedModel
 
 _BLOCK_BYTES = 1 << 26  # precision matrices in memory at a time
 _GAUSSIANS = 32  # Gaussians whose square matrices are in memory at a time
@@ -47,8 +47,8 @@ class TotalVariability(SavedModel):
     >>> model = TotalVariability(matrix=[[[1.0]]], variances=[[1.0]], offsets=[[0.0]])
     >>> counts, sums = np.array([[1.0], [9.0]]), np.array([[[2.0]], [[18.0]]])
     >>> statistics = Statistics(("a", "b"), counts, sums, log_likelihood=np.zeros(2))
-    >>> found = model.extract(statistics, covariances=True)
-    >>> found.vectors.ravel(), found.covariances.ravel()
+    >>> ivectors = model.extract(statistics, covariances=True)
+    >>> ivectors.vectors.ravel(), ivectors.covariances.ravel()
     (array([1. , 1.8]), array([0.5, 0.1]))
     """
 
@@ -83,12 +83,12 @@ class TotalVariability(SavedModel):
     @cached_property
     def _squares(self) -> FloatArray:
         """``T_c' inv(V_c) T_c`` of each Gaussian, lower triangle, shape (C, R (R + 1) / 2)."""
-        at = np.tril_indices(self.n_factors)
-        made = np.empty((len(self.matrix), len(at[0])))
-        for part in blocks(len(made), _GAUSSIANS):
-            square = self.white[part].transpose(0, 2, 1) @ self.white[part]
-            made[part] = square[:, at[0], at[1]]
-        return made
+        lower = np.tril_indices(self.n_factors)
+        squares = np.empty((len(self.matrix), len(lower[0])))
+        for gaussians in blocks(len(squares), _GAUSSIANS):
+            square = self.white[gaussians].transpose(0, 2, 1) @ self.white[gaussians]
+            squares[gaussians] = square[:, lower[0], lower[1]]
+        return squares
 
     def deviations(self, statistics: Statistics) -> FloatArray:
         """``inv(sqrt(V)) (F - N offset)`` of each utterance as one long row, shape (U, C D)."""
@@ -105,14 +105,14 @@ class TotalVariability(SavedModel):
         size = max(1, _BLOCK_BYTES // (8 * self.n_factors**2))
         rows, columns = np.tril_indices(self.n_factors)
         flat = self.white.reshape(-1, self.n_factors)
-        for part in blocks(len(statistics), size):
-            some = statistics.subset(range(part.start, part.stop))
-            white = self.deviations(some)
-            packed = some.zeroth @ self._squares
-            precisions = np.zeros((len(some), self.n_factors, self.n_factors))
+        for utterances in blocks(len(statistics), size):
+            block = statistics.subset(range(utterances.start, utterances.stop))
+            white = self.deviations(block)
+            packed = block.zeroth @ self._squares
+            precisions = np.zeros((len(block), self.n_factors, self.n_factors))
             precisions[:, rows, columns] = packed
             precisions[:, range(self.n_factors), range(self.n_factors)] += 1.0
-            yield part, Posterior.of(precisions, white @ flat)
+            yield utterances, Posterior.of(precisions, white @ flat)
 
     def extract(self, statistics: Statistics, *, covariances: bool = False) -> Embeddings:
         """The i-vector of every utterance, if asked for with its posterior covariance.
@@ -121,10 +121,10 @@ class TotalVariability(SavedModel):
         """
         vectors = np.empty((len(statistics), self.n_factors))
         spread = np.empty((len(statistics), self.n_factors, self.n_factors)) if covariances else None
-        for part, posterior in self.posteriors(statistics):
-            vectors[part] = posterior.means
+        for utterances, posterior in self.posteriors(statistics):
+            vectors[utterances] = posterior.means
             if spread is not None:
-                spread[part] = posterior.covariances
+                spread[utterances] = posterior.covariances
         return Embeddings(
             vectors, np.array(statistics.ids),
             None if statistics.speakers is None else np.array(statistics.speakers),

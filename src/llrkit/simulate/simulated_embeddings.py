@@ -48,17 +48,17 @@ def simulate_embeddings(
     background = Corpus(population, 0, seed).recordings(
         "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]
     )
-    parts = [_rows(background, "train", "A", full)]
+    tables = [_embedding_rows(background, "train", "A", full)]
     for split, corpus in (
         ("dev", Corpus(population, 1, seed)),
         ("eval", Corpus(population.rougher(rougher), 2, seed, shift)),
     ):
         for side in ("A", "B"):
-            made = corpus.recordings(
+            recordings = corpus.recordings(
                 side, n_speakers=n_speakers, n=n_sessions * n_speakers, durations=durations
             )
-            parts.append(_rows(made, split, side, full))
-    joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+            tables.append(_embedding_rows(recordings, split, side, full))
+    joined = {key: np.concatenate([rows[key] for rows in tables]) for key in tables[0]}
     return Embeddings(
         joined.pop("vectors"),
         joined.pop("ids"),
@@ -67,16 +67,16 @@ def simulate_embeddings(
     )
 
 
-def _rows(made: Recordings, split: str, side: str, full: float) -> dict[str, Any]:
-    names = {d: "full" if d == full else f"{d:g}" for d in made.vectors}
-    genders = np.array(GENDERS)[made.speaker % 2]
-    n = len(made) * len(names)
+def _embedding_rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Any]:
+    names = {d: "full" if d == full else f"{d:g}" for d in recordings.vectors}
+    genders = np.array(GENDERS)[recordings.speaker % 2]
+    n = len(recordings) * len(names)
     return {
-        "vectors": np.concatenate(list(made.vectors.values())),
-        "ids": np.array([f"{recording}-{name}" for name in names.values() for recording in made.names]),
-        "speakers": np.array(made.speaker_names * len(names)),
+        "vectors": np.concatenate(list(recordings.vectors.values())),
+        "ids": np.array([f"{recording}-{name}" for name in names.values() for recording in recordings.names]),
+        "speakers": np.array(recordings.speaker_names * len(names)),
         "split": np.full(n, split),
         "side": np.full(n, side),
         "gender": np.tile(genders, len(names)),
-        "duration": np.repeat(list(names.values()), len(made)),
+        "duration": np.repeat(list(names.values()), len(recordings)),
     }

@@ -14,8 +14,8 @@ from llrkit.errors import FileFormatError
 from llrkit.recognize.backends.svm import LinearModels
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.gmm import SpeakerGMMs
-from llrkit.recognize.model_files import blaming, load_arrays, save_arrays
+from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs
+from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 
 SCHEMA = "llrkit.enrolled/1"
 Texts = npt.NDArray[np.str_]
@@ -32,8 +32,8 @@ class Side:
     --------
     >>> from llrkit.recognize.recognizer_training import train_recognizer
     >>> rng = np.random.default_rng(1)
-    >>> some = Embeddings(rng.normal(size=(8, 2)), list("abcdefgh"), list("xxxxyyzz"))
-    >>> models = train_recognizer(some, "cosine").enroll(some)
+    >>> sessions = Embeddings(rng.normal(size=(8, 2)), list("abcdefgh"), list("xxxxyyzz"))
+    >>> models = train_recognizer(sessions, "cosine").enroll(sessions)
     >>> models.ids.tolist(), models.embeddings.columns["sessions"].tolist()
     (['x', 'y', 'z'], [4, 2, 2])
     """
@@ -71,7 +71,7 @@ class Side:
         arrays = load_arrays(path, SCHEMA, ("ids", "recognizer"))
         ids, speakers = arrays["ids"], arrays.get("speakers")
         embeddings = mixtures = machines = None
-        with blaming(str(path)):
+        with naming_file(str(path)):
             if "vectors" in arrays:
                 columns = {"sessions": arrays["sessions"]}
                 embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))

@@ -11,7 +11,6 @@ import numpy as np
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.text.layouts import named
-from llrkit.recognize.audio_lists import SpeechList, read_list
 from llrkit.recognize.embedding_files import ID_NAMES, read_embeddings
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.audio import audio_frames, with_rate_of
@@ -19,6 +18,7 @@ from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.kaldi import read_kaldi
+from llrkit.recognize.speech_lists import SpeechList, read_speech_list
 
 ARRAY_FILES = (".npz", ".ark", ".scp")
 Path_ = str | PathLike[str]
@@ -37,8 +37,8 @@ def read_speech(
     Parameters
     ----------
     path
-        A list of speakers and files (see :func:`read_list`), or a file of embeddings or frames: NPZ, Kaldi
-        ark or scp.
+        A list of speakers and files (see :func:`read_speech_list`), or a file of embeddings or frames: NPZ,
+        Kaldi ark or scp.
     source
         With a list: the file of frames or embeddings whose ids are in the list; without it, the list holds
         audio files.
@@ -65,11 +65,13 @@ def read_speech(
             raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
         return _read_arrays(file, vectors), None
     if source is not None:
-        there = _read_arrays(Path(source), vectors)
-        return _chosen(there, read_list(file, known=set(map(str, there.ids))), str(source)), None
+        stored = _read_arrays(Path(source), vectors)
+        return _select_listed(
+            stored, read_speech_list(file, known=set(map(str, stored.ids))), str(source)
+        ), None
     if vectors is not None:
         raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
-    listed = read_list(file)
+    listed = read_speech_list(file)
     paths = listed.paths(folder)
     how = with_rate_of(paths[0], front_end or FrontEnd())
     return audio_frames(paths, how, ids=listed.files, speakers=listed.speakers), how
@@ -89,7 +91,7 @@ def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
     return read_embeddings(file, vectors=vectors)
 
 
-def _chosen(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Frames | Embeddings:
+def _select_listed(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Frames | Embeddings:
     """The rows that are in the list, in its order, with its speakers."""
     at = {name: i for i, name in enumerate(map(str, speech.ids))}
     for name, line in zip(listed.files, listed.lines, strict=True):
@@ -97,8 +99,7 @@ def _chosen(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Fra
             raise FileFormatError(f"{listed.origin}, line {line}: there is no {name!r} in {source}")
     rows = [at[name] for name in listed.files]
     if isinstance(speech, Frames):
-        some = speech.subset(rows)
-        speakers = some.speakers if listed.speakers is None else listed.speakers
-        return replace(some, speakers=speakers)
-    chosen = speech.select(rows)
-    return chosen if listed.speakers is None else chosen.replace(speakers=np.array(listed.speakers))
+        frames = speech.subset(rows)
+        return frames if listed.speakers is None else replace(frames, speakers=listed.speakers)
+    embeddings = speech.select(rows)
+    return embeddings if listed.speakers is None else embeddings.replace(speakers=np.array(listed.speakers))

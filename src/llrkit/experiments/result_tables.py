@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number, percent
+from llrkit.experiments.list_results import POOLED, ListTable
 from llrkit.experiments.paper_values import PAPER
 from llrkit.experiments.prior_scan import NAMES, ScanCase
-from llrkit.experiments.trial_lists import POOLED, ListTable
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -22,10 +22,10 @@ def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")
     header += ["pooled CMLG", "pooled log."] if pooled else []
     names = ["raw_cllr", "cmlg", "logistic", "min_cllr", "cllr_from_eer"]
     rows = []
-    for found in table.lists:
-        cells = [found.enroll, found.test, f"{found.n_target:,}", f"{found.n_nontarget:,}"]
-        cells += _numbers(found.eer, [getattr(found, name) for name in names], found.det_slope)
-        rows.append(cells + ([number(getattr(found, name), 3) for name in POOLED] if pooled else []))
+    for result in table.lists:
+        cells = [result.enroll, result.test, f"{result.n_target:,}", f"{result.n_nontarget:,}"]
+        cells += _numbers(result.eer, [getattr(result, name) for name in names], result.det_slope)
+        rows.append(cells + ([number(getattr(result, name), 3) for name in POOLED] if pooled else []))
     for word, stats in (("mean", table.mean), ("sd", table.std)):
         cells = [word, "", "", "", *_numbers(stats["eer"], [stats[n] for n in names], stats["det_slope"])]
         rows.append(cells + ([number(stats[name], 3) for name in POOLED] if pooled else []))
@@ -41,10 +41,10 @@ def paper_table(table: ListTable) -> Table:
 
     Examples
     --------
-    >>> from llrkit.experiments.trial_lists import ListResult, ListTable
-    >>> found = ListResult(enroll="5", test="5", n_target=9, n_nontarget=90, eer=0.1, raw_cllr=2.0, cmlg=0.36,
-    ...                    logistic=0.37, min_cllr=0.35, cllr_from_eer=0.345, det_slope=-1.0)
-    >>> header, rows = paper_table(ListTable((found,)))
+    >>> from llrkit.experiments.list_results import ListResult, ListTable
+    >>> result = ListResult(enroll="5", test="5", n_target=9, n_nontarget=90, eer=0.1, raw_cllr=2.0,
+    ...                     cmlg=0.36, logistic=0.37, min_cllr=0.35, cllr_from_eer=0.345, det_slope=-1.0)
+    >>> header, rows = paper_table(ListTable((result,)))
     >>> rows[1]
     ['mean Cllr, CMLG', '0.360', '0.375']
     """

@@ -10,8 +10,8 @@ from typing import Any
 from llrkit.calibrate.affine.cmlg import shape_statistics
 from llrkit.core.moments import Moments
 from llrkit.evaluation.result import Evaluation
+from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.trial_lists import ListTable
 from llrkit.scores import ScoreSource
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
@@ -55,9 +55,9 @@ def shape_of(source: ScoreSource) -> dict[str, float]:
     Examples
     --------
     >>> import llrkit as lk
-    >>> found = shape_of(lk.Scores([0.0, 2.0], [-2.0, 2.0]))
-    >>> found["sd_ratio"], found["skewness_target"]
+    >>> measures = shape_of(lk.Scores([0.0, 2.0], [-2.0, 2.0]))
+    >>> measures["sd_ratio"], measures["skewness_target"]
     (2.0, 0.0)
     """
-    found = shape_statistics(source.reduce(Moments.of))
-    return {name: found[name] for name in SHAPE}
+    measures = shape_statistics(source.reduce(Moments.of))
+    return {name: measures[name] for name in SHAPE}
