@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs house-map clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/llrkit demo
@@ -24,6 +24,9 @@ bench: $(VENV)/.development
 docs: $(VENV)/.development
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
+
+house-map: $(VENV)/.development
+	$(BIN)/python docs/make_house_map.py
 
 clean:
 	rm -rf $(VENV) out site
