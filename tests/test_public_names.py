@@ -38,6 +38,7 @@ def test_all_is_what_can_be_imported():
     assert set(lk._MODULE_OF) == set(lk.__all__) - {"__version__", *lk._ROOMS}
 
 
+@pytest.mark.slow
 def test_star_import_gives_exactly_all():
     found = run(
         "import json\nspace = {}\nexec('from llrkit import *', space)\nspace.pop('__builtins__')\n"
@@ -110,6 +111,7 @@ print(json.dumps([modules, absent]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed))

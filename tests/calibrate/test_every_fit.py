@@ -125,6 +125,7 @@ class Made:
         return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FITS if name != "fit_best"])
 def test_memory_does_not_grow_with_the_trials(name):
     systems = 2 if name == "fit_fusion" else 1
@@ -141,6 +142,7 @@ def test_memory_does_not_grow_with_the_trials(name):
     assert peaks[1] < peaks[0] + 3e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FITS if name not in DEPENDS])
 def test_a_fit_holds_no_more_than_the_documentation_says(name):
     systems, chunks = (2 if name == "fit_fusion" else 1), 40

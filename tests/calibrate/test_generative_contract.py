@@ -102,6 +102,7 @@ class Cut:
         raise UnknownNameError("no columns here")
 
 
+@pytest.mark.slow
 @every
 def test_scores_may_be_shifted_and_scaled(name, scores, inside):
     moved = Scores(2.5 * scores.target - 7.0, 2.5 * scores.nontarget - 7.0)
@@ -129,6 +130,7 @@ def test_classes_and_sign_may_be_exchanged(name, scores, inside):
 PASSES = {"gaussian": 1, "bayes": 1}
 
 
+@pytest.mark.slow
 @every
 def test_small_pieces_give_the_same_map(name, scores, inside):
     source = Cut(scores, 97)

@@ -159,6 +159,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("heavy", [False, True])
 def test_cells_change_no_llr_by_more_than_a_millionth(name, heavy):
@@ -221,6 +222,7 @@ def test_nig_is_the_maximum_against_scipy(skewed):
     assert fit_nig(skewed).details["log_likelihood"] >= fit_gaussian(skewed).details["log_likelihood"] - 1e-9
 
 
+@pytest.mark.slow
 def test_tied_nig_is_the_maximum_against_scipy(skewed):
     fitted = fit_tied_nig(skewed, alpha=0.4)
 
@@ -267,6 +269,7 @@ def test_light_tails_give_cmlg_itself():
     assert (fitted.a, fitted.b) == (line.a, line.b)
 
 
+@pytest.mark.slow
 def test_mixture_is_the_maximum_against_scipy():
     scores = drawn(MixtureLLR((0.5, 0.5), (0.8, 7.0)), 600, 900, 12)
     fitted = fit_mixture(scores, alpha=0.6)
@@ -410,6 +413,7 @@ def test_bayes_is_the_numerically_marginalized_predictive():
         assert_allclose(fitted(s), ratio, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_bayes_with_a_prior_is_the_ratio_of_marginal_likelihoods(shared):
     prior = (NormalGamma(1.0, 2.0, 3.0, 2.0), NormalGamma(-1.0, 0.5, 3.0, 2.0))

@@ -95,6 +95,7 @@ def assert_same(a, b, exact=False):
         assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=40)
 @given(chunks=st.tuples(CHUNKS, CHUNKS, CHUNKS))

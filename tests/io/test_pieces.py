@@ -41,6 +41,7 @@ def content(form, end="\n", last=True):
     return (end.join(lines) + (end if last else "")).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 40, 1000, 1 << 24])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("form", FORMS)
@@ -95,6 +96,7 @@ def test_lines_of_rows_are_those_of_the_file(tmp_path, monkeypatch):
 PARTS = st.lists(st.sampled_from([b"a", b",", b"\n", b'"', b'"x"', b"bc\n", b'"\n"']), max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(PARTS)
 def test_cuts_are_never_inside_quotes_against_counting(parts):
