@@ -82,6 +82,7 @@ def test_the_documentation_lists_passes_and_memory_of_every_fit():
     assert {name for name, promised in DOCUMENTED.items() if None in promised[:2]} == set(DEPENDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_sees_its_data_through_summaries_only_in_few_passes(name):
     whole = trials_of(name)
@@ -159,6 +160,7 @@ def test_a_fit_holds_no_more_than_the_documentation_says(name):
     assert peak < memory + per_target * chunks * source.n_target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_affine_change_of_the_scores_changes_nothing(name):
     plain, moved = trials_of(name), trials_of(name, factor=3.7, shift=-41.0)
@@ -174,6 +176,7 @@ ASYMMETRIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_exchanging_the_classes_and_the_sign_negates_the_llr(name):
     whole = trials_of(name)
@@ -204,6 +207,7 @@ def test_round_trip_through_a_file_to_the_last_bit(name, tmp_path):
     assert_array_equal(llrs_of(reloaded(again), whole), llrs_of(fitted, whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_nothing_is_modified_and_options_are_keywords(name):
     whole = trials_of(name)

@@ -105,6 +105,7 @@ def test_grouping_and_order_do_not_matter(name, chunks):
     assert_same(a + b, b + a)
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=40)
 @given(chunks=st.tuples(CHUNKS, CHUNKS))
