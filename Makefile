@@ -3,29 +3,49 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
+# The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
+FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
+	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
 
-.PHONY: demo test lint bench docs clean
+.PHONY: help demo test test-fast coverage lint hooks bench docs house-map clean
+.DEFAULT_GOAL := help
 
-demo: $(VENV)/.runtime
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make themselves
 	$(BIN)/llrkit demo
 
-test: $(VENV)/.development lint
+test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 	.ci/debian-packages
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
+	$(PYTEST)
 
-lint: $(VENV)/.development
+test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
+	$(PYTEST) -m "not slow" $(FAST)
+
+coverage: $(VENV)/.development ## Run all tests and print the share of lines they reach
+	$(PYTEST) --cov --cov-report=term
+
+lint: $(VENV)/.development ## Run ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.development
+hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import rule
+	$(BIN)/pre-commit install
+
+bench: $(VENV)/.development ## Time everything beside np.sort and the peers
 	$(BIN)/python benchmarks/bench.py
 
-docs: $(VENV)/.development
+docs: $(VENV)/.development ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
 
-clean:
+house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports
+	$(BIN)/python docs/make_house_map.py
+
+clean: ## Remove .venv, out/ and site/
 	rm -rf $(VENV) out site
 
 $(VENV)/bin/python:
@@ -36,5 +56,5 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.development: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable ".[test,bench,docs]"
+	$(PIP) --editable ".[test,bench,docs,dev]"
 	@touch $@ $(VENV)/.runtime

@@ -1,33 +1,11 @@
 """Rooms import only from rooms below them; each framework is imported in one place (DESIGN.md section 2)."""
 
-import ast
 import sys
 
 import pytest
-from stubs import SOURCE, homes_of
 
-HOMES = homes_of("llrkit")
+from house import LEVEL, imports_of, our_files, room_of
 
-# A room imports only from rooms on earlier lines; rooms on one line do not import each other.
-LEVELS = [
-    {"errors", "_version", "_atomic", "_plain", "_progress", "_format", "_arrays"},
-    {"scores"},
-    {"core"},
-    {"theory"},
-    {"metrics", "calibrate", "io"},
-    {"engine", "recognize"},
-    {"simulate", "choose"},
-    {"trust"},
-    {"multiclass"},
-    {"evaluation"},
-    {"validation"},
-    {"plot", "sklearn"},
-    {"report"},
-    {"experiments"},
-    {"cli"},
-    {"__main__"},
-]
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 # framework -> modules (or rooms, with all they hold) that may import it
 FRAMEWORKS = {
     "dask": {"engine.cluster", "engine.dask_source"},
@@ -46,39 +24,6 @@ ONE_MODULE_ONLY = {"matplotlib", "plotly"}
 ONLY_THESE = {"core": {"numpy", "scipy"}, "_arrays": {"numpy"}}
 ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
 STANDARD = set(sys.stdlib_module_names)
-
-
-def is_type_checking(test):
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
-
-
-def imports_of(text, module, is_package=False):
-    """(line, imported dotted name) of every import, also inside functions; not under TYPE_CHECKING."""
-    package = module.split(".") if is_package else module.split(".")[:-1]
-    waiting = [ast.parse(text)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and is_type_checking(node.test):
-            waiting.extend(node.orelse)
-            continue
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            base = [*base, *(node.module or "").split(".")] if node.module else base
-            for alias in node.names:
-                yield node.lineno, ".".join([*base, alias.name])
-        elif (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__")
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-        ):
-            yield node.lineno, str(node.args[0].value)
-        waiting.extend(ast.iter_child_nodes(node))
 
 
 def within(module, places):
@@ -106,9 +51,7 @@ def breaches(files):
                 if room in ONLY_THESE and parts[0] not in STANDARD | ONLY_THESE[room]:
                     found.append(f"{place}: {room} may use {sorted(ONLY_THESE[room])} only")
                 continue
-            other = parts[1] if len(parts) > 1 else ""
-            if other in HOMES and other not in LEVEL:
-                other = HOMES[other].split(".")[1]
+            other = room_of(name)
             if other not in LEVEL:
                 found.append(f"{place}: not a room")
             elif LEVEL[other] > LEVEL[room]:
@@ -119,15 +62,6 @@ def breaches(files):
         if len(users.get(framework, ())) > 1:
             found.append(f"{framework} is imported in {sorted(users[framework])}: one renderer module only")
     return found
-
-
-def our_files():
-    files = {}
-    for path in SOURCE.rglob("*.py"):
-        parts = ["llrkit", *path.relative_to(SOURCE).with_suffix("").parts]
-        is_package = parts[-1] == "__init__"
-        files[".".join(parts[:-1] if is_package else parts)] = (path.read_text(encoding="utf-8"), is_package)
-    return files
 
 
 def test_the_order_of_imports_is_kept():

@@ -8,9 +8,10 @@ from importlib import import_module
 from types import ModuleType
 
 import pytest
-from stubs import ROOMS_WITH_STUB, homes_of, stub_of, sub_rooms_of
+from stubs import ROOMS_WITH_STUB, sub_rooms_of
 
 import llrkit as lk
+from house import homes_of, stub_of
 
 ROOMS = {
     "errors", "scores", "theory", "core", "engine", "metrics", "calibrate", "choose", "trust", "recognize",
@@ -65,6 +66,7 @@ def test_a_room_with_a_stub_does_nothing_else(room):
     ]
 
 
+@pytest.mark.slow
 def test_star_import_gives_exactly_all():
     found = run(
         "import json\nspace = {}\nexec('from llrkit import *', space)\nspace.pop('__builtins__')\n"
@@ -131,6 +133,7 @@ print(json.dumps([modules, absent]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed, rooms=sub_rooms_of("llrkit")))

@@ -40,6 +40,7 @@ REFERENCE = [
 quiet = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
+@pytest.mark.slow
 @quiet
 @pytest.mark.parametrize(("name", "alpha", "a", "b", "cllr"), REFERENCE)
 def test_against_extended_precision(reference_set, name, alpha, a, b, cllr):

@@ -83,6 +83,7 @@ def test_the_documentation_lists_passes_and_memory_of_every_fit():
     assert {name for name, promised in DOCUMENTED.items() if None in promised[:2]} == set(DEPENDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_sees_its_data_through_summaries_only_in_few_passes(name):
     whole = trials_of(name)
@@ -126,6 +127,7 @@ class Made(OwnSource):
         return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FITS if name != "fit_best"])
 def test_memory_does_not_grow_with_the_trials(name):
     systems = 2 if name == "fit_fusion" else 1
@@ -142,6 +144,7 @@ def test_memory_does_not_grow_with_the_trials(name):
     assert peaks[1] < peaks[0] + 3e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FITS if name not in DEPENDS])
 def test_a_fit_holds_no_more_than_the_documentation_says(name):
     systems, chunks = (2 if name == "fit_fusion" else 1), 40
@@ -158,6 +161,7 @@ def test_a_fit_holds_no_more_than_the_documentation_says(name):
     assert peak < memory + per_target * chunks * source.n_target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_affine_change_of_the_scores_changes_nothing(name):
     plain, moved = trials_of(name), trials_of(name, factor=3.7, shift=-41.0)
@@ -173,6 +177,7 @@ ASYMMETRIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_exchanging_the_classes_and_the_sign_negates_the_llr(name):
     whole = trials_of(name)
@@ -203,6 +208,7 @@ def test_round_trip_through_a_file_to_the_last_bit(name, tmp_path):
     assert_array_equal(llrs_of(reloaded(again), whole), llrs_of(fitted, whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_nothing_is_modified_and_options_are_keywords(name):
     whole = trials_of(name)

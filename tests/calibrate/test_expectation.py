@@ -41,6 +41,7 @@ def test_both_means_are_one():
     assert_allclose([fitted.details["log_mean_r"], fitted.details["log_mean_inverse_r"]], [0, 0], atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.3, 1.0, 50.0])
 def test_regularized_optimum_against_scipy(penalty):
     scores = gaussian(300, gap=3.0)

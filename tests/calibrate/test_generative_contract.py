@@ -103,6 +103,7 @@ class Cut(OwnSource):
         raise UnknownNameError("no columns here")
 
 
+@pytest.mark.slow
 @every
 def test_scores_may_be_shifted_and_scaled(name, scores, inside):
     moved = Scores(2.5 * scores.target - 7.0, 2.5 * scores.nontarget - 7.0)
@@ -119,6 +120,7 @@ SWAPPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in METHODS if "bigaussian" not in name])
 def test_classes_and_sign_may_be_exchanged(name, scores, inside):
     # bi-Gaussianized calibration counts "up to and including", which is not symmetric
@@ -130,6 +132,7 @@ def test_classes_and_sign_may_be_exchanged(name, scores, inside):
 PASSES = {"gaussian": 1, "bayes": 1}
 
 
+@pytest.mark.slow
 @every
 def test_small_pieces_give_the_same_map(name, scores, inside):
     source = Cut(scores, 97)
@@ -138,6 +141,7 @@ def test_small_pieces_give_the_same_map(name, scores, inside):
     assert source.passes == PASSES.get(name.split()[0], 2)
 
 
+@pytest.mark.slow
 @every
 def test_a_saved_map_gives_the_same_llrs_to_the_last_bit(name, scores, inside):
     fitted = fit(name, scores)
@@ -149,12 +153,14 @@ def test_a_saved_map_gives_the_same_llrs_to_the_last_bit(name, scores, inside):
     assert dict(again.details) == dict(fitted.details)
 
 
+@pytest.mark.slow
 @every
 def test_infinite_scores_get_an_answer_and_nan_never_appears(name, scores):
     llr = fit(name, scores)(np.array([-np.inf, -1e300, 0.0, 1e300, np.inf]))
     assert not np.isnan(llr).any()
 
 
+@pytest.mark.slow
 @every
 def test_the_inverse_comes_back(name, scores):
     fitted = fit(name, scores)
@@ -171,6 +177,7 @@ def test_the_inverse_comes_back(name, scores):
         assert_allclose(fitted.inverse(llr), x, atol=1e-6)
 
 
+@pytest.mark.slow
 @every
 def test_more_target_like_scores_get_larger_llrs(name, scores):
     llr = fit(name, scores)(np.linspace(-1.0, 4.0, 40))
@@ -210,6 +217,7 @@ def test_classes_each_constant_are_refused_or_separated(name):
         fit(name, Scores([2.0] * 9, [1.0] * 9))
 
 
+@pytest.mark.slow
 @every
 def test_tied_and_rounded_scores_fit(name, scores):
     rounded = Scores(np.round(scores.target * 2.0) / 2.0, np.round(scores.nontarget * 2.0) / 2.0)

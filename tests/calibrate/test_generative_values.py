@@ -57,6 +57,7 @@ def error_scale(a, b):
     return max(abs(a - 1.0), abs(b) / 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "pair"),
     [
@@ -79,6 +80,7 @@ def test_variance_gamma_pairs_are_close_to_tied_nig():
     assert error_scale(fitted.a, fitted.b) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("monotone", [True, False])
 def test_nig_recovers_its_llr_over_the_central_99_percent(monotone):
     target = stats.norminvgauss(2.0, 0.8, 0.5, 1.0)
@@ -110,6 +112,7 @@ def test_gaussian_recovers_the_quadratic():
     assert_allclose(fit_gaussian(scores, monotone=False)(x), truth, atol=4.0 * 6.8**2 / 2 * np.sqrt(2 / 2e5))
 
 
+@pytest.mark.slow
 def test_equal_variance_gaussians_are_cmlg_to_all_of_them(gaussian_scores):
     line = fit_cmlg(gaussian_scores)
     x = central(gaussian_scores, 0.9)
@@ -161,6 +164,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("heavy", [False, True])
 def test_cells_change_no_llr_by_more_than_a_millionth(name, heavy):
@@ -204,6 +208,7 @@ def test_student_t_is_the_maximum_against_scipy(skewed):
         assert best <= search.fun + 1e-6
 
 
+@pytest.mark.slow
 def test_nig_is_the_maximum_against_scipy(skewed):
     values = np.asarray(skewed.nontarget)
     alpha, beta, delta, loc = fit_nig(skewed).nontarget
@@ -223,6 +228,7 @@ def test_nig_is_the_maximum_against_scipy(skewed):
     assert fit_nig(skewed).details["log_likelihood"] >= fit_gaussian(skewed).details["log_likelihood"] - 1e-9
 
 
+@pytest.mark.slow
 def test_tied_nig_is_the_maximum_against_scipy(skewed):
     fitted = fit_tied_nig(skewed, alpha=0.4)
 
@@ -269,6 +275,7 @@ def test_light_tails_give_cmlg_itself():
     assert (fitted.a, fitted.b) == (line.a, line.b)
 
 
+@pytest.mark.slow
 def test_mixture_is_the_maximum_against_scipy():
     scores = drawn(MixtureLLR((0.5, 0.5), (0.8, 7.0)), 600, 900, 12)
     fitted = fit_mixture(scores, alpha=0.6)
@@ -315,6 +322,7 @@ def test_uninformative_trials_pile_up_at_llr_0():
     assert_allclose(fitted.details["eer"], 0.1 * 0.5 + 0.9 * 0.05, atol=0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror", [False, True])
 def test_gamma_is_the_maximum_against_scipy(mirror):
     rng = np.random.default_rng(15)
@@ -412,6 +420,7 @@ def test_bayes_is_the_numerically_marginalized_predictive():
         assert_allclose(fitted(s), ratio, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_bayes_with_a_prior_is_the_ratio_of_marginal_likelihoods(shared):
     prior = (NormalGamma(1.0, 2.0, 3.0, 2.0), NormalGamma(-1.0, 0.5, 3.0, 2.0))

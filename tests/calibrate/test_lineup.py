@@ -54,6 +54,7 @@ def test_gaussian_values_against_theory():
     assert_allclose(lr[3], 0.000845, rtol=0, atol=6e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cohort", "d_prime"), [(1, 0.5), (19, 2.5), (200, 4.0), (19, -1.0)])
 def test_gaussian_values_against_quadrature(cohort, d_prime):
     def integrand(t, rank):
@@ -154,6 +155,7 @@ def test_cohorts_of_different_size_are_brought_to_one():
     assert_allclose(counts.sum(), 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 def test_population_against_theory(smoothing):
     fitted = fit_lineup(lineups(20_000), smoothing=smoothing)

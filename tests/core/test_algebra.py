@@ -96,6 +96,7 @@ def assert_same(a, b, exact=False):
         assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=40)
 @given(chunks=st.tuples(CHUNKS, CHUNKS, CHUNKS))
@@ -105,6 +106,7 @@ def test_grouping_and_order_do_not_matter(name, chunks):
     assert_same(a + b, b + a)
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=40)
 @given(chunks=st.tuples(CHUNKS, CHUNKS))

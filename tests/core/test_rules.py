@@ -45,6 +45,7 @@ def test_all_closed_forms_are_tested():
     assert {(float(a), float(b)) for a, b in CLOSED} == set(_CLOSED_MISS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), CLOSED + GENERIC)
 def test_costs_against_quadrature(a, b):
     rule = ScoringRule(a, b)

@@ -40,7 +40,7 @@ def test_every_list_against_the_printed_table(shared):
         rows = list(csv.DictReader(file))
     assert len(rows) == len(lists) == 25
     for row in rows:
-        mine = lists[row["enroll"], row["test"]]
+        mine = lists[row["enrol"], row["test"]]
         printed = [float(row[name]) for name in ("eer", "cmlg", "logreg", "min")]
         assert_allclose([100 * mine.eer, mine.cmlg, mine.logistic, mine.min_cllr], printed, rtol=1e-4)
 

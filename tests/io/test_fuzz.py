@@ -30,6 +30,7 @@ def place():
         yield Path(folder) / "fuzzed.dat"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SHARDS))
 def test_good_files_with_faults_and_files_of_known_pieces(place, seed):
     rng, good = random.Random(seed), seeds()
@@ -45,6 +46,7 @@ FIELD = st.one_of(
 ROWS = st.lists(st.lists(FIELD, min_size=1, max_size=5), max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=DRAWN)
 @given(rows=ROWS, delimiter=st.sampled_from(DELIMITERS), end=st.sampled_from(ENDS), zipped=st.booleans())
 def test_drawn_rows(rows, delimiter, end, zipped):
@@ -162,6 +164,7 @@ def zip_bomb() -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "make"),
     [

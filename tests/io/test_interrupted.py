@@ -82,6 +82,7 @@ print(json.dumps({"there": there, "halves": halves, "whole": whole}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv", "kaldi", "json"])
 def test_twenty_five_kills_leave_the_old_file_or_none(tmp_path, ending):
     command = [sys.executable, "-c", KILLED, str(tmp_path), ending, "25", "4"]
@@ -142,6 +143,7 @@ if can_mount():
     FULL += [(name, "tmpfs") for name in ("convert", "convert to text", "convert to BOSARIS", "evaluate")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "disk"), FULL)
 def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, need, name, disk):
     if "BOSARIS" in name:

@@ -77,6 +77,7 @@ def test_order_metrics_against_brute_force(sets):
     assert_allclose(lk.prbep(scores), float(brute.prbep(target, nontarget)), rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.slow
 @MANY
 @given(SETS)
 def test_min_dcf_against_brute_force(sets):
@@ -96,6 +97,7 @@ def test_min_cllr_against_min_max_formula(sets):
     )
 
 
+@pytest.mark.slow
 @MANY
 @given(SETS)
 def test_pav_map_against_min_max_formula(sets):
@@ -129,6 +131,7 @@ def test_eer_threshold_against_brute_force(sets):
     assert lk.eer_threshold(lk.Scores(target, nontarget)) == brute.eer_threshold(target, nontarget)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(SETS, SETS)
 def test_hter_against_brute_force(dev, sets):
@@ -156,6 +159,7 @@ def test_eer_against_linear_program(sets):
     assert_allclose(lk.eer(lk.Scores(*sets)), answer.fun, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(SETS)
 def test_trapezium_bound_at_all_priors(sets):
@@ -167,6 +171,7 @@ def test_trapezium_bound_at_all_priors(sets):
     assert (curve.minimum <= curve.actual + 1e-15).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(SETS)
 def test_eer_is_the_largest_minimum_error_over_priors(sets):
@@ -181,6 +186,7 @@ def test_eer_is_the_largest_minimum_error_over_priors(sets):
     assert_allclose(lk.eer(scores), worst, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.tuples(lists(finite_tied), lists(finite_tied)))
 def test_cllr_against_area_under_bayes_error(sets):
@@ -215,6 +221,7 @@ def _least_error(sets, plo):
     return min(m / len(sets[0]) * p + f / len(sets[1]) * q for m, f in counts)
 
 
+@pytest.mark.slow
 @MANY
 @given(SETS)
 def test_hull_has_no_collinear_vertex_against_brute_force(sets):
@@ -226,6 +233,7 @@ def test_hull_has_no_collinear_vertex_against_brute_force(sets):
     assert (np.diff(blocks.llr) > 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(SETS)
 def test_best_errors_against_brute_force(sets):

@@ -301,6 +301,7 @@ def slopes_both_ways(target, nontarget):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.integers(0, 10_000), st.sampled_from([23, 46, 1000]), st.sampled_from([24, 40, 1000]))
 def test_det_slope_is_inverted_by_swapping_the_classes(seed, n_target, n_nontarget):
