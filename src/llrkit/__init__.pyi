@@ -16,9 +16,9 @@ from .calibrate.composite.bounds import bound_fixed as bound_fixed
 from .calibrate.composite.bounds import bound_invariance as bound_invariance
 from .calibrate.composite.bounds import bound_sources as bound_sources
 from .calibrate.composite.conditional import fit_by as fit_by
-from .calibrate.composite.fusion import LinearMap as LinearMap
 from .calibrate.composite.fusion import fit_fusion as fit_fusion
 from .calibrate.composite.fusion import fit_quality as fit_quality
+from .calibrate.composite.linear_map import LinearMap as LinearMap
 from .calibrate.densities.gamma_ratio import fit_gamma as fit_gamma
 from .calibrate.densities.kde import fit_kde as fit_kde
 from .calibrate.densities.mixture import fit_mixture as fit_mixture

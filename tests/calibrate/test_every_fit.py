@@ -15,6 +15,7 @@ from pieces import Pieces, collected, reloaded
 
 import llrkit as lk
 from llrkit.scores import Scores
+from llrkit.scores.roles import Roles
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
@@ -100,6 +101,10 @@ class Made(OwnSource):
 
     def __init__(self, systems, chunks, names=()):
         self.systems, self.chunks, self.names = systems, chunks, names
+
+    @property
+    def roles(self):
+        return Roles(tuple(f"system{i + 1}" for i in range(self.systems)), carried=self.names)
 
     def reduce(self, summarize):
         total = None

@@ -130,3 +130,12 @@ def test_a_map_refuses_nan_and_keeps_infinities():
         fitted([0.0, np.nan])
     assert_array_equal(fitted([-np.inf, np.inf]), [-np.inf, np.inf])
     assert_array_equal(AffineMap(a=0.0, b=1.0)([-np.inf, np.inf]), [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "key"),
+    [("logistic", "options", "regularization"), ("unsupervised", "details", "n_labeled")],
+)
+def test_files_with_names_in_the_spelling_of_before_load_with_those_of_now(name, place, key):
+    fitted = lk.load_map(SAVED / f"{name}.json")
+    assert getattr(fitted, place)[key] == 0.0

@@ -143,8 +143,8 @@ def test_conditions_and_places_of_trials(table, stored, client, small_partitions
 
 
 def test_arrays_frames_and_delayed_tables(table, client):
-    import dask_source.array as da
-    import dask_source.dataframe as dd
+    import dask.array as da
+    import dask.dataframe as dd
 
     expected = lk.cllr(lk.Trials(table))
     frame = dd.from_pandas(table.to_pandas(), npartitions=3)

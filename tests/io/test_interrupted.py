@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np, polars as pl
 import llrkit as lk
 from llrkit._atomic import write_atomically
+from llrkit.io.tables import read_table
 from llrkit.io.write import write_trials
 
 folder, ending, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -42,7 +43,7 @@ def numbers(path):
     if ending == "json":
         text = path.read_text()
         return {float(text[:9])}, text == text[:9] * WORDS
-    read = lk.io.read_table(path).table["score"]
+    read = read_table(path).table["score"]
     return set(read.unique()), read.len() == ROWS
 
 there = halves = 0

@@ -34,6 +34,10 @@ class Pieces(OwnSource):
             total = part if total is None else total + part
         return total
 
+    @property
+    def roles(self):
+        return self._scores.roles.carrying(*self._names)
+
     def with_columns(self, *names):
         self._scores.with_columns(*names)
         return Pieces(self._scores, self._pieces, self._seed, names, self.passes)

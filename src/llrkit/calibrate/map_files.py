@@ -83,6 +83,8 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
         plain.get("method"), str
     ):
         raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
+    for name in ("options", "details"):
+        rest[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in rest[name].items()}
     try:
         fitted: M = kind(
             method=plain["method"],
@@ -167,6 +169,8 @@ def _needs_pairs(value: Mapping[Any, Any]) -> bool:
     return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
 
 
+_SPELLED_BEFORE = {"regularisation": "regularization", "n_labelled": "n_labeled"}
+"""Names of options and details in files of earlier versions, and what they are called now."""
 _RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
 _NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def fusion_weights_of(file: str) -> FusionWeights:
     """The weights in a fusion file."""
-    from llrkit.calibrate.composite.fusion import LinearMap
+    from llrkit.calibrate.composite.linear_map import LinearMap
     from llrkit.calibrate.map_files import load_map
     from llrkit.plot.weights_and_speakers import FusionWeights
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.errors import InputError
-from llrkit.io.reading import FLAGS, Reading
+from llrkit.io.reading import CLUSTER, FLAGS, Reading
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -121,8 +121,11 @@ class TrialInput:
         """The trials of a path, or of one path per system; ``changed`` are options that differ."""
         from llrkit.engine.open_trials import open_trials
 
-        client = self.client() if self.on_cluster else None
-        return open_trials(paths, replace(self.reading, **changed), client=client)
+        reading = replace(self.reading, **changed)
+        if not self.on_cluster:
+            return open_trials(paths, reading)
+        reading.require(CLUSTER)  # before any worker is started
+        return open_trials(paths, reading, client=self.client())
 
     def open_systems(
         self, files: tuple[str, ...], score_columns: str | None, names: str | None

@@ -53,6 +53,9 @@ class RowGroups:
     def batches(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
         """The trials in batches of whole row groups."""
         first_row = self.first_row
+        for name in wanted:
+            if name != self.header.roles.label:  # which may be made of two other columns
+                require_column(name, self.columns, self.origin)
         stored = self.header.needed_for(self.columns, wanted)
         with _open(self.origin, self.words) as file:
             for groups in runs(self.rows, ROWS_A_BATCH):

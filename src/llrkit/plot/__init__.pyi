@@ -8,8 +8,8 @@ from .costs_by_prior import bayes_error as bayes_error
 from .costs_by_prior import ece as ece
 from .error_curves import det as det
 from .error_curves import roc as roc
+from .idempotence_plot import idempotence as idempotence
 from .llr_plots import histogram as histogram
-from .llr_plots import idempotence as idempotence
 from .llr_plots import pav as pav
 from .llr_plots import tippett as tippett
 from .paper_figures import cllr_scatter as cllr_scatter

@@ -1,8 +1,7 @@
-"""The LLRs themselves: Tippett, histograms, score-to-LLR, idempotence."""
+"""The LLRs themselves: Tippett, histograms, score-to-LLR."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +12,10 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.picture import Axis, Band, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
+from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.theory.pair_curve import PairCurve
-from llrkit.trust.calibration.check import CalibrationCheck
-from llrkit.trust.calibration.llr_curves import LlrCurve
 from llrkit.trust.intervals.bands import TippettBand
 
 OFF_THE_PICTURE = 1e3
@@ -174,7 +171,7 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     ]
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
     llrs = np.concatenate([y[np.isfinite(y)] for _, y in lines])
-    x_limits, y_limits = _around(scores), _around(llrs)
+    x_limits, y_limits = limits_around(scores), limits_around(llrs)
     ends = np.array([min(x_limits[0], y_limits[0]), max(x_limits[1], y_limits[1])])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "LLR = score")]
     for i, (system, (x, y)) in enumerate(zip(drawn, lines, strict=True)):
@@ -193,66 +190,6 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
                 drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
             ),
             legend=legend_of(drawn, "upper left"),
-        ),
-        ax,
-        renderer,
-    )
-
-
-def idempotence(
-    curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
-    *,
-    ax: Any = None,
-    renderer: Renderer = "matplotlib",
-) -> Any:
-    """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
-
-    Each estimate comes with the band in which 95 % of calibrated systems with as many trials have it.
-
-    Parameters
-    ----------
-    curves
-        What :func:`llrkit.check_calibration` found, or some of its ``curves``.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
-    >>> check = lk.check_calibration(scores, replicates=20)
-    >>> lk.plot.idempotence(check.curves[:1]).get_legend_handles_labels()[1]
-    ['calibrated', 'logistic', 'where 95 % are if calibrated']
-    """
-    llr_curves = curves.curves if isinstance(curves, CalibrationCheck) else curves
-    drawn = [llr_curves] if isinstance(llr_curves, LlrCurve) else list(llr_curves)
-    if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
-        raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
-    limits = _around(np.concatenate([curve.llr for curve in drawn]))
-    ends = np.array(limits)
-    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
-    told = []
-    for i, curve in enumerate(drawn):
-        name = curve.method
-        low, high = (
-            np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
-        )
-        marks.append(band(curve.llr, low, high, Ink(i), "", name))
-        shown = (HoverValues("LLR", curve.llr), HoverValues("LLR of the LLR", curve.estimate))
-        y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
-        marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
-        told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
-    nowhere = np.array([np.nan])
-    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
-    return render(
-        Picture(
-            "idempotence",
-            "The LLR of the LLR",
-            Axis("log-likelihood-ratio (nats)", limits),
-            Axis("LLR of the LLR (nats)", limits),
-            tuple(marks),
-            f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
-            equal=True,
-            legend="upper left",
         ),
         ax,
         renderer,
@@ -297,7 +234,8 @@ def _highest(marks: list[Mark]) -> float:
     return max(tops) or 1.0
 
 
-def _around(values: FloatArray) -> tuple[float, float]:
+def limits_around(values: FloatArray) -> tuple[float, float]:
+    """The ends of an axis that shows all values, with a margin."""
     if len(values) == 0:
         return -1.0, 1.0
     low, high = float(values.min()), float(values.max())

@@ -122,11 +122,6 @@ class Trials(ScoreSource):
         """The column that says how often each trial counts."""
         return self._roles.weight
 
-    @property
-    def carried(self) -> tuple[str, ...]:
-        """The columns that each chunk has beside the scores."""
-        return self._roles.carried
-
     def _require(self, name: str) -> None:
         require_column(name, self.table.columns, self.origin)
 
@@ -188,7 +183,7 @@ class Trials(ScoreSource):
         mask = self.is_target
         columns: dict[str, Any] = {}
         categories: dict[str, list[Any]] = {}
-        for name in self.carried:
+        for name in self._roles.carried:
             columns[name], values = self.coded(name)
             if values is not None:
                 categories[name] = values

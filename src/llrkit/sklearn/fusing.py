@@ -7,7 +7,8 @@ from typing import Any
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.linear_fit import fit_linear
 from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
-from llrkit.calibrate.composite.fusion import LinearMap, fit_fusion
+from llrkit.calibrate.composite.fusion import fit_fusion
+from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
 from llrkit.core.scoring_rules import scoring_rule
 from llrkit.errors import SeparationError

@@ -1,0 +1,95 @@
+"""LinearMap: the weighted sum of several scores and of features, as fusion and quality measures give it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.composite.side_information import Quality
+from llrkit.calibrate.maps import Columns, Map
+from llrkit.errors import NaNScoreError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LinearMap(Map):
+    """``llr = weights . (scores, features) + offset`` for K systems.
+
+    With ``missing="subset"`` a trial without a score (NaN) of some systems gets the fusion of the others.
+    """
+
+    weights: FloatArray
+    offset: float
+    systems: list[str]
+    columns: list[str] = field(default_factory=list)
+    features: str = "linear"
+    scaled: bool = False
+    missing: str = "error"
+    subsets: Mapping[str, Any] = field(default_factory=dict)
+    """For each set of systems that are there, "101" say: its weights followed by its offset."""
+
+    kind: ClassVar[str] = "linear"
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return len(self.systems)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns of the side information."""
+        return tuple(self.columns)
+
+    @property
+    def accepts_missing(self) -> bool:
+        """With ``missing="subset"``."""
+        return self.missing == "subset"
+
+    @property
+    def system_names(self) -> list[str]:
+        """Names of the systems in the order of training."""
+        return list(self.systems)
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The weighted sum, of the systems that are there."""
+        if self.accepts_missing and np.isnan(scores).any():
+            return self._by_pattern(scores, columns)
+        wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)
+        with np.errstate(invalid="ignore"):  # looked at in the next line
+            llrs = _weighted_sum(wide, self.weights, self.offset)
+        if np.isnan(llrs).any():
+            row = int(np.argmax(np.isnan(llrs)))
+            raise NaNScoreError(f"trial {row}: infinite scores of systems that contradict each other")
+        return llrs
+
+    def _by_pattern(self, values: FloatArray, columns: Columns) -> FloatArray:
+        """Each trial by the fusion of the systems it has."""
+        present = ~np.isnan(values)
+        llrs = np.empty(len(values))
+        patterns, which = np.unique(present, axis=0, return_inverse=True)
+        for i, pattern in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == i)
+            if pattern.all():
+                llrs[rows] = self.llr(values[rows], {name: column[rows] for name, column in columns.items()})
+                continue
+            key = "".join("01"[int(flag)] for flag in pattern)
+            if key not in self.subsets:
+                raise NaNScoreError(f"trial {rows[0]}: no fusion was trained for the systems {key}")
+            fitted = np.asarray(self.subsets[key])
+            llrs[rows] = _weighted_sum(values[rows][:, pattern], fitted[:-1], fitted[-1])
+        return llrs
+
+    def __repr__(self) -> str:
+        terms = " + ".join(f"{w:.4g} {name}" for w, name in zip(self.weights, self.systems, strict=False))
+        return f"LinearMap({self.method}: llr = {terms} {self.offset:+.4g})"
+
+
+def _weighted_sum(values: FloatArray, weights: FloatArray, offset: float) -> FloatArray:
+    """Column by column: the last bits of a BLAS product may depend on how many rows come at once."""
+    total = weights[0] * values[:, 0]
+    for column in range(1, len(weights)):
+        total += weights[column] * values[:, column]
+    return np.asarray(total + offset)

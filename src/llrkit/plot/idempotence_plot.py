@@ -1,0 +1,76 @@
+"""The LLR of the LLR against the LLR: is the system calibrated?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from llrkit._format import percent
+from llrkit.errors import InputError
+from llrkit.plot.llr_plots import OFF_THE_PICTURE, limits_around
+from llrkit.plot.picture import Axis, Band, HoverValues, Ink, Line, Mark, Picture, band, system_ink
+from llrkit.plot.render import Renderer, render
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.llr_curves import LlrCurve
+
+
+def idempotence(
+    curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
+    *,
+    ax: Any = None,
+    renderer: Renderer = "matplotlib",
+) -> Any:
+    """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
+
+    Each estimate comes with the band in which 95 % of calibrated systems with as many trials have it.
+
+    Parameters
+    ----------
+    curves
+        What :func:`llrkit.check_calibration` found, or some of its ``curves``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
+    >>> check = lk.check_calibration(scores, replicates=20)
+    >>> lk.plot.idempotence(check.curves[:1]).get_legend_handles_labels()[1]
+    ['calibrated', 'logistic', 'where 95 % are if calibrated']
+    """
+    llr_curves = curves.curves if isinstance(curves, CalibrationCheck) else curves
+    drawn = [llr_curves] if isinstance(llr_curves, LlrCurve) else list(llr_curves)
+    if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
+        raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
+    limits = limits_around(np.concatenate([curve.llr for curve in drawn]))
+    ends = np.array(limits)
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
+    told = []
+    for i, curve in enumerate(drawn):
+        name = curve.method
+        low, high = (
+            np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
+        )
+        marks.append(band(curve.llr, low, high, Ink(i), "", name))
+        shown = (HoverValues("LLR", curve.llr), HoverValues("LLR of the LLR", curve.estimate))
+        y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
+        marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
+        told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
+    nowhere = np.array([np.nan])
+    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
+    return render(
+        Picture(
+            "idempotence",
+            "The LLR of the LLR",
+            Axis("log-likelihood-ratio (nats)", limits),
+            Axis("LLR of the LLR (nats)", limits),
+            tuple(marks),
+            f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
+            equal=True,
+            legend="upper left",
+        ),
+        ax,
+        renderer,
+    )

@@ -1,0 +1,182 @@
+"""Every reading option is obeyed or refused by every way of reading, and never dropped."""
+
+import json
+from dataclasses import fields, replace
+
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+
+import llrkit as lk
+from llrkit.engine import open_trials as module
+from llrkit.engine.open_trials import open_trials
+from llrkit.engine.scanned_files import Files
+from llrkit.io import reading as ways
+from llrkit.io.reading import CLUSTER, MEMORY, Reading, Way
+
+OTHER = {
+    "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),
+    "nontargets": "non.txt", "positive": "yes", "log10": True, "distance": True, "missing": "drop",
+    "duplicates": "drop", "quality": "snr.csv", "weight": "times", "ids": ("trial",), "classes": ("en", "de"),
+    "unreadable": "skip",
+}  # fmt: skip
+WAYS = {name: way for name, way in vars(ways).items() if isinstance(way, Way)}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(4)
+    is_target = np.arange(400) % 4 == 0
+    return pl.DataFrame(
+        {
+            "enroll": [f"m{i % 20}" for i in range(400)],
+            "test": [f"t{i}" for i in range(400)],
+            "llr": np.where(is_target, 1.5, -1.0) + rng.normal(size=400),
+            "target": is_target,
+            "times": np.arange(400) % 3,
+        }
+    )
+
+
+def test_every_option_is_listed_here_and_told_apart_from_its_default():
+    assert set(OTHER) == {field.name for field in fields(Reading)}
+    for name, value in OTHER.items():
+        assert Reading(**{name: value}).given() == [name]
+    assert Reading().given() == []
+    assert Reading(duplicates="keep").given() == []
+
+
+@pytest.mark.parametrize("name", OTHER)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_honors_an_option_or_refuses_it_by_name(way, name):
+    reading = Reading(**{name: OTHER[name]})
+    if name in WAYS[way].honors:
+        reading.require(WAYS[way])
+    else:
+        with pytest.raises(lk.InputError, match="^--" + name[:5]):
+            reading.require(WAYS[way])
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_reading_survives_json(name):
+    reading = Reading(**{name: OTHER[name]})
+    assert Reading.from_dict(json.loads(json.dumps(reading.to_dict()))) == reading
+
+
+def test_an_unknown_option_or_word_is_refused():
+    with pytest.raises(lk.UnknownNameError, match="no reading option 'colour'"):
+        Reading.from_dict({"colour": "red"})
+    with pytest.raises(lk.UnknownNameError, match="missing='never': expected one of error, drop, subset"):
+        Reading(missing="never")
+    with pytest.raises(lk.InputError, match="do not go together"):
+        Reading(key="k", nontargets="n")
+
+
+# options that change what is read, with what they make of the table
+CHANGES = {
+    "score": ({"score": ("llr",)}, lambda x, y, w: (x, y, w)),
+    "label": ({"label": "target"}, lambda x, y, w: (x, y, w)),
+    "positive": ({"positive": "false"}, lambda x, y, w: (x, ~y, w)),
+    "log10": ({"log10": True}, lambda x, y, w: (x * np.log(10), y, w)),
+    "distance": ({"distance": True}, lambda x, y, w: (-x, y, w)),
+    "weight": ({"weight": "times"}, lambda x, y, w: (x, y, np.arange(400) % 3)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(
+    name, table, tmp_path, monkeypatch, client
+):
+    table.write_parquet(tmp_path / "t.parquet")
+    options, change = CHANGES[name]
+    x, y, times = change(table["llr"].to_numpy(), table["target"].to_numpy(), np.ones(400, dtype=int))
+    rows = np.repeat(np.arange(400), times)
+    wanted = lk.evaluate(lk.Scores.from_labels(x[rows], y[rows]))
+    memory = open_trials(tmp_path / "t.parquet", Reading(**options))
+    cluster = open_trials(tmp_path / "t.parquet", Reading(**options), client=client)
+    monkeypatch.setattr(module, "LARGE_BYTES", 0)
+    batches = open_trials(tmp_path / "t.parquet", Reading(**options))
+    assert isinstance(memory, lk.Trials)
+    assert isinstance(batches, Files)
+    assert isinstance(cluster, lk.DaskSource)
+    for source in (memory, batches, cluster):
+        result = lk.evaluate(source)
+        assert (result.n_target, result.n_nontarget) == (wanted.n_target, wanted.n_nontarget)
+        assert result.eer == pytest.approx(wanted.eer, abs=1e-12)
+        assert result.cllr == pytest.approx(wanted.cllr, abs=1e-12)
+
+
+def test_columns_are_found_by_their_usual_names_on_a_cluster_too(table, tmp_path, client):
+    table.write_parquet(tmp_path / "t.parquet")
+    source = lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)
+    assert source.roles == lk.read_trials(tmp_path / "t.parquet").roles
+    assert lk.eer(source) == lk.eer(lk.read_trials(tmp_path / "t.parquet"))
+
+
+def test_labels_made_of_two_columns_are_made_on_a_cluster_too(table, tmp_path, client):
+    subjects = {
+        "bio_ref_subject_id": table["target"].cast(pl.String),
+        "probe_subject_id": pl.Series(["true"] * 400),
+    }
+    table.drop("target", "enroll").with_columns(**subjects).write_parquet(tmp_path / "t.parquet")
+    memory = lk.read_trials(tmp_path / "t.parquet")
+    assert lk.eer(lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)) == lk.eer(memory)
+
+
+def test_a_parquet_file_without_scores_is_refused_on_a_cluster_as_anywhere(table, tmp_path, client):
+    table.drop("llr").write_parquet(tmp_path / "t.parquet")
+    said = "there is no column 'score'"
+    with pytest.raises(lk.FileFormatError, match=said):
+        lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)
+    with pytest.raises(lk.FileFormatError, match=said):
+        lk.read_trials(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--quality-file", "q.csv"), ("--key", "k.tsv"), ("--columns", "a,b"), ("--duplicates", "drop")],
+)
+def test_what_a_cluster_cannot_do_is_refused_by_the_command_line(table, tmp_path, option, value):
+    table.write_parquet(tmp_path / "t.parquet")
+    code, out, err = run("evaluate", tmp_path / "t.parquet", "--workers", "1", option, value)
+    assert (code, out) == (2, "")
+    assert f"{option} does not go together with a cluster" in err
+
+
+def test_the_parquet_columns_of_a_user_work_on_workers_of_the_command_line(table, tmp_path):
+    table.write_parquet(tmp_path / "t.parquet")
+    _, out, _ = run("evaluate", tmp_path / "t.parquet", "--json", "-")
+    code, on_workers, _ = run("evaluate", tmp_path / "t.parquet", "--workers", "1", "--json", "-")
+    here, there = json.loads(out), json.loads(on_workers)
+    assert code == 0
+    assert (there["eer"], there["n_target"]) == (here["eer"], here["n_target"])
+
+
+@pytest.mark.parametrize("command", ["convert", "apply"])
+def test_a_weight_has_no_effect_on_what_is_written_and_is_refused(table, tmp_path, command):
+    table.write_csv(tmp_path / "t.csv")
+    lk.AffineMap(a=1.0, b=0.0).save(tmp_path / "cal.json")
+    first = [tmp_path / "t.csv", tmp_path / "out.csv"]
+    if command == "apply":
+        first = [tmp_path / "cal.json", tmp_path / "t.csv", "-o", tmp_path / "out.csv"]
+    code, _, err = run(command, *first, "--weight-column", "times")
+    assert code == 2
+    assert "--weight-column has no effect on what is written" in err
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--weight-column", "--quality-file", "--positive", "--log10"])
+def test_what_is_for_two_classes_is_refused_for_several(tmp_path, option):
+    rows = pl.DataFrame({"id": ["a", "b"], "en": [2.0, 0.5], "de": [0.1, 1.5], "label": ["en", "de"]})
+    rows.write_csv(tmp_path / "t.csv")
+    value = [] if option == "--log10" else ["x"]
+    code, _, err = run("evaluate", tmp_path / "t.csv", "--classes", "en,de", option, *value)
+    assert code == 2
+    assert option in err
+
+
+def test_the_same_reading_can_be_changed_for_another_file():
+    reading = Reading(key="k.tsv", log10=True)
+    assert replace(reading, key=None).given() == ["log10"]
+    assert MEMORY.honors > CLUSTER.honors - {"unreadable"}
