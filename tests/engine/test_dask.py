@@ -149,7 +149,7 @@ def test_arrays_frames_and_delayed_tables(table, client):
     expected = lk.cllr(lk.Trials(table))
     frame = dd.from_pandas(table.to_pandas(), npartitions=3)
     framed = lk.DaskSource.from_dataframe(frame, client)
-    assert (framed.enroll, framed.test) == (None, "test")
+    assert (framed.roles.enroll, framed.roles.test) == (None, "test")
     assert_allclose(lk.cllr(framed), expected, rtol=1e-12)
     scores, labels = table["score"].to_numpy(), (table["label"] == "target").to_numpy()
     arrays = lk.DaskSource.from_arrays(da.from_array(scores, chunks=800), da.from_array(labels), client)
