@@ -46,7 +46,7 @@ def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
         found = lk.read_trials(folder / f"llrs.{ending}")
         expected = lk.fit_cmlg(lk.read_trials(made["dev"]))(lk.read_trials(made["eval"]))
         assert_array_equal(found.score_array, expected)
-        assert_array_equal(found.table["raw_score"].cast(pl.Float64), table(1)["score"])
+        assert_array_equal(found.table["score"].cast(pl.Float64), table(1)["score"])
         assert found.table["enroll"].to_list() == table(1)["enroll"].to_list()
     kept = json.loads((folder / "cal.json").read_text())
     assert kept["provenance"]["training_file"] == "dev.csv"

@@ -36,7 +36,7 @@ def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
-    return trials if reading.factor == 1.0 else trials.rescaled(reading.factor)
+    return trials.read_with(factor=reading.factor_for(table.roles), positive=reading.positive)
 
 
 def open_batches(path: PathArg, reading: Reading) -> Scan:
@@ -54,7 +54,8 @@ def open_batches(path: PathArg, reading: Reading) -> Scan:
         scan = _with_positive(scan, reading.positive)
     if reading.quality is not None:
         scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing))
-    return scan if reading.factor == 1.0 else _rescaled(scan, reading.factor)
+    factor = reading.factor_for(scan.like.roles)
+    return scan if factor == 1.0 else _rescaled(scan, factor)
 
 
 def _table_options(reading: Reading) -> dict[str, Any]:

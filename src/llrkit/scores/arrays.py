@@ -52,6 +52,8 @@ class Scores(ScoreSource):
     nontarget: Array
     columns: Mapping[str, tuple[Array, Array]]
     categories: Mapping[str, tuple[Any, ...]]
+    _factor = 1.0
+    _calibrated = False
 
     def __init__(
         self,
@@ -136,7 +138,12 @@ class Scores(ScoreSource):
     def roles(self) -> Roles:
         """The systems and the columns there are; arrays have no ids."""
         names = tuple(f"system{i + 1}" for i in range(self.n_systems))
-        return Roles(names, carried=tuple(self.columns))
+        return Roles(names, factor=self._factor, carried=tuple(self.columns), calibrated=self._calibrated)
+
+    def read_with(self, factor: float, calibrated: bool) -> Scores:
+        """These scores, remembering what those of a file were multiplied by, and whether a map made them."""
+        self._factor, self._calibrated = factor, calibrated
+        return self
 
     def place(self, row: int) -> str:
         """Arrays know their rows by number only."""
@@ -173,7 +180,8 @@ class Scores(ScoreSource):
         for name in names:
             if name != POSITION:
                 require_column(name, self.columns)
-        return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+        wide = Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+        return wide.read_with(self._factor, self._calibrated)
 
     def select(self, target: Any, nontarget: Any) -> Scores:
         """Some of the trials of each class, by masks, slices or positions, with their columns.
@@ -184,7 +192,8 @@ class Scores(ScoreSource):
         array([3., 4.])
         """
         columns = {name: (of[0][target], of[1][nontarget]) for name, of in self.columns.items()}
-        return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
+        some = Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
+        return some.read_with(self._factor, self._calibrated)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""

@@ -79,7 +79,7 @@ class Trials(ScoreSource):
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> Trials:
         """Trials of a table whose roles are known; labels and scores are as they should be already."""
-        return cls(
+        trials = cls(
             table,
             score=roles.score,
             label=roles.label or "label",
@@ -90,6 +90,8 @@ class Trials(ScoreSource):
             origin=origin,
             lines=lines,
         )
+        trials._roles = replace(roles, label=trials.label)
+        return trials
 
     @property
     def roles(self) -> Roles:
@@ -116,11 +118,6 @@ class Trials(ScoreSource):
     def test(self) -> str | None:
         """The column with the ids of the test side."""
         return self._roles.test
-
-    @property
-    def weight(self) -> str | None:
-        """The column that says how often each trial counts."""
-        return self._roles.weight
 
     def _require(self, name: str) -> None:
         require_column(name, self.table.columns, self.origin)
@@ -187,12 +184,13 @@ class Trials(ScoreSource):
             columns[name], values = self.coded(name)
             if values is not None:
                 categories[name] = values
-        return Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        scores = Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        return scores.read_with(self._roles.factor, self._roles.calibrated)
 
     @cached_property
     def _weighed(self) -> Scores:
         """The scores carrying how often each trial counts."""
-        column = self.table[self.weight or ""]
+        column = self.table[self._roles.weight or ""]
         numbers = column.cast(pl.Float64, strict=False)
         bad = numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
         if bad.any():
@@ -203,7 +201,8 @@ class Trials(ScoreSource):
             )
         plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        return Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+        weighed = Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+        return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
@@ -231,7 +230,7 @@ class Trials(ScoreSource):
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries."""
-        if self.weight is None:
+        if self._roles.weight is None:
             return self._scores.reduce(summarize)
         return self._weighed.reduce(weighted(summarize, WEIGHT))
 
@@ -269,6 +268,11 @@ class Trials(ScoreSource):
     def rescaled(self, factor: float) -> Trials:
         """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
+
+    def read_with(self, *, factor: float, positive: str | None) -> Trials:
+        """The same trials with all scores multiplied, and how they were read remembered."""
+        trials = self if factor == 1.0 else self.rescaled(factor)
+        return trials._replace(factor=self._roles.factor * factor, positive=positive)
 
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""

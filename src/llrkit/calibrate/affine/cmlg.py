@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.option_checks import class_weight
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -17,6 +18,7 @@ from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
 
 
+@remembers_reading
 def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
