@@ -47,11 +47,12 @@ class DistinctNumbers(SummaryBase):
     @classmethod
     def of(cls, numbers: IntArray, limit: int = EXACT_UP_TO) -> DistinctNumbers:
         """Those of an array."""
-        return cls._smallest(_scattered(np.unique(numbers)), True, limit)
+        return cls._smallest(_scattered(numbers), True, limit)
 
     @classmethod
     def _smallest(cls, words: npt.NDArray[np.uint64], exact: bool, limit: int) -> DistinctNumbers:
-        words = np.unique(words)
+        words = np.sort(words)  # np.unique would fill a hash table, which takes fifty times as long
+        words = words[np.flatnonzero(np.diff(words, prepend=~words[:1]))]
         return cls(words[:limit], exact and len(words) <= limit, limit)
 
     def __add__(self, other: DistinctNumbers) -> DistinctNumbers:
