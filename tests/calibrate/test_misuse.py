@@ -197,7 +197,7 @@ def test_scores_outside_the_training_range_are_counted_refused_or_held(files, si
     low, high = held.min(), held.max()
     said = f"1 of 2 scores are outside the training range [{low:.6g}, {high:.6g}], the furthest is {far:g}"
     fitted = lk.load_map(files / "cal.json")
-    assert_allclose(np.array(fitted.training_range), [low, high], rtol=1e-12)
+    assert_allclose(np.ravel(fitted.training_range), [low, high], rtol=1e-12)
     for policy, expected in (("warn", far), ("bound", high if name == "plain" else low)):
         code, _, err = run(
             "apply", files / "cal.json", files / "case.csv", "--outside", policy, "-o", files / "o.csv"
@@ -223,3 +223,50 @@ def test_the_file_of_a_calibration_says_range_counts_shape_and_reading(files):
     assert {"n_target", "n_nontarget", "low", "high", "std_target", "std_nontarget"} <= set(
         plain["provenance"]
     )
+
+
+@pytest.mark.parametrize("method", ["cmlg", "best"])
+def test_the_command_line_bounds_llrs_and_says_by_what(tmp_path, method):
+    """Classes that do not overlap: the strength of evidence rests on the bounds alone."""
+    rng = np.random.default_rng(3)
+    table = {
+        "score": np.append(rng.uniform(0.647, 1.0, 30), rng.uniform(-0.5, 0.233, 200)),
+        "label": ["target"] * 30 + ["nontarget"] * 200,
+    }
+    pl.DataFrame(table).write_csv(tmp_path / "dev.csv")
+    code, out, _ = run("calibrate", tmp_path / "dev.csv", "--method", method, "-o", tmp_path / "cal.json")
+    assert code == 0
+    assert "LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target" in out
+    assert "do not overlap" in out
+    llrs = lk.load_map(tmp_path / "cal.json")(np.linspace(-1.0, 2.0, 200))
+    assert -math.log(31) - 1e-12 <= llrs.min() <= llrs.max() <= math.log(201) + 1e-12
+    plain = json.loads((tmp_path / "cal.json").read_text())
+    assert (plain["kind"], plain["details"]["bound"]) == ("bounded", "sources")
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("none", "LLRs are not bounded."),
+        ("elub", "LLRs are bounded to ["),
+        ("invariance", "LLRs are bounded to ["),
+        ("fixed:-2,3", "LLRs are bounded to [-2.00, 3.00]"),
+    ],
+)
+def test_every_bound_of_the_command_line_is_obeyed_and_stated(files, bound, said):
+    code, out, _ = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
+    assert code == 0
+    assert said in out
+    fitted = lk.load_map(files / "cal.json")
+    if bound == "none":
+        assert isinstance(fitted, lk.AffineMap)
+    else:
+        assert fitted([-99.0, 99.0]).tolist() == [fitted.low, fitted.high]
+
+
+@pytest.mark.parametrize("bound", ["tight", "fixed:3,2", "fixed:"])
+def test_a_bound_nobody_knows_is_refused_before_anything_is_written(files, bound):
+    code, _, err = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
+    assert code == 2
+    assert bound in err
+    assert not (files / "cal.json").exists()

@@ -121,11 +121,10 @@ class Map(SavedMap):
         """Lowest and highest training score of each system, as in the training file; None if unknown."""
         if "low" not in self.provenance or "high" not in self.provenance:
             return None
-        ends = [
-            np.asarray(self.provenance[end], dtype=np.float64) / self.input_factor for end in ("low", "high")
-        ]
-        low, high = np.minimum(*ends), np.maximum(*ends)
-        return low, high
+        ends = [np.atleast_1d(np.asarray(self.provenance[end], dtype=np.float64)) for end in ("low", "high")]
+        # features of a fusion follow the scores
+        low, high = (end[: self.n_systems] / self.input_factor for end in ends)
+        return np.minimum(low, high), np.maximum(low, high)
 
     def _factor_for(self, source: ScoreSource) -> float:
         """What the scores of a source are multiplied by; it may have been read in another way."""

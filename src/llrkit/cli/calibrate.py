@@ -20,9 +20,11 @@ from llrkit.cli.class_commands import (
 )
 from llrkit.cli.class_map_commands import apply_classes, calibrate_classes, is_class_map
 from llrkit.cli.output import (
+    bound_options,
     json_option,
     parse_options,
     print_table,
+    split_names,
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options, worker_options
@@ -70,6 +72,7 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
 )
+@bound_options
 @classes_option
 @prior_option
 @reading_options
@@ -82,12 +85,18 @@ def calibrate_command(
     settings: tuple[str, ...],
     by: str | None,
     groups: str | None,
+    bound: str,
+    speakers: str | None,
     classes: str | None,
     prior: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Train a map from score to LLR and save it.
+
+    LLRs are bounded where evidence is thin: by default no LLR is stronger than the number of independent
+    sources in the training trials can show, which are trials unless --speakers tells whose they are. The file
+    records how the scores were read and their range; 'llrkit apply' obeys it.
 
     Of a file with log-likelihoods of several classes: temperature, scale-offset (what logistic means there),
     vector, affine, gaussian or free-gaussian.
@@ -97,21 +106,26 @@ def calibrate_command(
       llrkit calibrate dev.csv --method cmlg -o cal.json
       llrkit calibrate dev.csv --method logistic --option prior=0.01 -o cal.json
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
+      llrkit calibrate dev.tsv --speakers enroll_speaker,test_speaker -o cal.json
       llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
     given = TrialInput.of(reading)
     if has_classes(train, classes, prior, given):
-        refuse_for_classes(by=by, groups=groups)
+        refuse_for_classes(
+            by=by, groups=groups, speakers=speakers, bound=bound if bound != "sources" else None
+        )
         calibrate_classes(
             train, method=method, settings=settings, output=output, classes=classes, prior=prior,
             json_path=json_path, given=given,
         )  # fmt: skip
         return
     from llrkit.calibrate.composite.conditional import fit_by
+    from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
 
+    parse_bound(bound)  # a word nobody knows is refused before anything is read
     trials = given.open(train)
     options = parse_options(settings)
     if method == "best" and by:
@@ -126,6 +140,8 @@ def calibrate_command(
         fitted = fit_by(trials, by, fit, **options)
     else:
         fitted = fit(trials, **options)
+    chosen = fitted.details
+    fitted = bound_map(fitted, trials, bound, speakers=split_names(speakers))
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
@@ -139,8 +155,9 @@ def calibrate_command(
     fitted.save(output)
     to_stderr = json_path == "-"
     click.echo(f"{fitted!r}", err=to_stderr)
-    if "cross_validation" in fitted.details:
-        _show_cross_validation(fitted.details, to_stderr)
+    if "cross_validation" in chosen:
+        _show_cross_validation(chosen, to_stderr)
+    click.echo(bound_sentence(fitted), err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",

@@ -31,6 +31,20 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
+def bound_options(command: Any) -> Any:
+    """The options that bound the LLRs of a calibration by what its training trials can show."""
+    for option in (
+        click.option("--speakers", metavar="COL[,COL]",
+                     help="For --bound sources: the columns with the speakers of the two sides of a trial."),
+        click.option("--bound", default="sources", show_default=True,
+                     metavar="none|elub|invariance|sources|fixed:LOW,HIGH",
+                     help="Bound the LLRs: by independent sources of the training trials, by ELUB, by "
+                     "invariance, or by two LLRs (natural logarithms)."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def interval_options(command: Any) -> Any:
     """The options that ask for intervals."""
     for option in (
