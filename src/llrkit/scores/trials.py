@@ -203,7 +203,7 @@ class Trials(ScoreSource):
             )
         plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        return Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+        return Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
