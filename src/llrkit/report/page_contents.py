@@ -49,7 +49,7 @@ def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
         return ("Check the direction of the scores and the labels before anything else.",)
     diagnosis = diagnosis_of(result)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
-    todo = [f"In the scores, {problem}." for problem in diagnosis.problems]
+    todo = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)
