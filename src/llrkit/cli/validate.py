@@ -45,11 +45,13 @@ def validate_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met.
+    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met, or not decided.
 
     The criteria are a TOML file: a table [[criterion]] for each row of the validation matrix, with
     characteristic, metric, at_most or at_least, and optionally use = "interval", by, change_from, data;
     [options] for intervals, speakers and operating points; [report] for what a report states in words.
+    Rates (eer, p_miss, p_fa) are between 0 and 1: 8 % is 0.08. With use = "interval" a criterion whose limit
+    lies inside the interval is not decided.
 
     \b
     Example:
@@ -57,6 +59,7 @@ def validate_command(
     """
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
+    from llrkit.validation.calibration_words import verdict_sentence
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
@@ -72,8 +75,7 @@ def validate_command(
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    said = checked.check.verdict.text
-    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(checked)}", err=to_stderr)
+    click.echo(f"\n{verdict_sentence(checked.check)}\n{outcome(checked)}", err=to_stderr)
     if report_path:
         write_atomically(report_path, checked.to_markdown(verbal=verbal))
     if html_path:
