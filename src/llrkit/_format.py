@@ -50,3 +50,15 @@ def chance(p_value: float) -> str:
     ('0.031', '< 0.0001')
     """
     return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}"
+
+
+def p_words(p_value: float) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> p_words(0.0314), p_words(0.0)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    shown = chance(p_value)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"

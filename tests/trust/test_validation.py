@@ -160,7 +160,14 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     lk.write_trials(trials, path)
     monkeypatch.setattr("llrkit.io.binary.column_files.BATCH_ROWS", 64)
     found = lk.misleading_trials(lk.scan_trials(path), 4)
-    assert [one.to_dict() for one in found] == [one.to_dict() for one in lk.misleading_trials(trials, 4)]
+    in_memory = lk.misleading_trials(lk.read_trials(path), 4)
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in in_memory]
+    assert [one.llr for one in found] == [one.llr for one in lk.misleading_trials(trials, 4)]
+    lines = path.read_text().splitlines()
+    for one in found:  # the place is a line of the file that holds the LLR
+        file, line = one.place.split(", line ")
+        assert file == str(path)
+        assert repr(one.llr) in lines[int(line) - 1]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    input_files,
     json_option,
     parse_points,
     point_option,
@@ -92,7 +93,7 @@ def compare_command(
         title = "Calibrators compared"
         beside = to_stderr or table_style is not None
         warned = (SAME_TRIALS,) if train == evaluation else ()
-        files = [train, evaluation, reading["key"], evaluation_key]
+        files = input_files(given.reading, train, evaluation, evaluation_key)
         write_page(comparison, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(comparison.to_dict(), "compare", json_path)
 

@@ -15,7 +15,7 @@ from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
 
 if TYPE_CHECKING:
-    from llrkit.io.reading import PathArg
+    from llrkit.io.reading import PathArg, Reading
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
 
@@ -195,6 +195,11 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
         click.echo(text, nl=False)
     else:
         write_atomically(path, text)
+
+
+def input_files(reading: Reading, *files: PathArg | None) -> list[PathArg]:
+    """Every file that a command read: those it was given, and those that its reading options name."""
+    return [file for file in (*files, reading.key, reading.nontargets, reading.quality) if file]
 
 
 def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:

@@ -47,10 +47,9 @@ def overlap_problems(result: Evaluation) -> list[str]:
         gap = f" (gap from {low:.4g} to {high:.4g})" if low < high < math.inf and low > -math.inf else ""
         problems.append(f"the classes do not overlap{gap}: any slope that is steep enough fits")
     if short_class(result, FEW):
-        problems.append(
-            f"{result.n_target:,} target and {result.n_nontarget:,} non-target trials: "
-            f"the shape cannot be judged from fewer than {FEW} trials of a class"
-        )
+        classes = (("target", result.n_target), ("non-target", result.n_nontarget))
+        few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
+        problems.append(f"{few} trials: the shape of a class cannot be judged from fewer than {FEW}")
         return problems
     slope = result.det_slope.slope
     limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)
@@ -65,7 +64,8 @@ def _suspicion(statistics: dict[str, float]) -> str:
         for kind, limit in (("skewness", SKEWNESS), ("kurtosis", KURTOSIS)):
             value = statistics[f"{kind}_{name}"]
             if abs(value) > limit:
-                what = f"the {'excess ' if kind == 'kurtosis' else ''}{kind} of {name} scores"
+                scores = f"{'non-target' if name == 'nontarget' else name} scores"
+                what = f"the {'excess ' if kind == 'kurtosis' else ''}{kind} of {scores}"
                 return f"{what}, {value:+.2f}, is beyond {limit:g} but may be chance"
     ratio = statistics["sd_ratio"]
     if not 1.0 / SD_RATIO <= ratio <= SD_RATIO:

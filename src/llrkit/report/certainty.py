@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from llrkit import plot
 from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import numbers
+from llrkit.evaluation.words import Row, numbers
 from llrkit.plot.picture import Picture
 from llrkit.report.sections import Section, TextTable
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -22,27 +22,34 @@ INTERVALS = {
 
 
 def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
-    """The intervals of the numbers, if they were asked for."""
+    """The intervals of the numbers, if they were asked for; what holds for all systems is said once."""
     tables: list[TextTable] = []
-    said: dict[str, None] = {}
+    said: dict[str, list[str]] = {}
     for name, result in systems.items():
         uncertainty = result.uncertainty
         if uncertainty is None:
             continue
-        whose = f"{name}: " if len(systems) > 1 else ""
         shown = numbers(result)
         cells = tuple((row.name, row.value, row.interval) for row in shown if row.interval)
         header = ("number", "value", f"{100 * uncertainty.level:g} % interval")
         tables.append(TextTable(header, cells, name, numeric=True))
-        said |= dict.fromkeys(
-            [INTERVALS[uncertainty.kind], *(f"{whose}{line}." for line in _about(uncertainty))]
-        )
-        said |= {
-            f"{whose}No interval for {row.name}: {uncertainty.no_interval[row.key]}.": None
-            for row in shown
-            if row.key in uncertainty.no_interval
-        }
-    return [Section("How sure", tuple(said), tables)] if tables else []
+        about = [f"{line}." for line in _about(uncertainty)]
+        for line in (INTERVALS[uncertainty.kind], *about, *_without(uncertainty, shown)):
+            said.setdefault(line, []).append(name)
+    lines = [
+        line if len(names) == len(systems) else f"{', '.join(names)}: {line[0].lower()}{line[1:]}"
+        for line, names in said.items()
+    ]
+    return [Section("How sure", tuple(lines), tables)] if tables else []
+
+
+def _without(uncertainty: Uncertainty, shown: Sequence[Row]) -> list[str]:
+    """The numbers that have no interval, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for row in shown:
+        if row.key in uncertainty.no_interval:
+            by_reason.setdefault(uncertainty.no_interval[row.key], []).append(row.name)
+    return [f"No interval for {' and '.join(names)}: {why}." for why, names in by_reason.items()]
 
 
 def _about(uncertainty: Uncertainty) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from llrkit._format import chance, number
+from llrkit._format import chance, number, p_words
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.calibration.verdict import LEVEL, SHAPE_LEVEL
 
@@ -44,7 +44,7 @@ def p_with_level(check: CalibrationCheck, name: str) -> str:
     if math.isnan(p):
         return ""
     level = f"level {_level(_JUDGED[name])} in the verdict" if name in _JUDGED else "the limit decides, not p"
-    return f"p = {chance(p)} if calibrated ({level})"
+    return f"{p_words(p)} if calibrated ({level})"
 
 
 def level_of_verdict(check: CalibrationCheck) -> str:
@@ -52,7 +52,7 @@ def level_of_verdict(check: CalibrationCheck) -> str:
     line = check.recalibration
     if line is None:
         return f"level {_level(LEVEL)}; the classes do not overlap, so slope and offset are unknown"
-    return f"slope and offset: p = {chance(line.p_value)}, level {_level(LEVEL)}"
+    return f"slope and offset: {p_words(line.p_value)}, level {_level(LEVEL)}"
 
 
 def verdict_sentence(check: CalibrationCheck) -> str:

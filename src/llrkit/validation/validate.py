@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,13 @@ class Validation:
             "misleading": [trial.to_dict() for trial in self.misleading],
         }
 
-    def to_markdown(self, *, verbal: bool = False) -> str:
-        """A validation report: what was validated, the matrix, the numbers, the worst trials."""
-        return markdown(self, verbal=verbal)
+    def to_markdown(self, *, verbal: bool = False, made_from: Sequence[tuple[str, str]] = ()) -> str:
+        """A validation report: what was validated, the matrix, the numbers, the worst trials, their origin.
+
+        ``made_from`` says where the numbers come from, as pairs of a name and a text, see
+        :meth:`llrkit.report.provenance.Provenance.lines`; without it date and version are stated.
+        """
+        return markdown(self, verbal=verbal, made_from=made_from)
 
     def __repr__(self) -> str:
         return "\n".join(summary_lines(self))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llrkit._format import number, percent
+from llrkit._version import __version__
 from llrkit.evaluation import words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import LEGEND, rows_of_tests, verdict_sentence
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from llrkit.validation.validate import Validation
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
-ROWS = "Rows are counted from 0."
 FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
 
 
@@ -70,7 +71,7 @@ def _named(rows: Sequence[ValidationRow]) -> str:
     return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
 
 
-def markdown(validation: Validation, *, verbal: bool) -> str:
+def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[str, str]] = ()) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
     lines = ["# Validation report", "", outcome(validation), "", "## What was validated", ""]
@@ -88,8 +89,17 @@ def markdown(validation: Validation, *, verbal: bool) -> str:
         misleading_shares(validation),
         "",
         *_misleading(validation, verbal),
+        "",
+        "## Provenance",
+        "",
+        *(f"- **{name}**: {_clean(text)}" for name, text in made_from or _made_now()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _made_now() -> list[tuple[str, str]]:
+    now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
+    return [("made", now), ("with", f"llrkit {__version__}")]
 
 
 def stated(validation: Validation) -> list[tuple[str, str]]:
@@ -127,7 +137,7 @@ def misleading_rows(
     header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
     cells = []
     for trial in validation.misleading:
-        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
+        where = trial.words_of_place
         truth = "same source" if trial.is_target else "different sources"
         row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
         cells.append((*row, trial.words) if verbal else row)
@@ -136,7 +146,7 @@ def misleading_rows(
 
 def _misleading(validation: Validation, verbal: bool) -> list[str]:
     header, cells = misleading_rows(validation, verbal)
-    return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
+    return _table(header, cells) if cells else ["None: no LLR points the wrong way."]
 
 
 def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -135,15 +135,16 @@ def shape_problems(moments: Moments) -> list[str]:
         return ["all scores of a class are infinite"]
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
     for name, count in n.items():
+        scores = f"{'non-target' if name == 'nontarget' else name} scores"
         skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
         limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
         if abs(skewness) > limit:
-            problems.append(f"{name} scores are skewed: skewness {skewness:+.2f} is beyond {limit:.3g}")
+            problems.append(f"{scores} are skewed: skewness {skewness:+.2f} is beyond {limit:.3g}")
         limit = max(KURTOSIS, 6.0 * math.sqrt(24.0 / count))
         if abs(kurtosis) > limit:
             tails = "heavy" if kurtosis > 0 else "light"
             said = f"excess kurtosis {kurtosis:+.2f} is beyond {limit:.3g}"
-            problems.append(f"{name} scores are {tails}-tailed: {said}")
+            problems.append(f"{scores} are {tails}-tailed: {said}")
     ratio = statistics["sd_ratio"]
     widest = spread_limit(n["target"], n["nontarget"])
     if ratio in (0.0, math.inf):
