@@ -33,6 +33,17 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 
 def interval_options(command: Any) -> Any:
     """The options that ask for intervals."""
+    ask = click.option(
+        "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
+        show_default=True,
+        help="Intervals: as if trials were independent; for trials that share speakers; "
+        "or by drawing speakers with replacement.",
+    )  # fmt: skip
+    return ask(interval_details(command))
+
+
+def interval_details(command: Any) -> Any:
+    """The options that say how intervals are made."""
     for option in (
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of the bootstrap."),
@@ -42,10 +53,6 @@ def interval_options(command: Any) -> Any:
                      help="For the bootstrap: columns with the recordings, drawn within speakers."),
         click.option("--speakers", metavar="COL[,COL]",
                      help="The columns with the speakers of the two sides of a trial."),
-        click.option("--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
-                     show_default=True,
-                     help="Intervals: as if trials were independent; for trials that share speakers; "
-                     "or by drawing speakers with replacement."),
     ):  # fmt: skip
         command = option(command)
     return command
