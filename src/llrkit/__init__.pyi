@@ -116,6 +116,8 @@ from .trust.calibration.precision import LlrPrecision as LlrPrecision
 from .trust.calibration.precision import llr_precision as llr_precision
 from .trust.differences.delong import DeLong as DeLong
 from .trust.differences.delong import delong_test as delong_test
+from .trust.differences.many_systems import PairwiseComparison as PairwiseComparison
+from .trust.differences.many_systems import compare_many_systems as compare_many_systems
 from .trust.differences.paired import SystemComparison as SystemComparison
 from .trust.differences.paired import compare_systems as compare_systems
 from .trust.intervals.bands import CurveBands as CurveBands

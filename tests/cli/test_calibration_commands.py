@@ -15,12 +15,14 @@ UNBOUNDED = ("--bound", "none")  # what the command line bounds by default, Pyth
 
 
 def table(seed, n=900):
+    """Two systems on the same trials by an even seed (dev, other), other trials by an odd one (eval)."""
     rng = np.random.default_rng(seed)
     label = np.arange(n) % 3 == 0
+    side = "e" if seed % 2 else ""
     return pl.DataFrame(
         {
-            "enroll": [f"m{i // 30}" for i in range(n)],
-            "test": [f"t{i}" for i in range(n)],
+            "enroll": [f"m{side}{i // 30}" for i in range(n)],
+            "test": [f"t{side}{i}" for i in range(n)],
             "score": rng.normal(np.where(label, 4.0, -3.0), 3.0),
             "label": np.where(label, "target", "nontarget"),
             "room": np.where(np.arange(n) % 2 == 0, "quiet", "noisy"),
@@ -147,7 +149,7 @@ def test_systems_in_files_of_the_same_name_are_told_apart_by_their_folders(files
     assert (code, "another order" in err) == (2, True)
     code, _, err = run("fuse", *UNBOUNDED, made["dev"], made["dev"], "-o", folder / "x.json")
     assert (code, "more than once" in err) == (2, True)
-    table(1).with_columns(label=table(0)["label"]).write_csv(folder / "dev.tsv", separator="\t")
+    table(4).with_columns(label=table(0)["label"]).write_csv(folder / "dev.tsv", separator="\t")
     assert run("fuse", *UNBOUNDED, made["dev"], folder / "dev.tsv", "-o", folder / "f.json")[0] == 0
     assert lk.load_map(folder / "f.json").systems == ["dev.csv", "dev.tsv"]
 
@@ -275,7 +277,7 @@ def test_warnings_are_one_line_on_standard_error(tmp_path):
             ["calibrate", "DEV", "--method", "gaussian", "--option", "monotone=no", "-o", "OUT"],
             "true or false",
         ),
-        (["compare", "DEV", "DEV2", "--methods", ","], "no method is named"),
+        (["compare", "DEV", "DEV", "--methods", ","], "no method is named"),
         (["apply", "DEV", "DEV", "-o", "OUT.csv"], "not JSON"),
         (["apply", "CAL", "DEV", "-o", "OUT.xyz"], "ending"),
         (["apply", "CAL", "DEV", "--score-column", "x", "-o", "OUT.csv"], "no column 'x'"),

@@ -14,6 +14,7 @@ import click
 from llrkit._version import __version__
 from llrkit.cli.calibrate import apply_command, calibrate_command
 from llrkit.cli.compare import compare_command, diagnose_command
+from llrkit.cli.compare_systems import compare_systems_command
 from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.evaluate import evaluate_command
@@ -65,6 +66,7 @@ for command in (
     calibrate_command,
     apply_command,
     compare_command,
+    compare_systems_command,
     fuse_command,
     diagnose_command,
     plot_command,

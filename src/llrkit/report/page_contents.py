@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from llrkit import plot
 from llrkit._format import number, percent
@@ -14,11 +16,14 @@ from llrkit.evaluation.words import verdict
 from llrkit.plot.picture import Picture
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
+from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.intervals.bands import CurveBands
+from llrkit.validation.calibration_words import level_of_verdict
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
 ALL_TRIALS = "all trials"
+NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
 GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "poor", "not usable": "poor"}
 
 
@@ -33,13 +38,46 @@ class SystemVerdict:
     todo: tuple[str, ...]
 
 
-def verdicts(systems: Mapping[str, Evaluation]) -> list[SystemVerdict]:
-    """What to say about each system."""
+def verdicts(
+    systems: Mapping[str, Evaluation],
+    checks: Mapping[str, CalibrationCheck] = NO_CHECKS,
+    *,
+    advise: bool = True,
+) -> list[SystemVerdict]:
+    """What to say about each system; where its calibration was tested the test decides.
+
+    ``advise`` is False for calibrators that are compared: the comparison says which one to take.
+    """
     told = []
     for name, result in systems.items():
+        if name in checks:
+            told.append(_tested(name, result, checks[name]))
+            continue
         word, _ = verdict(result)
-        told.append(SystemVerdict(name, word, GRADES[word], result.sentence, _todo(result, word)))
+        todo = _todo(result, word) if advise else ()
+        told.append(SystemVerdict(name, word, GRADES.get(word, "poor"), result.sentence, todo))
     return told
+
+
+def _tested(name: str, result: Evaluation, check: CalibrationCheck) -> SystemVerdict:
+    """The verdict of the test, so that a page does not say two things about the same calibration."""
+    found = check.verdict
+    if result.eer >= 0.5:
+        word = "not usable"
+    elif found.calibrated:
+        word = "calibrated" if check.recalibration is not None else "not decided"
+    else:
+        word = "not calibrated"
+    grade = "fair" if word == "not decided" else GRADES[word]
+    if not math.isfinite(result.cllr):
+        return SystemVerdict(name, word, grade, result.sentence, _todo(result, word))
+    share = 100 * (1.0 - result.min_cllr / result.cllr) if result.cllr > 0 else 0.0
+    said = (
+        f"Of Cllr = {number(result.cllr, 3)} bits, {number(result.min_cllr, 3)} are lost to discrimination "
+        f"and {number(result.cllr_cal, 3)} ({share:.0f} %) to calibration; tested: {found.text} "
+        f"({level_of_verdict(check)})."
+    )
+    return SystemVerdict(name, word, grade, said, _todo(result, word))
 
 
 def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
@@ -49,17 +87,17 @@ def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
         return ("Check the direction of the scores and the labels before anything else.",)
     diagnosis = diagnosis_of(result)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
-    todo = [f"In the scores, {problem}." for problem in diagnosis.problems]
+    todo = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)
 
 
-def headline(systems: Mapping[str, Evaluation]) -> str:
-    """The report in one or two sentences."""
+def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck] = NO_CHECKS) -> str:
+    """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
     if len(systems) == 1:
         (result,) = systems.values()
-        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits: {verdict(result)[1]}."
+        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits."
     eers = {name: percent(result.eer) for name, result in systems.items()}
     separates = min(systems, key=lambda name: systems[name].eer)
     informs = min(systems, key=lambda name: systems[name].cllr)
@@ -70,7 +108,7 @@ def headline(systems: Mapping[str, Evaluation]) -> str:
     else:
         also = "it is best as well" if informs == separates else f"{informs} is best"
         said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
-    ready = sum(verdict(result)[0] == "calibrated" for result in systems.values())
+    ready = sum(told.word == "calibrated" for told in verdicts(systems, checks))
     return (
         f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
         f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
@@ -103,7 +141,7 @@ def distributions(systems: Mapping[str, Evaluation]) -> Section:
         "Distributions",
         (
             "Histograms of the LLRs; the lines are calibrated Gaussian LLRs with the EER of the system. "
-            "Histograms that are wider or narrower than the lines, or shifted, need calibration.",
+            "LLRs of another shape differ from the lines even where they are calibrated.",
         ),
         pictures=[plot.histogram({name: result}, renderer="none") for name, result in systems.items()],
         small=len(systems) > 1,
@@ -142,7 +180,8 @@ def calibrators(comparison: Comparison, *, alone: bool) -> Section:
     words = [f"{name} could not be trained: {why}" for name, why in comparison.failed.items()]
     pictures = []
     if comparison.maps:
-        words.insert(0, comparison.sentence)
+        if not alone:  # else it is the headline of the page
+            words.insert(0, comparison.sentence)
         maps = {"PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves()}
         pictures.append(plot.pav(maps, renderer="none"))
     tables = [] if alone else [summary_table(comparison)]

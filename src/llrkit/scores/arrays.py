@@ -12,7 +12,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError
-from llrkit.scores.labels import target_mask
+from llrkit.scores.labels import looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
@@ -36,6 +36,9 @@ class Scores(ScoreSource):
     categories
         For a column of integer codes: name -> the values the codes stand for.
 
+    Labels in place of the non-target scores are refused: booleans, or only 0 and 1 (-1 and 1), both of them,
+    for three or more trials, as many as the first array holds, whose values are others.
+
     A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarizes.
 
     Examples
@@ -46,6 +49,9 @@ class Scores(ScoreSource):
     >>> Scores([1.0], [])
     Traceback (most recent call last):
     llrkit.errors.EmptyClassError: there are no nontarget trials; both classes need at least one
+    >>> Scores([0.2, 3.5, 1.0], [0, 1, 1])
+    Traceback (most recent call last):
+    llrkit.errors.InputError: the second array holds labels, not scores of non-targets: ...
     """
 
     target: Array
@@ -63,8 +69,24 @@ class Scores(ScoreSource):
         *,
         categories: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        self._set(target, nontarget, columns, categories)
+
+    def _set(
+        self,
+        target: Any,
+        nontarget: Any,
+        columns: Mapping[str, tuple[Any, Any]] | None,
+        categories: Mapping[str, Sequence[Any]] | None,
+        *,
+        labeled: bool = False,
+    ) -> None:
         self.target = _score_array(target, "target scores")
         self.nontarget = _score_array(nontarget, "nontarget scores")
+        if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
+            raise InputError(
+                "the second array holds labels, not scores of non-targets: "
+                "use lk.Scores.from_labels(scores, labels); if it does hold scores, lk.Scores.from_classes"
+            )
         if self.target.shape[1:] != self.nontarget.shape[1:]:
             raise InputError(
                 f"target scores have shape {self.target.shape}, nontarget scores {self.nontarget.shape}: "
@@ -79,6 +101,26 @@ class Scores(ScoreSource):
             for name, values in (columns or {}).items()
         }
         self.categories = {name: tuple(values) for name, values in (categories or {}).items()}
+
+    @classmethod
+    def from_classes(
+        cls,
+        target: Any,
+        nontarget: Any,
+        columns: Mapping[str, tuple[Any, Any]] | None = None,
+        *,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Scores:
+        """As ``Scores(target, nontarget)``, where the second array may look like labels.
+
+        Examples
+        --------
+        >>> Scores.from_classes([2.0, 3.0, 0.5], [0.0, 1.0, 0.0])
+        Scores(3 target, 3 nontarget trials)
+        """
+        scores = cls.__new__(cls)
+        scores._set(target, nontarget, columns, categories, labeled=True)
+        return scores
 
     @classmethod
     def from_labels(
@@ -103,7 +145,7 @@ class Scores(ScoreSource):
         _refuse_nan(values, "scores")
         whole = {name: _column(column, values, name) for name, column in (columns or {}).items()}
         split = {name: (column[mask], column[~mask]) for name, column in whole.items()}
-        return cls(values[mask], values[~mask], split, categories=categories)
+        return cls.from_classes(values[mask], values[~mask], split, categories=categories)
 
     @classmethod
     def part(

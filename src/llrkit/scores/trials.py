@@ -201,7 +201,7 @@ class Trials(ScoreSource):
             )
         plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        weighed = Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+        weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
