@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -270,3 +272,45 @@ def test_a_bound_nobody_knows_is_refused_before_anything_is_written(files, bound
     assert code == 2
     assert bound in err
     assert not (files / "cal.json").exists()
+
+
+CRITERIA = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n'
+
+
+def test_validation_on_the_training_file_is_flagged(files):
+    (files / "criteria.toml").write_text(CRITERIA)
+    calibrate(files, "plain.csv")
+    held_out = pl.read_csv(files / "plain.csv").with_columns(pl.col("score") + 0.01)
+    held_out.write_csv(files / "other.csv")
+    arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json")
+    said = "These trials trained the calibration"
+    for name, flagged in (("plain.csv", True), ("other.csv", False)):
+        report, page = files / "report.md", files / "report.html"
+        code, out, _ = run("validate", files / name, *arguments, "--report", report, "--html", page)
+        assert code == 0
+        for text in (out, report.read_text(), page.read_text()):
+            assert (said in text) == flagged
+
+
+def test_validate_applies_the_map_to_raw_scores_and_not_to_llrs(files):
+    (files / "criteria.toml").write_text(CRITERIA)
+    calibrate(files, "distance.csv", "--distance")
+    apply(files, "cal.json", "distance.csv")
+    arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json", "--json", "-")
+    results = {}
+    for name in ("distance.csv", "out.csv"):
+        code, out, err = run("validate", files / name, *arguments)
+        assert code == 0
+        assert ("is applied to the scores" in err) == (name == "distance.csv")
+        results[name] = json.loads(out)["evaluation"]
+    assert results["distance.csv"]["cllr"] == pytest.approx(results["out.csv"]["cllr"], abs=1e-12)
+    wanted = lk.cllr(lk.load_map(files / "cal.json").on(lk.read_trials(files / "distance.csv")))
+    assert results["out.csv"]["cllr"] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_page_of_misuses_names_tests_that_are_here():
+    here = Path(__file__)
+    page = (here.parents[2] / "docs" / "misuse.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert len(named) > 8
+    assert named <= set(re.findall(r"^def (test_\w+)", here.read_text(), flags=re.M))

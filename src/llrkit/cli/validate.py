@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
+
+if TYPE_CHECKING:
+    from llrkit.calibrate.maps import Map
 
 
 @click.command("validate")
@@ -27,7 +31,7 @@ from llrkit.cli.report import html_option, write_page
     "--map",
     "map_path",
     metavar="FILE",
-    help="The calibration that made the LLRs: the report then states how, and its bounds.",
+    help="The calibration: it is applied to raw scores; the report states how it was made, and its bounds.",
 )
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
 @html_option
@@ -67,11 +71,18 @@ def validate_command(
 
     calibration = load_map(map_path) if map_path else None
     given = TrialInput.of(reading)
-    trials, asked = given.open(scores), read_criteria(criteria)
-    checked = validate(
-        trials, asked, calibration=calibration, worst=worst, curves=html_path is not None
-    )  # fmt: skip
+    trials, asked, cautions = given.open(scores), read_criteria(criteria), []
     to_stderr = json_path == "-"
+    if calibration is not None and not trials.roles.calibrated:
+        trials = calibration.on(trials)
+        click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
+    if calibration is not None and _trained_it(calibration, scores):
+        cautions = ["These trials trained the calibration: its LLRs look better on them than on others."]
+    checked = validate(
+        trials, asked, calibration=calibration, worst=worst, curves=html_path is not None, cautions=cautions
+    )  # fmt: skip
+    for caution in cautions:
+        click.echo(caution, err=to_stderr)
     cells = [matrix_cells(row) for row in checked.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
     if checked.misleading:
@@ -92,7 +103,15 @@ def validate_command(
         write_page(
             {name: checked.evaluation}, html_path, files=files, title="Validation report",
             first=validation(checked, verbal=verbal), checks={name: checked.check},
-            bands={name: checked.bands}, to_stderr=to_stderr,
+            bands={name: checked.bands}, cautions=cautions, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
+
+
+def _trained_it(calibration: Map, scores: str) -> bool:
+    """Whether a calibration was trained on this very file."""
+    from llrkit.cli.calibrate import sha256_of
+
+    trained = calibration.provenance.get("training_sha256")
+    return trained is not None and Path(scores).exists() and trained == sha256_of(scores)

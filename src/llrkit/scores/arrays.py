@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit._progress import stage
-from llrkit.errors import EmptyClassError, InputError, NaNScoreError
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores.checked_arrays import column_array, refuse_nan, score_array
 from llrkit.scores.labels import looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
@@ -80,8 +80,8 @@ class Scores(ScoreSource):
         *,
         labeled: bool = False,
     ) -> None:
-        self.target = _score_array(target, "target scores")
-        self.nontarget = _score_array(nontarget, "nontarget scores")
+        self.target = score_array(target, "target scores")
+        self.nontarget = score_array(nontarget, "nontarget scores")
         if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
             raise InputError(
                 "the second array holds labels, not scores of non-targets: "
@@ -95,9 +95,9 @@ class Scores(ScoreSource):
         for name, array in (("target", self.target), ("nontarget", self.nontarget)):
             if len(array) == 0:
                 raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
-            _refuse_nan(array, f"{name} scores")
+            refuse_nan(array, f"{name} scores")
         self.columns = {
-            name: (_column(values[0], self.target, name), _column(values[1], self.nontarget, name))
+            name: (column_array(values[0], self.target, name), column_array(values[1], self.nontarget, name))
             for name, values in (columns or {}).items()
         }
         self.categories = {name: tuple(values) for name, values in (categories or {}).items()}
@@ -138,12 +138,12 @@ class Scores(ScoreSource):
         >>> Scores.from_labels([0.1, 2.0, 1.5], [0, 1, 1])
         Scores(2 target, 1 nontarget trials)
         """
-        values = _score_array(scores, "scores")
+        values = score_array(scores, "scores")
         mask = target_mask(is_target)
         if len(mask) != len(values):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
-        _refuse_nan(values, "scores")
-        whole = {name: _column(column, values, name) for name, column in (columns or {}).items()}
+        refuse_nan(values, "scores")
+        whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
         split = {name: (column[mask], column[~mask]) for name, column in whole.items()}
         return cls.from_classes(values[mask], values[~mask], split, categories=categories)
 
@@ -275,64 +275,3 @@ def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterato
     for chunk in chunks:
         yield chunk
         done(chunk.n_target + chunk.n_nontarget)
-
-
-def number_array(values: Any, what: str) -> Array:
-    """An array of float32 or float64; what is not a number is named by its place."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # lists of different lengths
-        raise InputError(f"{what} are not an array of numbers ({error})") from None
-    if array.dtype == object or array.dtype.kind in "USOcmM":
-        return _from_objects(array, what)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def _score_array(values: Any, what: str) -> Array:
-    array = number_array(values, what)
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
-        raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    return read_only(array)
-
-
-def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
-    converted = np.empty(array.shape, dtype=np.float64)
-    for index, value in np.ndenumerate(array):
-        try:
-            converted[index] = np.nan if value is None else _real(value)
-        except (TypeError, ValueError):
-            place = index[0] if len(index) == 1 else index
-            shown = value.item() if isinstance(value, np.generic) else value
-            raise InputError(f"{what}: {shown!r} at index {place} is not a number") from None
-    return converted
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, (complex, np.complexfloating)):
-        raise TypeError("complex")  # float() would drop the imaginary part
-    return float(value)
-
-
-def read_only(array: Array) -> Array:
-    """A view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _refuse_nan(array: Array, what: str) -> None:
-    # min() hands a NaN through and needs no temporary array
-    if len(array) and np.isnan(array.min()):
-        where = np.argwhere(np.isnan(array))[0]
-        place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
-        raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
-
-
-def _column(values: Any, scores: Array, name: str) -> Array:
-    array = np.asarray(values)
-    if array.shape[:1] != scores.shape[:1]:
-        n = len(array) if array.ndim else "no"
-        raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
-    return read_only(array)

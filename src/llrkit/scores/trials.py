@@ -266,7 +266,7 @@ class Trials(ScoreSource):
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def rescaled(self, factor: float) -> Trials:
-        """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
+        """The same trials with all scores multiplied."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
 
     def read_with(self, *, factor: float, positive: str | None) -> Trials:

@@ -35,6 +35,8 @@ class Validation:
     """What was counted: trials, sources, recordings, range and bounds of the LLRs."""
     bands: CurveBands | None = None
     """Of the DET, Tippett and ECE curves, where they were asked for."""
+    cautions: tuple[str, ...] = ()
+    """What a reader must know before the numbers: that the trials trained the calibration, say."""
 
     @property
     def passed(self) -> bool:
@@ -55,6 +57,7 @@ class Validation:
             "outcome": self.outcome,
             "matrix": [row.to_dict() for row in self.rows],
             "report": dict(self.report),
+            "cautions": list(self.cautions),
             "setting": self.setting.to_dict(),
             "evaluation": self.evaluation.to_dict(),
             "calibration": {name: value for name, value in self.check.to_dict().items() if name != "curves"},
@@ -82,6 +85,7 @@ def validate(
     worst: int = 10,
     replicates: int = 200,
     seed: int = 0,
+    cautions: Sequence[str] = (),
 ) -> Validation:
     """Validate LLRs against criteria: the validation matrix of Meuwly, Ramos & Haraksim (2017).
 
@@ -101,6 +105,8 @@ def validate(
         How many of the most misleading trials of each class are listed.
     replicates, seed
         Of the null distributions of the calibration losses.
+    cautions
+        Sentences that stand before the numbers wherever the result is shown.
 
     Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
     ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
@@ -142,4 +148,4 @@ def validate(
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
     level = options.get("level", 0.95)
     bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
-    return Validation(rows, result, check, listed, criteria.report, setting, bands)
+    return Validation(rows, result, check, listed, criteria.report, setting, bands, tuple(cautions))

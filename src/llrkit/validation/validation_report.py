@@ -44,7 +44,7 @@ def summary_lines(validation: Validation) -> list[str]:
     rows = [list(HEADER), *(matrix_cells(row) for row in validation.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*lines, "", outcome(validation)]
+    return [*validation.cautions, *lines, "", outcome(validation)]
 
 
 def outcome(validation: Validation) -> str:
@@ -74,7 +74,8 @@ def _named(rows: Sequence[ValidationRow]) -> str:
 def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[str, str]] = ()) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
-    lines = ["# Validation report", "", outcome(validation), "", "## What was validated", ""]
+    lines = ["# Validation report", "", *(f"**{_clean(caution)}**\n" for caution in validation.cautions)]
+    lines += [outcome(validation), "", "## What was validated", ""]
     lines += [f"- **{name}**: {_clean(text)}" for name, text in stated(validation)]
     lines += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, validation.rows))]
     lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
