@@ -72,8 +72,7 @@ def validate_command(
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    said = checked.check.verdict.text
-    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(checked)}", err=to_stderr)
+    click.echo(f"\n{checked.check.verdict.sentence}\n{outcome(checked)}", err=to_stderr)
     if report_path:
         write_atomically(report_path, checked.to_markdown(verbal=verbal))
     if html_path:

@@ -70,7 +70,8 @@ def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
     )
     note = (
         "± is followed by the standard error. The third column has the mean of calibrated LLRs of the same "
-        "distribution, drawn at random; p is the chance that such LLRs are as far from it."
+        "distribution, drawn at random; p: probability of a value at least this far from it if the LLRs were "
+        "calibrated."
     )
     return [Section("Calibration tested", (*said, *notes), tables, pictures, note=note)]
 

@@ -174,7 +174,7 @@ class _Judge:
         """A row of the matrix, judged."""
         if criterion.metric == "verdict":
             said = self.check.verdict
-            return _row(criterion, said.text, None, said.calibrated, "")
+            return _row(criterion, said.text, None, said.outcome == "none_found", "")
         if criterion.by is not None:
             return self.by_condition(criterion)
         value, interval, note = self.measured(criterion)
