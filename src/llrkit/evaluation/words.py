@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,8 @@ def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
     """
     verdict = verdict or result.verdict
     if verdict.outcome in ("reversed", "uninformative", "infinite"):
-        return f"Cllr is {number(result.cllr, 3)} bits. {verdict.sentence}"
+        bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr, 3)} bits"
+        return f"Cllr is {bits}. {verdict.sentence}"
     lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
     lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration{_parts(result)}."

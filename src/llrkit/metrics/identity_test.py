@@ -79,10 +79,13 @@ def null_moments(cells: LlrCells) -> NullMoments:
     gradient = 0.5 * (g @ (cells.nontarget * p / n_n) - g @ (cells.target * q / n_t))
     doubt = cells.trials * p * q
     share = np.asarray(sigmoid(x + math.log(n_t / n_n)))  # of targets among the trials of a cell
-    mean = g @ (cells.trials * share * q / n_t)
-    # in expectation the left one is larger; the other keeps the covariance positive
-    reduced = max(n_t * n_n / (n_t + n_n), float((cells.trials * share * (1.0 - share)).sum()))
-    covariance = 0.25 * (_products(g, doubt) / (n_t * n_n) - np.outer(mean, mean) / reduced)
+    covariance = np.zeros((2, 2))
+    for weight, residual, n in ((share / n_t, q, n_t), ((1.0 - share) / n_n, p, n_n)):
+        weight = cells.trials * weight
+        terms = g * residual
+        # about the mean, instead of subtracting its square: digits would be lost where all LLRs are near 0
+        terms = terms - ((terms @ weight) / weight.sum())[:, None] if weight.any() else terms
+        covariance += 0.25 * _products(terms, weight) / n
     # (e^x + 1) / (n_t e^x + n_n), both classes' share of the expected curvature
     curvature = 0.5 * _products(g, doubt * (share / n_t + (1.0 - share) / n_n))
     balance = 4.0 * n_t * n_n / (n_t + n_n) ** 2
@@ -150,14 +153,19 @@ def detectable(
 
 def distance(gradient: FloatArray, covariance: FloatArray) -> float:
     """``gradient' covariance^-1 gradient``; infinite where LLRs so strong would make no error at all."""
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    if not (errors > 0.0).all():
+    first, second = math.sqrt(max(covariance[0, 0], 0.0)), math.sqrt(max(covariance[1, 1], 0.0))
+    if not (first > 0.0 and second > 0.0):
         return math.inf if gradient.any() else 0.0
-    scaled = gradient / errors
-    return float(scaled @ np.linalg.pinv(covariance / np.outer(errors, errors), hermitian=True) @ scaled)
+    correlation = float(covariance[0, 1]) / first / second
+    x, y = float(gradient[0]) / first, math.copysign(1.0, correlation) * float(gradient[1]) / second
+    # along the two axes of the ellipse; by hand, because LAPACK takes longer to be called
+    along, across = 1.0 + abs(correlation), 1.0 - abs(correlation)
+    return (x + y) ** 2 / (2.0 * along) + ((x - y) ** 2 / (2.0 * across) if across > 1e-13 else 0.0)
 
 
 def _p_value(statistic: float, df: float) -> float:
+    if math.isinf(statistic):
+        return 0.0
     if df > 1e6:
         return float(chdtrc(2.0, statistic))
     # Hotelling's correction, as for an estimated covariance matrix

@@ -56,7 +56,7 @@ class LlrCells(ReadOnlyArrays):
         ends = np.clip(moments.extremes, cuts[0], cuts[-1]) if np.isfinite(moments.extremes).all() else (0, 0)
         inside = cuts[:-1] + _place_in_cell(cuts, bins) * np.diff(cuts)
         llr = np.concatenate([[ends[0]], inside, [ends[1]]])
-        filled = counts[0] + counts[1] > 0.0
+        filled = np.flatnonzero(counts[0] + counts[1])
         return cls(llr[filled], counts[0][filled], counts[1][filled], *sizes)
 
     @property

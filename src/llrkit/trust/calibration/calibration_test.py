@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,10 +32,14 @@ class CalibrationTest:
 
     test: IdentityTest
     null: NullMoments
-    line: Recalibration | None
-    """None where the classes do not overlap."""
+    fit: Callable[[], Recalibration | None]
     by_speaker: bool = False
     """Whether trials that share speakers were taken into account."""
+
+    @cached_property
+    def line(self) -> Recalibration | None:
+        """The best line, fitted when first asked for; None where the classes do not overlap."""
+        return self.fit()
 
 
 def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0)) -> CalibrationTest:
@@ -47,7 +53,7 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
     cells = result.summaries.cells.weighted(*weights)
     null = null_moments(cells)
     test = identity_test(null)
-    return CalibrationTest(test, null, _line_of_cells(result, test, cells))
+    return CalibrationTest(test, null, lambda: _line_of_cells(result, test, cells))
 
 
 def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers | None) -> CalibrationTest:
@@ -58,13 +64,16 @@ def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers |
         null = replace(null, covariance=speaker_covariance(source, null, speakers))
         df = speakers.n - 1.0
     test = identity_test(null, df)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReversedScoresWarning)  # the verdict says so
-            line = recalibrate(source, test, speakers)
-    except InputError:  # separated classes, infinite or constant scores
-        line = None
-    return CalibrationTest(test, null, line, by_speaker=speakers is not None)
+
+    def fit() -> Recalibration | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ReversedScoresWarning)  # the verdict says so
+                return recalibrate(source, test, speakers)
+        except InputError:  # separated classes, infinite or constant scores
+            return None
+
+    return CalibrationTest(test, null, fit, by_speaker=speakers is not None)
 
 
 def speaker_covariance(source: ScoreSource, null: NullMoments, speakers: Speakers) -> FloatArray:

@@ -87,7 +87,7 @@ def judge(
     >>> import numpy as np
     >>> target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
     >>> judge(lk.evaluate(lk.Scores(2 * target, 2 * nontarget))).text
-    'over-confident by a factor 2.0 (p < 0.0001, if trials are independent)'
+    'over-confident by a factor 1.9 (p < 0.0001, if trials are independent)'
     """
     apart = separation(result.summaries.bins, result.auc)
     apart = Separation(apart.auc, max(apart.standard_error, auc_error))
