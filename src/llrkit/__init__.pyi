@@ -57,6 +57,7 @@ from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError
 from .errors import PooledClassesWarning as PooledClassesWarning
 from .errors import ReversedScoresWarning as ReversedScoresWarning
+from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
 from .errors import SystemCountError as SystemCountError

@@ -89,6 +89,8 @@ def diagnose(source: ScoreSource) -> Diagnosis:
 def diagnosis_of(result: Evaluation) -> Diagnosis:
     """What follows from an evaluation, without another look at the trials."""
     problems = shape_problems(result.moments)
+    if result.verdict.outcome in ("reversed", "uninformative"):
+        problems.insert(0, f"the scores are {result.verdict.text}")
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:
         problems.append(f"{infinite:,} scores are infinite, which no fit accepts")

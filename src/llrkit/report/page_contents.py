@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -12,24 +12,32 @@ from llrkit._format import number, percent
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
 from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import verdict
+from llrkit.evaluation.words import sentence
 from llrkit.plot.picture import Picture
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
 from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.verdict import Verdict
 from llrkit.trust.intervals.bands import CurveBands
-from llrkit.validation.calibration_words import level_of_verdict
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
 ALL_TRIALS = "all trials"
 NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
-GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "poor", "not usable": "poor"}
+BADGES = {
+    "evidence": ("miscalibrated", "poor"),
+    "none_found": ("no error found", "good"),
+    "too_few": ("too few trials", "fair"),
+    "reversed": ("reversed", "poor"),
+    "uninformative": ("uninformative", "poor"),
+    "infinite": ("infinite LLR", "poor"),
+}
+"""Word and grade by the outcome of the verdict."""
 
 
 @dataclass(frozen=True)
 class SystemVerdict:
-    """A system in plain language: is it calibrated, how much is lost, what to do."""
+    """A system in plain language: what the test of its calibration says, how much is lost, what to do."""
 
     name: str
     word: str
@@ -38,56 +46,42 @@ class SystemVerdict:
     todo: tuple[str, ...]
 
 
+def judged(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck]) -> dict[str, Verdict]:
+    """The verdict on each system: that of its check where one was made, which is the closer look."""
+    return {
+        name: checks[name].verdict if name in checks else result.verdict for name, result in systems.items()
+    }
+
+
 def verdicts(
     systems: Mapping[str, Evaluation],
     checks: Mapping[str, CalibrationCheck] = NO_CHECKS,
     *,
     advise: bool = True,
 ) -> list[SystemVerdict]:
-    """What to say about each system; where its calibration was tested the test decides.
+    """What to say about each system; badge, text and advice come from one verdict.
 
     ``advise`` is False for calibrators that are compared: the comparison says which one to take.
     """
     told = []
-    for name, result in systems.items():
-        if name in checks:
-            told.append(_tested(name, result, checks[name]))
-            continue
-        word, _ = verdict(result)
-        todo = _todo(result, word) if advise else ()
-        told.append(SystemVerdict(name, word, GRADES.get(word, "poor"), result.sentence, todo))
+    for name, verdict in judged(systems, checks).items():
+        result = systems[name]
+        todo = _todo(result, verdict) if advise else ()
+        told.append(SystemVerdict(name, *BADGES[verdict.outcome], sentence(result, verdict), todo))
     return told
 
 
-def _tested(name: str, result: Evaluation, check: CalibrationCheck) -> SystemVerdict:
-    """The verdict of the test, so that a page does not say two things about the same calibration."""
-    found = check.verdict
-    if result.eer >= 0.5:
-        word = "not usable"
-    elif found.calibrated:
-        word = "calibrated" if check.recalibration is not None else "not decided"
-    else:
-        word = "not calibrated"
-    grade = "fair" if word == "not decided" else GRADES[word]
-    if not math.isfinite(result.cllr):
-        return SystemVerdict(name, word, grade, result.sentence, _todo(result, word))
-    share = 100 * (1.0 - result.min_cllr / result.cllr) if result.cllr > 0 else 0.0
-    said = (
-        f"Of Cllr = {number(result.cllr, 3)} bits, {number(result.min_cllr, 3)} are lost to discrimination "
-        f"and {number(result.cllr_cal, 3)} ({share:.0f} %) to calibration; tested: {found.text} "
-        f"({level_of_verdict(check)})."
-    )
-    return SystemVerdict(name, word, grade, said, _todo(result, word))
-
-
-def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
-    if word == "calibrated":
-        return ("Use the scores as LLRs as they are; recalibrate when the conditions change.",)
-    if result.eer >= 0.5:
+def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
+    if verdict.outcome == "none_found":
+        return ("Nothing asks for another calibration; test again when the conditions change.",)
+    if verdict.outcome == "too_few":
+        return ("More trials are needed to say whether the scores can be read as LLRs.",)
+    if verdict.outcome in ("reversed", "uninformative"):
         return ("Check the direction of the scores and the labels before anything else.",)
     diagnosis = diagnosis_of(result)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
-    todo = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]
+    todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
+    todo += [f"In the scores, {problem}." for problem in diagnosis.problems]
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)
@@ -95,6 +89,7 @@ def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
 
 def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck] = NO_CHECKS) -> str:
     """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
+    told = judged(systems, checks)
     if len(systems) == 1:
         (result,) = systems.values()
         return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits."
@@ -108,11 +103,9 @@ def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, Calibration
     else:
         also = "it is best as well" if informs == separates else f"{informs} is best"
         said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
-    ready = sum(told.word == "calibrated" for told in verdicts(systems, checks))
-    return (
-        f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
-        f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
-    )
+    outcomes = Counter(BADGES[verdict.outcome][0] for verdict in told.values())
+    counted = ", ".join(f"{word} {n}" for word, n in outcomes.items())
+    return f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). Tests of calibration: {counted}."
 
 
 def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -> Section:

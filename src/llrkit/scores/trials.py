@@ -124,16 +124,16 @@ class Trials(ScoreSource):
 
     def place(self, row: int) -> str:
         """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
-        where = f"line {self.lines([row])[0]}" if self.lines is not None else row_in_words(row)
+        where = row_in_words(row) if self.lines is None else f"line {self.lines([row])[0]}"
         return f"{self.origin}, {where}" if self.origin else where
+
+    def __len__(self) -> int:
+        return self.table.height
 
     @property
     def columns(self) -> list[str]:
         """Names of all columns."""
-        return list(self.table.columns)
-
-    def __len__(self) -> int:
-        return self.table.height
+        return self.table.columns
 
     @property
     def n_repeated(self) -> int | None:
@@ -213,10 +213,10 @@ class Trials(ScoreSource):
             return column.to_numpy(), None
         values = column.unique().sort(nulls_last=True).to_list()
         order = pl.DataFrame({name: pl.Series(values, dtype=column.dtype), "code": np.arange(len(values))})
-        codes = self.table.select(name).join(
+        joined = self.table.select(name).join(
             order, on=name, how="left", nulls_equal=True, maintain_order="left"
         )
-        return codes["code"].to_numpy(), values
+        return joined["code"].to_numpy(), values
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """The values of a column in row order."""
@@ -281,8 +281,8 @@ class Trials(ScoreSource):
 
     def _replace(self, table: pl.DataFrame | None = None, **changed: Any) -> Trials:
         """Another table, or other roles; rows that were left out no longer stand where they stood."""
+        lines = self.lines if table is None or table.height == self.table.height else None
         table = self.table if table is None else table
-        lines = self.lines if table.height == self.table.height else None
         return Trials.of(table, replace(self._roles, **changed), origin=self.origin, lines=lines)
 
     def __repr__(self) -> str:

@@ -48,15 +48,12 @@ def p_with_level(check: CalibrationCheck, name: str) -> str:
 
 
 def level_of_verdict(check: CalibrationCheck) -> str:
-    """The p-value of slope and offset with its level, where they were estimated."""
-    line = check.recalibration
-    if line is None:
-        return f"level {_level(LEVEL)}; the classes do not overlap, so slope and offset are unknown"
-    return f"slope and offset: {p_words(line.p_value)}, level {_level(LEVEL)}"
+    """The level at which the verdict judges."""
+    return f"level {_level(check.verdict.level)}"
 
 
 def verdict_sentence(check: CalibrationCheck) -> str:
-    """The verdict with its p-value and level."""
+    """The verdict with its level; the p-value stands in its text."""
     said = check.verdict.text
     return f"{said[0].upper()}{said[1:]} ({level_of_verdict(check)})."
 

@@ -121,11 +121,9 @@ class Judge:
         return _row(criterion, measured, measured.met(criterion), measured.words(criterion))
 
     def verdict(self, criterion: Criterion) -> ValidationRow:
-        """Whether there is evidence of miscalibration; classes that do not overlap give none either way."""
+        """Whether there is evidence of miscalibration; too few trials give none either way."""
         verdict = self.check.verdict
-        passed: bool | None = verdict.calibrated
-        if verdict.calibrated and self.check.recalibration is None:
-            passed = None
+        passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
         return _row(criterion, verdict.text, passed, level_of_verdict(self.check))
 
     def measured(self, criterion: Criterion) -> Measured:
