@@ -136,7 +136,7 @@ def detectable(
     >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(1000, 10000, np.random.default_rng(1))
     >>> moments = null_moments(LlrCells.of(*llrs))
     >>> [round(value, 2) for value in detectable(moments, identity_test(moments), 0.03)]
-    [1.14, 0.23]
+    [1.13, 0.23]
     """
     df = test.df
     bound = -2.0 * math.log(level)

@@ -139,10 +139,10 @@ def check_calibration(
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.05)
     >>> target, nontarget = model.rvs(300, 3000, np.random.default_rng(2))
-    >>> lk.check_calibration(lk.Scores(target, nontarget), curves=False).verdict.text
-    'no evidence of miscalibration'
+    >>> lk.check_calibration(lk.Scores(target, nontarget), curves=False).verdict.outcome
+    'none_found'
     >>> lk.check_calibration(lk.Scores(target + 1, nontarget + 1), curves=False).verdict.text
-    'biased towards same-source by 0.8 nats'
+    'biased towards same-source by 0.8 nats (p < 0.0001, if trials are independent)'
     """
     probability(level, "level")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
