@@ -1,4 +1,4 @@
-"""``llrkit compare`` and ``llrkit diagnose``: which calibrator suits the scores."""
+"""``llrkit compare``: which calibrator is best on other trials."""
 
 from __future__ import annotations
 
@@ -121,22 +121,3 @@ def _same_trials(trained: ScoreSource, tested: ScoreSource, train: str, evaluati
         f"{train} and {evaluation} hold the same trials with other scores: two systems, which llrkit "
         "compare-systems compares; to train on one and evaluate on the other, use llrkit calibrate and apply"
     )
-
-
-@click.command("diagnose")
-@click.argument("scores")
-@reading_options
-@cluster_options
-@json_option
-def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
-    """Say what the scores look like and which calibrators suit them.
-
-    \b
-    Example:
-      llrkit diagnose dev.csv
-    """
-    from llrkit.evaluation.diagnose import diagnose
-
-    diagnosis = diagnose(TrialInput.of(reading).open(scores))
-    click.echo(repr(diagnosis), err=json_path == "-")
-    write_json(diagnosis.to_dict(), "diagnose", json_path)

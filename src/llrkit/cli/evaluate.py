@@ -142,8 +142,9 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key)
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    policy = reading["duplicates"] or ("error" if reading["key"] else "keep")
-    again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
+    again = (
+        _repeated(trials) if given.reading.repeated == "keep" else {}
+    )  # else there are none, and looking takes seconds
     write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
 
 

@@ -30,7 +30,7 @@ def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
     if reading.key is not None:
         key = read_table(reading.key, score=[], label=reading.label)
         with stage("joining scores and key"):
-            table = join_key(table, key, missing=absent, duplicates=reading.duplicates or "error")
+            table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
         table = with_quality(table, reading.quality, missing=absent)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
@@ -72,7 +72,7 @@ def _one_file(path: PathArg, reading: Reading) -> TrialTable:
     if reading.nontargets is not None:
         return _two_files(path, reading.nontargets, reading.format)
     table = read_table(path, **_table_options(reading))
-    return table if reading.key is not None else repeated(table, reading.duplicates or "keep")
+    return table if reading.key is not None else repeated(table, reading.repeated)
 
 
 def _two_files(

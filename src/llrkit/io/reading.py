@@ -88,6 +88,11 @@ class Reading:
         return self.factor * roles.factor
 
     @property
+    def repeated(self) -> str:
+        """What becomes of trials that occur more than once: kept, and an error when joining with a key."""
+        return self.duplicates or ("error" if self.key is not None else "keep")
+
+    @property
     def joins(self) -> bool:
         """Whether files must be seen as a whole: to be joined, put together, or searched for repetitions."""
         repeated = self.duplicates not in (None, "keep")

@@ -42,11 +42,8 @@ class Trials(ScoreSource):
 
     Examples
     --------
-    >>> trials = Trials({"score": [1.5, -0.5, 0.2], "label": ["tgt", "imp", "imp"], "sex": ["f", "f", "m"]})
-    >>> trials
+    >>> Trials({"score": [1.5, -0.5, 0.2], "label": ["tgt", "imp", "imp"], "sex": ["f", "f", "m"]})
     Trials(3 rows: score, label; columns sex)
-    >>> trials.scores()
-    Scores(1 target, 2 nontarget trials)
     """
 
     def __init__(
@@ -272,7 +269,7 @@ class Trials(ScoreSource):
     def read_with(self, *, factor: float, positive: str | None) -> Trials:
         """The same trials with all scores multiplied, and how they were read remembered."""
         trials = self if factor == 1.0 else self.rescaled(factor)
-        return trials._replace(factor=self._roles.factor * factor, positive=positive)
+        return trials._replace(factor=factor, positive=positive)
 
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""
