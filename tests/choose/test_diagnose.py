@@ -63,6 +63,7 @@ def test_a_spread_that_chance_may_explain_is_not_called_the_same(tmp_path):
     assert "the ratio of the spreads, 1.30, is beyond 1.25 but may be chance" in out
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
     rng = np.random.default_rng(2)
     scores = lk.Scores(rng.gamma(2, 1, 780), rng.gamma(1, 0.5, 27_300))
@@ -71,6 +72,7 @@ def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
     assert "780 target trials; with fewer than 1,000 of a class it follows chance" in out
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 def test_cmlg_is_not_advised_for_classes_that_do_not_overlap(tmp_path):
     out = both_ways(tmp_path, separable())
     assert "the classes do not overlap (gap from 0.233 to 0.647): any slope that is steep enough fits" in out
@@ -119,6 +121,7 @@ def test_gaussian_scores_are_called_so_with_the_numbers(tmp_path):
 @pytest.mark.parametrize(
     "scores", [few(), separable(), lk.Scores([5.0], [0.0]), lk.Scores([5.0, np.inf], [0.0])]
 )
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 def test_json_of_a_diagnosis_holds_the_same_words(tmp_path, scores):
     code, out, _ = run("diagnose", written(tmp_path / "s.csv", scores), "--json", "-")
     assert code == 0

@@ -146,7 +146,7 @@ def test_a_failed_criterion_outweighs_one_that_is_not_decided(scores):
 def test_no_evidence_without_overlap_is_not_a_pass():
     few = lk.Scores([4.0, 5.0, 6.0, 3.0, 4.5], -np.linspace(2.0, 6.0, 20))
     found = judged(few, {"metric": "verdict"})
-    assert found.check.verdict.calibrated
+    assert found.check.verdict.outcome == "too_few"
     assert found.check.recalibration is None
     assert found.rows[0].decision == "not decided"
 
@@ -180,8 +180,8 @@ def test_every_p_value_stands_with_its_level(tmp_path, scores):
     report, page = tmp_path / "report.md", tmp_path / "page.html"
     code, out, err = command(tmp_path, scores, criteria, "--report", report, "--html", page)
     assert code == 0, err
-    assert "slope and offset: p = " in out
-    assert ", level 3 %" in out
+    assert "(p = " in out
+    assert "level 3 %" in out
     assert "if calibrated (level 1 % in the verdict)" in out
     assert "if calibrated (the limit decides, not p)" in out
     for text in (report.read_text(), page.read_text()):
@@ -190,3 +190,11 @@ def test_every_p_value_stands_with_its_level(tmp_path, scores):
     for line in (*out.splitlines(), *report.read_text().splitlines()):
         if "p = " in line:
             assert "level" in line or "the limit decides" in line, line
+
+
+@pytest.mark.parametrize("sets", [([0.0, 5.0], [0.0, 5.0]), ([0.0, 0.0, 1.0, 3.0], [0.0, 0.0, 3.0])])
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+def test_a_verdict_on_llrs_whose_best_line_is_flat_has_no_size(sets):
+    verdict = lk.evaluate(lk.Scores.from_classes(*sets)).verdict
+    assert verdict.text
+    assert "inf" not in verdict.text

@@ -121,7 +121,10 @@ def misleading_p_value(
     >>> round(misleading_p_value(10.0, -1.0, 30, 300), 4)
     0.0272
     """
-    wrong = max(highest_nontarget - math.log(n_nontarget), -lowest_target - math.log(n_target))
+    # weights below one may round a class to no trial at all
+    wrong = max(
+        highest_nontarget - math.log(max(n_nontarget, 1)), -lowest_target - math.log(max(n_target, 1))
+    )
     return min(1.0, 2.0 * math.exp(-max(wrong, 0.0)))
 
 

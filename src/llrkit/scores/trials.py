@@ -267,9 +267,10 @@ class Trials(ScoreSource):
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
 
     def read_with(self, *, factor: float, positive: str | None) -> Trials:
-        """The same trials with all scores multiplied, and how they were read remembered."""
+        """These trials with all scores multiplied, remembering how they were read; for readers."""
         trials = self if factor == 1.0 else self.rescaled(factor)
-        return trials._replace(factor=factor, positive=positive)
+        trials._roles = replace(trials._roles, factor=factor, positive=positive)
+        return trials
 
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""

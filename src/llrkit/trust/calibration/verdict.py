@@ -25,6 +25,9 @@ ENOUGH = 10.0
 LARGEST_FACTOR = 3.0
 """Beyond this the straight-line approximation of the power is no longer right."""
 
+FLAT = 1e-6
+"""A slope below this is none: its factor and offset have no size."""
+
 OUTCOMES = ("evidence", "none_found", "too_few", "reversed", "uninformative", "infinite")
 
 
@@ -158,6 +161,8 @@ def _wrong(line: Recalibration | None, test: IdentityTest, gap: tuple[float, flo
 
 
 def _wrong_with_line(line: Recalibration) -> tuple[str, str]:
+    if abs(line.a) < FLAT:
+        return "over-confident", "over-confident without limit: the best straight line is flat"
     tests = {"factor": line.p_factor, "bias": line.p_bias}
     named = [name for name, p in tests.items() if p <= PART_LEVEL] or [min(tests, key=tests.__getitem__)]
     parts, words = [], []
