@@ -1,4 +1,4 @@
-"""How often the verdict on calibration is right: calibrated LLRs, and what is made of them."""
+"""How often the verdict on calibration is right: calibrated LLRs of three kinds, and what is made of them."""
 
 from __future__ import annotations
 
@@ -6,85 +6,119 @@ import argparse
 import math
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.optimize import brentq
 
 import llrkit as lk
-from llrkit.core.density_grid import DensityGrid
-from llrkit.trust.calibration.null_distribution import CalibratedCells, judged_range
-from llrkit.trust.calibration.recalibration import identity_test, recalibrate
-from llrkit.trust.calibration.verdict import LEVEL, Verdict, verdict
+from llrkit.metrics.identity_test import FEWEST, identity_test, misleading_p_value, null_moments
+from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.measure import measure
+from llrkit.trust.calibration.calibration_test import check_cells, check_trials
+from llrkit.trust.calibration.verdict import LEVEL
+from llrkit.trust.intervals.speakers import find_speakers
 
-CASES = {
-    "x": (lambda x: x, ()),
-    "2 x": (lambda x: 2.0 * x, ("over-confident",)),
-    "x / 2": (lambda x: 0.5 * x, ("under-confident",)),
-    "x + 1": (lambda x: x + 1.0, ("same-source",)),
-}
-
-
-def decided(scores: lk.Scores, seed: int, replicates: int) -> Verdict:
-    """What lk.check_calibration decides; the null distribution is drawn only where it matters."""
-    result = lk.evaluate(scores)
-    span = judged_range(result.moments.extremes, result.summaries.blocks)
-    grid = scores.reduce(DensityGrid.at(*span))
-    cells = CalibratedCells.relabeled(grid)
-    line = recalibrate(scores, identity_test(scores, cells))
-    if line.p_value < LEVEL:
-        return verdict(line)
-    sizes = scores.n_target, scores.n_nontarget
-    null = lk.calibration_null(cells, *sizes, replicates=replicates, seed=seed, cross_validate=False)
-    return verdict(line, null.p_value("cllr_cal", result.cllr_cal))
+EERS = (0.01, 0.05, 0.2)
+SIZES = ((30, 300), (100, 1_000), (300, 3_000), (3_000, 30_000))
+CHANGES = {"0.8 x": (0.8, 0.0), "1.25 x": (1.25, 0.0), "x + 0.3": (1.0, 0.3), "x - 0.3": (1.0, -0.3)}
+KINDS = ("Gaussian", "gamma", "PLDA")
 
 
-def rates(runs: int, seed: int, *, replicates: int = 100, eer: float = 0.05) -> dict[str, Counter[str]]:
-    """Verdicts by case, for 300 target and 3,000 non-target trials a run."""
-    model = lk.theory.GaussianLLR.from_eer(eer)
+def pair_with(kind: str, eer: float) -> lk.theory.CalibratedPair:
+    """The calibrated pair of a kind with a given equal error rate."""
+    if kind == "Gaussian":
+        return lk.theory.GaussianLLR.from_eer(eer)
+    makers: dict[str, tuple[Callable[[float], lk.theory.CalibratedPair], float, float]] = {
+        "gamma": (lambda log_shape: lk.theory.GammaLLR(math.exp(log_shape)), -9.0, 5.0),
+        "PLDA": (lambda rho: lk.theory.PLDALLR.isotropic(rho, 20), 0.05, 0.95),
+    }
+    make, low, high = makers[kind]
+    return make(float(brentq(lambda x: make(x).eer - eer, low, high, xtol=1e-6)))
+
+
+def outcome(cells: LlrCells, level: float = LEVEL) -> str:
+    """What the verdict of an evaluation rests on, without the evaluation."""
+    moments = null_moments(cells)
+    if moments.n_effective >= FEWEST:
+        return "evidence" if identity_test(moments).p_value < level else "none_found"
+    gap = cells.llr[cells.nontarget > 0].max(), cells.llr[cells.target > 0].min()
+    p = misleading_p_value(*gap, int(cells.n_target), int(cells.n_nontarget))
+    return "evidence" if p < level else "too_few"
+
+
+def sets(kind: str, eer: float, size: tuple[int, int], runs: int, seed: int) -> Iterator[LlrCells]:
+    """Sets of calibrated trials, drawn many at a time."""
+    pair = pair_with(kind, eer)
     rng = np.random.default_rng(seed)
-    found: dict[str, Counter[str]] = {name: Counter() for name in CASES}
-    for run in range(runs):
-        target, nontarget = model.rvs(300, 3000, rng)
-        for name, (change, _) in CASES.items():
-            scores = lk.Scores(change(target), change(nontarget))
-            found[name]["+".join(decided(scores, run, replicates).parts)] += 1
-    return found
+    at_once = max(1, 2_000_000 // sum(size))
+    for start in range(0, runs, at_once):
+        n = min(at_once, runs - start)
+        target, nontarget = pair.rvs(n * size[0], n * size[1], rng)
+        for i in range(n):
+            yield LlrCells.of(
+                target[i * size[0] : (i + 1) * size[0]], nontarget[i * size[1] : (i + 1) * size[1]]
+            )
 
 
-def shared_rates(runs: int, seed: int, *, replicates: int = 100) -> dict[str, Counter[str]]:
-    """Verdicts on exact PLDA LLRs of speakers compared all with all, by design and what is known."""
+def rates(kind: str, eer: float, size: tuple[int, int], runs: int, seed: int) -> Counter[str]:
+    """Outcomes on calibrated LLRs."""
+    return Counter(outcome(cells) for cells in sets(kind, eer, size, runs, seed))
+
+
+def power(kind: str, eer: float, size: tuple[int, int], runs: int, seed: int) -> dict[str, float]:
+    """How often evidence is found in LLRs with a wrong scale or offset."""
+    counts = dict.fromkeys(CHANGES, 0)
+    for cells in sets(kind, eer, size, runs, seed):
+        for name, (a, b) in CHANGES.items():
+            counts[name] += outcome(cells.mapped(a, b)) == "evidence"
+    return {name: n / runs for name, n in counts.items()}
+
+
+def shared_rates(runs: int, seed: int) -> dict[str, float]:
+    """How often the test rejects exact PLDA LLRs of speakers compared all with all, by design."""
     from coverage import DESIGNS, SIDES, trials  # the script beside this one
 
-    found: dict[str, Counter[str]] = {}
+    shares: dict[str, float] = {}
     for design, sizes in DESIGNS.items():
         rng = np.random.default_rng(seed)
-        kinds = {f"{design}, speakers {word}": who for word, who in (("given", SIDES), ("not given", None))}
-        found |= {name: Counter() for name in kinds}
-        for run in range(runs):
+        known = unknown = 0
+        for _ in range(runs):
             scores = trials(*sizes, rng)
-            for name, who in kinds.items():
-                check = lk.check_calibration(
-                    scores, speakers=who, replicates=replicates, seed=run, curves=False
-                )
-                found[name]["+".join(check.verdict.parts)] += 1
-    return found
+            result = measure(scores)
+            test = check_trials(scores, result, find_speakers(scores, SIDES)).test
+            known += test.p_value < LEVEL
+            unknown += check_cells(result).test.p_value < LEVEL
+        shares |= {f"{design}, speakers given": known / runs, f"{design}, not given": unknown / runs}
+    return shares
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shared", action="store_true", help="calibrated LLRs of shared speakers")
     options = parser.parse_args()
     start = time.perf_counter()
-    found = (shared_rates if options.shared else rates)(options.runs, options.seed)
-    print(f"{options.runs} runs, seed {options.seed}, {time.perf_counter() - start:.0f} s\n")
-    print("| LLRs | right verdict | all verdicts |\n|---|--:|---|")
-    for name, counts in found.items():
-        right = CASES[name][1] if name in CASES else ()
-        shown = ", ".join(f"{kind or 'none'} {n}" for kind, n in counts.most_common())
-        share = counts["+".join(right)] / options.runs
-        error = math.sqrt(share * (1.0 - share) / options.runs)
-        print(f"| {name} | {100 * share:.1f} +- {100 * error:.1f} % | {shown} |")
+    if options.shared:
+        for name, share in shared_rates(options.runs, options.seed).items():
+            print(f"| {name} | {100 * share:.1f} % |")
+        return
+    print(f"{options.runs} runs of calibrated LLRs, {options.runs // 5} of others, seed {options.seed}\n")
+    print(f"| LLRs | EER | trials | evidence | too few | {' | '.join(CHANGES)} |")
+    print("|---|--:|--:|--:|--:|" + "--:|" * len(CHANGES))
+    worst = 0.0
+    for kind in KINDS:
+        for eer in EERS:
+            for size in SIZES:
+                counts = rates(kind, eer, size, options.runs, options.seed)
+                shares = [100 * counts[name] / options.runs for name in ("evidence", "too_few")]
+                found = power(kind, eer, size, options.runs // 5, options.seed + 1).values()
+                worst = max(worst, shares[0])
+                row = " | ".join(f"{share:.1f} %" for share in shares)
+                row += " | " + " | ".join(f"{100 * share:.0f} %" for share in found)
+                print(f"| {kind} | {eer:.0%} | {size[0]:,} + {size[1]:,} | {row} |", flush=True)
+    print(f"\nAt most {worst:.1f} % of calibrated sets are accused; {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from .calibrate.affine.logistic import fit_logistic as fit_logistic
 from .calibrate.affine.logistic import fit_rule as fit_rule
 from .calibrate.affine.saturating.saturating_fit import fit_saturating as fit_saturating
 from .calibrate.affine.unsupervised import fit_unsupervised as fit_unsupervised
+from .calibrate.class_gap import class_gap as class_gap
 from .calibrate.composite.bounds import bound_elub as bound_elub
 from .calibrate.composite.bounds import bound_fixed as bound_fixed
 from .calibrate.composite.bounds import bound_invariance as bound_invariance
@@ -19,6 +20,8 @@ from .calibrate.composite.conditional import fit_by as fit_by
 from .calibrate.composite.fusion import fit_fusion as fit_fusion
 from .calibrate.composite.fusion import fit_quality as fit_quality
 from .calibrate.composite.linear_map import LinearMap as LinearMap
+from .calibrate.composite.named_bounds import bound_map as bound_map
+from .calibrate.composite.named_bounds import bound_sentence as bound_sentence
 from .calibrate.densities.gamma_ratio import fit_gamma as fit_gamma
 from .calibrate.densities.kde import fit_kde as fit_kde
 from .calibrate.densities.mixture import fit_mixture as fit_mixture
@@ -54,6 +57,7 @@ from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError
 from .errors import PooledClassesWarning as PooledClassesWarning
 from .errors import ReversedScoresWarning as ReversedScoresWarning
+from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
 from .errors import SystemCountError as SystemCountError
@@ -113,6 +117,8 @@ from .trust.calibration.precision import LlrPrecision as LlrPrecision
 from .trust.calibration.precision import llr_precision as llr_precision
 from .trust.differences.delong import DeLong as DeLong
 from .trust.differences.delong import delong_test as delong_test
+from .trust.differences.many_systems import PairwiseComparison as PairwiseComparison
+from .trust.differences.many_systems import compare_many_systems as compare_many_systems
 from .trust.differences.paired import SystemComparison as SystemComparison
 from .trust.differences.paired import compare_systems as compare_systems
 from .trust.intervals.bands import CurveBands as CurveBands

@@ -30,6 +30,17 @@ def number(value: float, digits: int = 4) -> str:
     return f"{shown:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
+def counted(n: float, singular: str, plural: str = "") -> str:
+    """How many of what, in the number that goes with it.
+
+    Examples
+    --------
+    >>> counted(1, "LLR"), counted(1234, "LLR"), counted(2, "criterion", "criteria")
+    ('1 LLR', '1,234 LLRs', '2 criteria')
+    """
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
 def chance(p_value: float) -> str:
     """The p-value of a test; nothing is impossible.
 
@@ -39,3 +50,15 @@ def chance(p_value: float) -> str:
     ('0.031', '< 0.0001')
     """
     return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}"
+
+
+def p_words(p_value: float) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> p_words(0.0314), p_words(0.0)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    shown = chance(p_value)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"

@@ -23,6 +23,7 @@
     ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
+    ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     └── UnreadableWarning       files that could not be read were left out, as was asked for
 """
 
@@ -109,6 +110,10 @@ class ShapeWarning(LlrkitWarning):
 
 class ReversedScoresWarning(LlrkitWarning):
     """Targets score below non-targets."""
+
+
+class ScaleWarning(LlrkitWarning):
+    """The scores look like something else than LLRs in nats; nothing was converted."""
 
 
 class UnreadableWarning(LlrkitWarning):

@@ -124,7 +124,7 @@ def test_bad_input_names_the_group():
         fit_by(Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns), "room", fit_cmlg)
     constant = {"room": (["a", "a", "b"], ["a", "a", "b"])}
     with pytest.raises(ConstantScoreError, match="room = 'b'"):
-        fit_by(Scores([2.0, 3.0, 1.0], [0.0, 1.0, 1.0], constant), "room", fit_cmlg)
+        fit_by(Scores([2.0, 3.0, 1.0], [0.0, 0.5, 1.0], constant), "room", fit_cmlg)
     with pytest.raises(InfiniteScoreError, match=r"room = 'a'.*row 1"):
         fit_by(Trials({"score": [1.0, math.inf], "label": [0, 1], "room": ["a", "a"]}), "room", fit_cmlg)
     scores = Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns)

@@ -11,14 +11,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 
+UNBOUNDED = ("--bound", "none")  # what the command line bounds by default, Python does not
+
 
 def table(seed, n=900):
+    """Two systems on the same trials by an even seed (dev, other), other trials by an odd one (eval)."""
     rng = np.random.default_rng(seed)
     label = np.arange(n) % 3 == 0
+    side = "e" if seed % 2 else ""
     return pl.DataFrame(
         {
-            "enroll": [f"m{i // 30}" for i in range(n)],
-            "test": [f"t{i}" for i in range(n)],
+            "enroll": [f"m{side}{i // 30}" for i in range(n)],
+            "test": [f"t{side}{i}" for i in range(n)],
             "score": rng.normal(np.where(label, 4.0, -3.0), 3.0),
             "label": np.where(label, "target", "nontarget"),
             "room": np.where(np.arange(n) % 2 == 0, "quiet", "noisy"),
@@ -37,16 +41,17 @@ def files(tmp_path):
 
 def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
     folder, made = files
-    code, out, _ = run("calibrate", made["dev"], "--method", "cmlg", "-o", folder / "cal.json")
+    code, out, _ = run("calibrate", made["dev"], *UNBOUNDED, "--method", "cmlg", "-o", folder / "cal.json")
     assert code == 0
     assert "Saved in" in out
+    assert "LLRs are not bounded." in out
     for ending in ("parquet", "csv", "tsv"):
         code, out, _ = run("apply", folder / "cal.json", made["eval"], "-o", folder / f"llrs.{ending}")
         assert (code, "900 LLRs" in out) == (0, True)
         found = lk.read_trials(folder / f"llrs.{ending}")
         expected = lk.fit_cmlg(lk.read_trials(made["dev"]))(lk.read_trials(made["eval"]))
         assert_array_equal(found.score_array, expected)
-        assert_array_equal(found.table["raw_score"].cast(pl.Float64), table(1)["score"])
+        assert_array_equal(found.table["score"].cast(pl.Float64), table(1)["score"])
         assert found.table["enroll"].to_list() == table(1)["enroll"].to_list()
     kept = json.loads((folder / "cal.json").read_text())
     assert kept["provenance"]["training_file"] == "dev.csv"
@@ -56,9 +61,21 @@ def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
 
 def test_options_of_a_method_and_conditions(files):
     folder, made = files
-    run("calibrate", made["dev"], "--method", "logistic", "--option", "prior=0.01", "-o", folder / "c.json")
+    run(
+        "calibrate",
+        made["dev"],
+        *UNBOUNDED,
+        "--method",
+        "logistic",
+        "--option",
+        "prior=0.01",
+        "-o",
+        folder / "c.json",
+    )
     assert lk.load_map(folder / "c.json").options["prior"] == 0.01
-    code, _, _ = run("calibrate", made["dev"], "--method", "cmlg", "--by", "room", "-o", folder / "by.json")
+    code, _, _ = run(
+        "calibrate", made["dev"], *UNBOUNDED, "--method", "cmlg", "--by", "room", "-o", folder / "by.json"
+    )
     assert code == 0
     run("apply", folder / "by.json", made["eval"], "-o", folder / "by.csv")
     quiet = lk.read_trials(made["dev"]).by("room")["quiet"]
@@ -70,16 +87,22 @@ def test_options_of_a_method_and_conditions(files):
 def test_best_shows_its_table(files):
     folder, made = files
     arguments = ("--method", "best", "--option", "methods=cmlg,logistic", "--option", "folds=3")
-    code, out, _ = run("calibrate", made["dev"], *arguments, "--groups", "enroll", "-o", folder / "c.json")
+    code, out, _ = run(
+        "calibrate", made["dev"], *UNBOUNDED, *arguments, "--groups", "enroll", "-o", folder / "c.json"
+    )
     assert code == 0
     fitted = lk.load_map(folder / "c.json")
     assert fitted.details["groups"] == ["enroll"]
     for name in ("cmlg", "logistic"):
         assert re.search(rf"{name} +\d\.\d{{4}} +{100 * fitted.details['weights'][name]:.1f} %", out)
-    run("calibrate", made["dev"], *arguments, "--option", "blend=false", "-o", folder / "one.json")
+    run(
+        "calibrate", made["dev"], *UNBOUNDED, *arguments, "--option", "blend=false", "-o", folder / "one.json"
+    )
     single = lk.load_map(folder / "one.json")
     assert single.method == single.details["chosen"] == fitted.details["chosen"]
-    _, out, _ = run("calibrate", made["dev"], *arguments, "--option", "prior=0.1", "-o", folder / "c.json")
+    _, out, _ = run(
+        "calibrate", made["dev"], *UNBOUNDED, *arguments, "--option", "prior=0.1", "-o", folder / "c.json"
+    )
     assert "cross-entropy at the prior 0.1" in out
 
 
@@ -88,7 +111,7 @@ def test_fuse_joins_files_on_ids_whatever_their_order(files):
     table(2).with_columns(label=table(0)["label"]).sample(fraction=1.0, shuffle=True, seed=1).write_csv(
         made["other"]
     )
-    code, out, _ = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    code, out, _ = run("fuse", *UNBOUNDED, made["dev"], made["other"], "-o", folder / "f.json")
     assert code == 0
     assert "dev" in out
     fitted = lk.load_map(folder / "f.json")
@@ -118,16 +141,16 @@ def test_systems_in_files_of_the_same_name_are_told_apart_by_their_folders(files
         (folder / part).mkdir()
         table(2 * i).with_columns(label=table(0)["label"]).write_csv(folder / part / "dev.csv")
     paths = [folder / "one" / "dev.csv", folder / "two" / "dev.csv"]
-    code, _, _ = run("fuse", *paths, "-o", folder / "f.json")
+    code, _, _ = run("fuse", *UNBOUNDED, *paths, "-o", folder / "f.json")
     assert code == 0
     assert lk.load_map(folder / "f.json").systems == ["one/dev", "two/dev"]
     assert run("apply", folder / "f.json", *paths, "-o", folder / "llrs.csv")[0] == 0
     code, _, err = run("apply", folder / "f.json", *paths[::-1], "-o", folder / "x.csv")
     assert (code, "another order" in err) == (2, True)
-    code, _, err = run("fuse", made["dev"], made["dev"], "-o", folder / "x.json")
+    code, _, err = run("fuse", *UNBOUNDED, made["dev"], made["dev"], "-o", folder / "x.json")
     assert (code, "more than once" in err) == (2, True)
-    table(1).with_columns(label=table(0)["label"]).write_csv(folder / "dev.tsv", separator="\t")
-    assert run("fuse", made["dev"], folder / "dev.tsv", "-o", folder / "f.json")[0] == 0
+    table(4).with_columns(label=table(0)["label"]).write_csv(folder / "dev.tsv", separator="\t")
+    assert run("fuse", *UNBOUNDED, made["dev"], folder / "dev.tsv", "-o", folder / "f.json")[0] == 0
     assert lk.load_map(folder / "f.json").systems == ["dev.csv", "dev.tsv"]
 
 
@@ -147,7 +170,10 @@ def test_methods_are_listed_with_the_options_they_take(files):
         elif name in ("cmlg", "pav", "kde", "unsupervised", "rule", "mixture"):
             setting = line.split(maxsplit=1)[1]
             output = ("-o", folder / "m.json")
-            assert run("calibrate", made["dev"], "--method", name, "--option", setting, *output)[0] == 0
+            assert (
+                run("calibrate", made["dev"], *UNBOUNDED, "--method", name, "--option", setting, *output)[0]
+                == 0
+            )
             given += 1
     assert given > 10
 
@@ -162,6 +188,7 @@ def test_fuse_one_table_with_quality_and_missing_scores(files):
     wide.write_parquet(folder / "wide.parquet")
     code, _, _ = run(
         "fuse",
+        *UNBOUNDED,
         folder / "wide.parquet",
         "--score-columns",
         "a,b",
@@ -174,10 +201,12 @@ def test_fuse_one_table_with_quality_and_missing_scores(files):
     assert run("apply", folder / "q.json", folder / "wide.parquet", "-o", folder / "q.parquet")[0] == 0
     gaps = wide.with_columns(b=pl.when(pl.int_range(900) % 7 == 0).then(None).otherwise(pl.col("b")))
     gaps.write_parquet(folder / "gaps.parquet")
-    code, _, err = run("fuse", folder / "gaps.parquet", "--score-columns", "a,b", "-o", folder / "g.json")
+    code, _, err = run(
+        "fuse", *UNBOUNDED, folder / "gaps.parquet", "--score-columns", "a,b", "-o", folder / "g.json"
+    )
     assert (code, "missing" in err) == (2, True)
     options = ("--score-columns", "a,b", "--missing", "subset", "-o", folder / "g.json")
-    assert run("fuse", folder / "gaps.parquet", *options)[0] == 0
+    assert run("fuse", *UNBOUNDED, folder / "gaps.parquet", *options)[0] == 0
     assert run("apply", folder / "g.json", folder / "gaps.parquet", "-o", folder / "g.csv")[0] == 0
     assert np.isfinite(lk.read_trials(folder / "g.csv").score_array).all()
 
@@ -185,18 +214,20 @@ def test_fuse_one_table_with_quality_and_missing_scores(files):
 def test_fuse_names_what_does_not_fit_together(files):
     folder, made = files
     table(2).head(800).with_columns(label=table(0)["label"].head(800)).write_csv(made["other"])
-    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    code, _, err = run("fuse", *UNBOUNDED, made["dev"], made["other"], "-o", folder / "f.json")
     assert code == 2
     assert "no score for 100 trials" in err
     assert "t800" in err
-    code, _, _ = run("fuse", made["dev"], made["other"], "--missing", "drop", "-o", folder / "f.json")
+    code, _, _ = run(
+        "fuse", *UNBOUNDED, made["dev"], made["other"], "--missing", "drop", "-o", folder / "f.json"
+    )
     assert code == 0
     pl.concat([table(2), table(2).head(1)]).write_csv(made["other"])
-    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    code, _, err = run("fuse", *UNBOUNDED, made["dev"], made["other"], "-o", folder / "f.json")
     assert (code, "more than once" in err) == (2, True)
     swapped = pl.when(pl.col("label") == "target").then(pl.lit("nontarget")).otherwise(pl.lit("target"))
     table(2).with_columns(label=swapped).write_csv(made["other"])
-    code, _, err = run("fuse", made["dev"], made["other"], "-o", folder / "f.json")
+    code, _, err = run("fuse", *UNBOUNDED, made["dev"], made["other"], "-o", folder / "f.json")
     assert (code, "another label" in err) == (2, True)
 
 
@@ -246,7 +277,7 @@ def test_warnings_are_one_line_on_standard_error(tmp_path):
             ["calibrate", "DEV", "--method", "gaussian", "--option", "monotone=no", "-o", "OUT"],
             "true or false",
         ),
-        (["compare", "DEV", "DEV2", "--methods", ","], "no method is named"),
+        (["compare", "DEV", "DEV", "--methods", ","], "no method is named"),
         (["apply", "DEV", "DEV", "-o", "OUT.csv"], "not JSON"),
         (["apply", "CAL", "DEV", "-o", "OUT.xyz"], "ending"),
         (["apply", "CAL", "DEV", "--score-column", "x", "-o", "OUT.csv"], "no column 'x'"),

@@ -156,7 +156,7 @@ def test_apply_streams_every_form_into_every_format(table, tmp_path, monkeypatch
     assert_array_equal(found.score_array, fitted(table["score"].to_numpy()))
     assert_array_equal(found.is_target, table["label"] == "target")
     if not separate:
-        assert_array_equal(found.table["raw_score"].cast(pl.Float64), table["score"])
+        assert_array_equal(found.table["score"].cast(pl.Float64), table["score"])
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -174,7 +174,7 @@ def test_a_fusion_is_applied_side_by_side_or_after_a_join(table, tmp_path, monke
     assert "joined" not in done.stderr
     found = lk.read_trials(out)
     assert_array_equal(found.score_array, expected)
-    assert found.columns == ["enroll", "test", "a", "label", "room", "b", "score"]
+    assert found.columns == ["enroll", "test", "a", "label", "room", "b", "llr", "llr_map"]
     # the same trials in another order
     b.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "b.kaldi")
     done = run("apply", tmp_path / "fusion.json", tmp_path / "a.txt", tmp_path / "b.kaldi", "-o", out)
@@ -200,7 +200,7 @@ def test_apply_takes_scores_without_header_and_labels_from_a_key(table, tmp_path
     fitted = lk.fit_cmlg(lk.Trials(table))
     fitted.save(tmp_path / "cal.json")
     run("apply", tmp_path / "cal.json", tmp_path / "s", "-o", tmp_path / "plain.csv")
-    assert read_table(tmp_path / "plain.csv").table.columns == ["enroll", "test", "score", "raw_score"]
+    assert read_table(tmp_path / "plain.csv").table.columns == ["enroll", "test", "score", "llr", "llr_map"]
     run("apply", tmp_path / "cal.json", tmp_path / "s", "--key", tmp_path / "k", "-o", tmp_path / "out.csv")
     found = lk.read_trials(tmp_path / "out.csv")
     assert_array_equal(found.score_array, fitted(table["score"].to_numpy()))

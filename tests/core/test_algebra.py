@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
+from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
 from llrkit.core.grid import Grid
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import ClassMoments, Moments
@@ -39,8 +40,20 @@ SUMMARIES = {
     "Both": both(Moments.of, LossSums.of),
     "Grouped": grouped(Moments.of, "room"),
     "ValueCounts": lambda chunk: ValueCounts.of(chunk, "room"),
+    "DistinctNumbers": lambda chunk: DistinctNumbers.of(places(chunk)),
+    "DistinctNumbers beyond the limit": lambda chunk: DistinctNumbers.of(places(chunk), limit=5),
+    "JoinedNumbers": lambda chunk: JoinedNumbers.of(
+        10, np.searchsorted(POINTS, chunk.target), 7 + chunk.columns["room"][0]
+    ),
     "Grouped of Both": grouped(both(Grid.of, LossSums.of), "room"),
 }
+
+
+def places(chunk):
+    """The place of every score in the list of values."""
+    return np.searchsorted(POINTS, np.concatenate([chunk.target, chunk.nontarget]))
+
+
 every = pytest.mark.parametrize("name", SUMMARIES)
 
 

@@ -28,7 +28,7 @@ def scores(tmp_path):
 
 def assert_complete(folder, source):
     made, given = pl.read_parquet(folder / "part*.parquet"), pl.read_parquet(source / "part*.parquet")
-    assert_allclose(made["score"], 2.0 * given["score"] - 1.0)
+    assert_allclose(made["llr"], 2.0 * given["score"] - 1.0)
     assert made["n"].to_list() == given["n"].to_list()  # nothing twice
     manifest = json.loads((folder / "_manifest.json").read_text())
     assert manifest["rows"] == 12
@@ -79,7 +79,7 @@ def test_what_changed_is_done_again(fitted, scores, tmp_path, monkeypatch):
     assert len(done) == 1
     apply_parts(lk.AffineMap(a=3.0, b=0.0), scores, tmp_path / "llrs")
     assert len(done) == 5
-    assert_allclose(pl.read_parquet(tmp_path / "llrs" / "part1.parquet")["score"], [27.0])
+    assert_allclose(pl.read_parquet(tmp_path / "llrs" / "part1.parquet")["llr"], [27.0])
 
 
 def test_two_files_of_one_name_are_refused(fitted, scores, tmp_path):

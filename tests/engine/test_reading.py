@@ -84,6 +84,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # that is what some options do
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(
     name, table, tmp_path, monkeypatch, client

@@ -24,6 +24,9 @@ tied = st.sampled_from([-INF, -3.0, -1.0, -0.0, 0.0, 1.0, 2.0, 2.5, INF])
 finite_tied = st.sampled_from([-3.0, -1.0, -0.0, 0.0, 1.0, 2.0, 2.5])
 spread = st.floats(-50, 50, allow_nan=False)
 
+# any two sets of scores, also those the wrong way round
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning", "ignore::llrkit.ScaleWarning")
+
 
 def lists(values, most=12):
     return st.lists(values, min_size=1, max_size=most)
@@ -70,7 +73,7 @@ def _one_thread():
 @example(([-INF, 0.0], [INF, 0.0]))
 def test_order_metrics_against_brute_force(sets):
     target, nontarget = sets
-    scores = lk.Scores(target, nontarget)
+    scores = lk.Scores.from_classes(target, nontarget)
     assert_allclose(lk.eer(scores), float(brute.eer(target, nontarget)), rtol=1e-13, atol=1e-15)
     assert_allclose(lk.eer_roc(scores), float(brute.eer_roc(target, nontarget)), rtol=1e-13, atol=1e-15)
     assert_allclose(lk.auc(scores), float(brute.auc(target, nontarget)), rtol=1e-14)
@@ -82,7 +85,7 @@ def test_order_metrics_against_brute_force(sets):
 @given(SETS)
 def test_min_dcf_against_brute_force(sets):
     target, nontarget = sets
-    scores = lk.Scores(target, nontarget)
+    scores = lk.Scores.from_classes(target, nontarget)
     found = [lk.min_dcf(scores, lk.OperatingPoint(float(p), m, f)) for p, m, f in POINTS]
     wanted = [float(brute.min_dcf(target, nontarget, p, m, f)) for p, m, f in POINTS]
     assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
@@ -93,7 +96,10 @@ def test_min_dcf_against_brute_force(sets):
 def test_min_cllr_against_min_max_formula(sets):
     target, nontarget = sets
     assert_allclose(
-        lk.min_cllr(lk.Scores(target, nontarget)), brute.min_cllr(target, nontarget), rtol=1e-12, atol=1e-14
+        lk.min_cllr(lk.Scores.from_classes(target, nontarget)),
+        brute.min_cllr(target, nontarget),
+        rtol=1e-12,
+        atol=1e-14,
     )
 
 
@@ -102,7 +108,7 @@ def test_min_cllr_against_min_max_formula(sets):
 @given(SETS)
 def test_pav_map_against_min_max_formula(sets):
     target, nontarget = sets
-    curve = lk.evaluate(lk.Scores(target, nontarget), points=()).pav
+    curve = lk.evaluate(lk.Scores.from_classes(target, nontarget), points=()).pav
     for value, llr in brute.pav_llrs(target, nontarget).items():
         block = [i for i in range(len(curve.llr)) if curve.low[i] <= value <= curve.high[i]]
         assert len(block) == 1
@@ -116,7 +122,7 @@ def test_pav_map_against_min_max_formula(sets):
 @example(([INF], [-INF]))
 def test_act_dcf_and_cllr_against_brute_force(sets):
     target, nontarget = sets
-    scores = lk.Scores(target, nontarget)
+    scores = lk.Scores.from_classes(target, nontarget)
     assert_allclose(lk.cllr(scores), brute.cllr(target, nontarget), rtol=1e-12, atol=0)
     for p, m, f in POINTS:
         point = lk.OperatingPoint(float(p), m, f)
@@ -128,7 +134,9 @@ def test_act_dcf_and_cllr_against_brute_force(sets):
 @given(SETS)
 def test_eer_threshold_against_brute_force(sets):
     target, nontarget = sets
-    assert lk.eer_threshold(lk.Scores(target, nontarget)) == brute.eer_threshold(target, nontarget)
+    assert lk.eer_threshold(lk.Scores.from_classes(target, nontarget)) == brute.eer_threshold(
+        target, nontarget
+    )
 
 
 @pytest.mark.slow
@@ -136,9 +144,11 @@ def test_eer_threshold_against_brute_force(sets):
 @given(SETS, SETS)
 def test_hter_against_brute_force(dev, sets):
     # the threshold is the library's own, tested above; the errors are counted here
-    threshold = lk.eer_threshold(lk.Scores(*dev))
+    threshold = lk.eer_threshold(lk.Scores.from_classes(*dev))
     wanted = sum(brute.rates_at(*sets, threshold)) / 2
-    assert_allclose(lk.hter(lk.Scores(*dev), lk.Scores(*sets)), float(wanted), rtol=1e-15)
+    assert_allclose(
+        lk.hter(lk.Scores.from_classes(*dev), lk.Scores.from_classes(*sets)), float(wanted), rtol=1e-15
+    )
 
 
 @settings(max_examples=200)
@@ -156,7 +166,7 @@ def test_eer_against_linear_program(sets):
         method="highs",
     )
     assert answer.status == 0
-    assert_allclose(lk.eer(lk.Scores(*sets)), answer.fun, rtol=0, atol=1e-9)
+    assert_allclose(lk.eer(lk.Scores.from_classes(*sets)), answer.fun, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -164,7 +174,7 @@ def test_eer_against_linear_program(sets):
 @given(SETS)
 def test_trapezium_bound_at_all_priors(sets):
     # M-21: the best error rate is at most min(prior, 1 - prior, ROCCH-EER), and reaches the EER somewhere
-    scores = lk.Scores(*sets)
+    scores = lk.Scores.from_classes(*sets)
     curve = lk.evaluate(scores, points=()).bayes_error
     bound = np.minimum(curve.reference, lk.eer(scores))
     assert (curve.minimum <= bound + 1e-15).all()
@@ -176,7 +186,7 @@ def test_trapezium_bound_at_all_priors(sets):
 @given(SETS)
 def test_eer_is_the_largest_minimum_error_over_priors(sets):
     # M-19; the best vertex changes only at the PAV LLRs, where the piecewise linear maximum lies
-    scores = lk.Scores(*sets)
+    scores = lk.Scores.from_classes(*sets)
     changes = [llr for llr in brute.pav_llrs(*sets).values() if math.isfinite(llr)]
     priors = [1 / (1 + math.exp(llr)) for llr in changes]
     worst = max(
@@ -191,7 +201,7 @@ def test_eer_is_the_largest_minimum_error_over_priors(sets):
 @given(st.tuples(lists(finite_tied), lists(finite_tied)))
 def test_cllr_against_area_under_bayes_error(sets):
     # M-07: Cllr = 1/(2 ln 2) times the integral of the actual error over prior log-odds; min Cllr likewise
-    scores = lk.Scores(*sets)
+    scores = lk.Scores.from_classes(*sets)
     actual = _area([-x for x in (*sets[0], *sets[1])], lambda plo: _actual_error(sets, plo))
     changes = [-x for x in brute.pav_llrs(*sets).values() if math.isfinite(x)]
     least = _area(changes, lambda plo: _least_error(sets, plo))
@@ -225,7 +235,7 @@ def _least_error(sets, plo):
 @MANY
 @given(SETS)
 def test_hull_has_no_collinear_vertex_against_brute_force(sets):
-    counts = count_trials(lk.Scores(*sets))
+    counts = count_trials(lk.Scores.from_classes(*sets))
     blocks = pav_blocks(counts.bins())
     hull = brute.lower_hull(brute.error_counts(*sets))
     wanted = [(m1 - m0, f0 - f1) for (m0, f0), (m1, f1) in pairwise(hull)]
@@ -238,7 +248,7 @@ def test_hull_has_no_collinear_vertex_against_brute_force(sets):
 @given(SETS)
 def test_best_errors_against_brute_force(sets):
     odds = np.linspace(-6, 6, 25)
-    p_miss, p_fa = best_errors(pav_blocks(count_trials(lk.Scores(*sets)).bins()), odds)
+    p_miss, p_fa = best_errors(pav_blocks(count_trials(lk.Scores.from_classes(*sets)).bins()), odds)
     for plo, m, f in zip(odds, p_miss, p_fa, strict=True):
         p, q = 1 / (1 + math.exp(-plo)), 1 / (1 + math.exp(plo))
         assert_allclose(p * m + q * f, _least_error(sets, plo), rtol=1e-13, atol=1e-15)

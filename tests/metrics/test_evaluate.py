@@ -262,11 +262,11 @@ def gaussian_llrs(shift=0.0, scale=1.0):
 @pytest.mark.parametrize(
     ("scores", "words"),
     [
-        (gaussian_llrs(), "can be read as LLRs as they are"),
-        (gaussian_llrs(shift=0.9), "would still help a little"),
-        (gaussian_llrs(shift=2.0), "calibrate them"),
+        (gaussian_llrs(), "No evidence of miscalibration (p = "),
+        (gaussian_llrs(shift=0.9), "Biased towards same-source by 0.9 nats (p < 0.0001"),
+        (gaussian_llrs(scale=2.0), "Over-confident by a factor 2.0"),
         (gaussian_llrs(scale=20.0), "worse than saying nothing"),
-        (lk.Scores([-1.0, -2.0, -1.5], [1.0, 2.0, 3.0]), "do not separate the classes"),
+        (lk.Scores([-1.0, -2.0, -1.5], [1.0, 2.0, 3.0]), "Too few trials to tell"),
         (lk.Scores([-np.inf, 2.0], [0.0, -1.0]), "Cllr is infinite"),
         (lk.Scores([np.inf], [-np.inf]), "0.000 (0 %) to calibration"),
     ],

@@ -345,3 +345,9 @@ def test_a_group_of_one_speaker_has_reasons():
     assert alone["intervals"] == {}
     assert "only one speaker" in alone["no_interval"]["cllr"]
     assert "cllr" in result.groups["False"].intervals
+
+
+def test_one_error_is_counted_in_the_singular():
+    target, nontarget = np.append(np.full(50, 2.0), -2.0), np.append(np.full(200, -2.0), [2.0] * 9)
+    found = lk.evaluate(lk.Scores(target, nontarget), [0.5], ci="trial").uncertainty.no_interval
+    assert found["points.0.act_dcf"].startswith("1 miss: fewer than 5")

@@ -34,6 +34,7 @@ def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
         "parameters": {name: _plain(value) for name, value in fitted.parameters().items()},
         "details": _plain(fitted.details),
         "provenance": {"llrkit": __version__, **_plain(fitted.provenance)},
+        "reading": _plain(fitted.reading),
     }
 
 
@@ -60,7 +61,7 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
         )
     if not isinstance(plain, dict) or not file_format.startswith(family):
         raise MapFileError(f'{where}: not a calibration file of llrkit (no "format": "{base.format}")')
-    if file_format != base.format:
+    if file_format not in (base.format, *base.older_formats):
         raise MapFileError(
             f"{where}: format {file_format!r} is not known to this version, which reads {base.format!r}"
         )
@@ -85,9 +86,13 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
         raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
     for name in ("options", "details"):
         rest[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in rest[name].items()}
+    reading = plain.get("reading")
+    if reading is not None and not isinstance(reading, dict):
+        raise MapFileError(f'{where}: "reading" is not what it should be')
     try:
         fitted: M = kind(
             method=plain["method"],
+            reading=reading,
             **{name: _from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
             **{name: _from_plain(value, f"{where}: {name}", base) for name, value in parameters.items()},
         )

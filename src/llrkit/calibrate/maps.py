@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.calibrate.input_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
@@ -31,7 +33,8 @@ class Map(SavedMap):
     maps); they set ``kind`` and define :meth:`llr`. Everything else is shared.
     """
 
-    format: ClassVar[str] = "llrkit.map/1"
+    format: ClassVar[str] = "llrkit.map/2"
+    older_formats: ClassVar[tuple[str, ...]] = ("llrkit.map/1",)
 
     @property
     def n_systems(self) -> int:
@@ -69,10 +72,12 @@ class Map(SavedMap):
     def __call__(self, scores: Any, columns: Columns | None = None) -> Any:
         """LLRs of scores: an array for an array, a number for a number, ``Scores`` for ``Scores``.
 
-        ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names.
+        ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names. Numbers
+        are what the training file held: distances if the map was trained on distances, log10 LLRs if on
+        those. Trials know how they were read, and need not be read in the same way.
         """
         if isinstance(scores, Scores):
-            return self._of_chunk(scores)
+            return self._of_chunk(scores, self._factor_for(scores))
         if isinstance(scores, ScoreSource):
             return self._of_rows(rows_in_memory(scores))
         values = np.asarray(scores, dtype=np.float64)
@@ -86,7 +91,7 @@ class Map(SavedMap):
                 f"got shape {values.shape}"
             )
         needed = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
-        llrs = self.checked(flat, needed)
+        llrs = self.checked(_scaled(flat, self.input_factor), needed)
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
@@ -98,11 +103,38 @@ class Map(SavedMap):
                 f"the trials have {trials.roles.n_systems}"
             )
         values = trials.score_array_or_nan if self.accepts_missing else trials.score_array
-        return self(values, {name: trials.column(name) for name in self.needs})
+        columns = {name: trials.column(name) for name in self.needs}
+        return self.checked(_scaled(values.astype(np.float64, copy=False), self._factor_for(trials)), columns)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""
-        return DerivedSource(source, self, self.needs, score=("llr",))
+        change = partial(self._of_chunk, factor=self._factor_for(source))
+        return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0)
+
+    @property
+    def input_factor(self) -> float:
+        """What numbers as the training file held them are multiplied by before they are mapped."""
+        return input_factor(self.reading)
+
+    @property
+    def training_range(self) -> tuple[FloatArray, FloatArray] | None:
+        """Lowest and highest training score of each system, as in the training file; None if unknown."""
+        if "low" not in self.provenance or "high" not in self.provenance:
+            return None
+        ends = [np.atleast_1d(np.asarray(self.provenance[end], dtype=np.float64)) for end in ("low", "high")]
+        # features of a fusion follow the scores
+        low, high = (end[: self.n_systems] / self.input_factor for end in ends)
+        return np.minimum(low, high), np.maximum(low, high)
+
+    def _factor_for(self, source: ScoreSource) -> float:
+        """What the scores of a source are multiplied by; it may have been read in another way."""
+        roles = source.roles
+        if roles.calibrated and self.reading is not None and not self.reading.get("calibrated"):
+            raise InputError(
+                "these trials are LLRs that a calibration wrote: already calibrated. Take their raw scores "
+                "(score=..., --score-column), or a map that was trained on LLRs"
+            )
+        return 1.0 if self.reading is None else self.input_factor / roles.factor
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.
@@ -132,7 +164,7 @@ class Map(SavedMap):
             )
         return columns[name]
 
-    def _of_chunk(self, chunk: Scores) -> Scores:
+    def _of_chunk(self, chunk: Scores, factor: float) -> Scores:
         if chunk.n_systems != self.n_systems:
             raise SystemCountError(
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
@@ -142,8 +174,8 @@ class Map(SavedMap):
             {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)
         )
         return Scores.part(
-            self.checked(chunk.target.astype(np.float64, copy=False), target),
-            self.checked(chunk.nontarget.astype(np.float64, copy=False), nontarget),
+            self.checked(_scaled(chunk.target.astype(np.float64, copy=False), factor), target),
+            self.checked(_scaled(chunk.nontarget.astype(np.float64, copy=False), factor), nontarget),
             chunk.columns,
             chunk.categories,
         )
@@ -157,6 +189,10 @@ class Map(SavedMap):
             if len(column) != len(values):
                 raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")
         return self.llr(values, columns)
+
+
+def _scaled(values: FloatArray, factor: float) -> FloatArray:
+    return values if factor == 1.0 else values * factor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -185,13 +221,14 @@ class AffineMap(Map):
 
     @property
     def inverse(self) -> AffineMap:
-        """The straight line back."""
+        """The straight line back, to what the training file held."""
         if self.a == 0.0:
             raise NotInvertibleError("the map is constant (a = 0) and has no inverse")
-        return AffineMap(a=1.0 / self.a, b=-self.b / self.a, method=f"inverse of {self.method}")
+        slope = self.a * self.input_factor
+        return AffineMap(a=1.0 / slope, b=-self.b / slope, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:
-        return f"AffineMap({self.method}: llr = {self.a:.6g} * score {self.b:+.6g})"
+        return f"AffineMap({self.method}: llr = {self.a * self.input_factor:.6g} * score {self.b:+.6g})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -202,6 +239,10 @@ class ComposedMap(Map):
     second: Map
 
     kind: ClassVar[str] = "composed"
+
+    def __post_init__(self) -> None:
+        if self.reading is None:  # it takes what the first map takes
+            object.__setattr__(self, "reading", self.first.reading)
 
     @property
     def n_systems(self) -> int:

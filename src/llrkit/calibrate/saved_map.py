@@ -20,11 +20,15 @@ class SavedMap(ABC):
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the fit found out besides the parameters."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Counts, training metrics, version, hash of the training file."""
+    """Counts, range and training metrics, version, hash of the training file."""
+    reading: Mapping[str, Any] | None = None
+    """How the training scores were read (distances, log10 LLRs, which columns); None where nobody knows."""
 
     kind: ClassVar[str] = ""
     format: ClassVar[str] = ""
     """The format and version of its calibration file."""
+    older_formats: ClassVar[tuple[str, ...]] = ()
+    """Formats that are read, but no longer written."""
 
     @abstractmethod
     def try_out(self) -> None:

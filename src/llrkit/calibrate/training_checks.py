@@ -73,6 +73,8 @@ def provenance(moments: Moments) -> dict[str, Any]:
         "mean_nontarget": _one_or_all(moments.nontarget.mean),
         "std_target": _one_or_all(np.sqrt(moments.target.variance)),
         "std_nontarget": _one_or_all(np.sqrt(moments.nontarget.variance)),
+        "low": _one_or_all(np.minimum(moments.target.low, moments.nontarget.low)),
+        "high": _one_or_all(np.maximum(moments.target.high, moments.nontarget.high)),
     }
 
 

@@ -12,10 +12,13 @@ from typing import Any
 import click
 
 from llrkit._version import __version__
-from llrkit.cli.calibrate import apply_command, calibrate_command
-from llrkit.cli.compare import compare_command, diagnose_command
+from llrkit.cli.apply import apply_command
+from llrkit.cli.calibrate import calibrate_command
+from llrkit.cli.compare import compare_command
+from llrkit.cli.compare_systems import compare_systems_command
 from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
+from llrkit.cli.diagnose import diagnose_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.output import shown_warnings
@@ -65,6 +68,7 @@ for command in (
     calibrate_command,
     apply_command,
     compare_command,
+    compare_systems_command,
     fuse_command,
     diagnose_command,
     plot_command,

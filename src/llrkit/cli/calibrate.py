@@ -1,11 +1,10 @@
-"""``llrkit calibrate`` and ``llrkit apply``: make a map from score to LLR, use it."""
+"""``llrkit calibrate``: make a map from score to LLR."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,16 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
-from llrkit.cli.class_map_commands import apply_classes, calibrate_classes, is_class_map
+from llrkit.cli.class_map_commands import calibrate_classes
 from llrkit.cli.output import (
+    bound_options,
     json_option,
     parse_options,
     print_table,
+    split_names,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options, worker_options
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.errors import InputError
 
 
@@ -70,6 +71,7 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
 )
+@bound_options
 @classes_option
 @prior_option
 @reading_options
@@ -82,12 +84,18 @@ def calibrate_command(
     settings: tuple[str, ...],
     by: str | None,
     groups: str | None,
+    bound: str,
+    speakers: str | None,
     classes: str | None,
     prior: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Train a map from score to LLR and save it.
+
+    LLRs are bounded where evidence is thin: by default no LLR is stronger than the number of independent
+    sources in the training trials can show, which are trials unless --speakers tells whose they are. The file
+    records how the scores were read and their range; 'llrkit apply' obeys it.
 
     Of a file with log-likelihoods of several classes: temperature, scale-offset (what logistic means there),
     vector, affine, gaussian or free-gaussian.
@@ -97,21 +105,26 @@ def calibrate_command(
       llrkit calibrate dev.csv --method cmlg -o cal.json
       llrkit calibrate dev.csv --method logistic --option prior=0.01 -o cal.json
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
+      llrkit calibrate dev.tsv --speakers enroll_speaker,test_speaker -o cal.json
       llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
     given = TrialInput.of(reading)
     if has_classes(train, classes, prior, given):
-        refuse_for_classes(by=by, groups=groups)
+        refuse_for_classes(
+            by=by, groups=groups, speakers=speakers, bound=bound if bound != "sources" else None
+        )
         calibrate_classes(
             train, method=method, settings=settings, output=output, classes=classes, prior=prior,
             json_path=json_path, given=given,
         )  # fmt: skip
         return
     from llrkit.calibrate.composite.conditional import fit_by
+    from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
 
+    parse_bound(bound)  # a word nobody knows is refused before anything is read
     trials = given.open(train)
     options = parse_options(settings)
     if method == "best" and by:
@@ -126,6 +139,8 @@ def calibrate_command(
         fitted = fit_by(trials, by, fit, **options)
     else:
         fitted = fit(trials, **options)
+    chosen = fitted.details
+    fitted = bound_map(fitted, trials, bound, speakers=split_names(speakers))
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
@@ -139,8 +154,9 @@ def calibrate_command(
     fitted.save(output)
     to_stderr = json_path == "-"
     click.echo(f"{fitted!r}", err=to_stderr)
-    if "cross_validation" in fitted.details:
-        _show_cross_validation(fitted.details, to_stderr)
+    if "cross_validation" in chosen:
+        _show_cross_validation(chosen, to_stderr)
+    click.echo(bound_sentence(fitted), err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",
@@ -201,62 +217,3 @@ def sha256_of(path: str) -> str:
     if len(hashes) == 1 and Path(path).is_file():
         return hashes[0][0]
     return hashlib.sha256("".join(f"{digest}  {name}\n" for digest, name in hashes).encode()).hexdigest()
-
-
-@click.command("apply")
-@click.argument("calibration")
-@click.argument("scores", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where the LLRs go.")
-@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
-@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
-@click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
-@reading_options
-@worker_options
-def apply_command(
-    calibration: str,
-    scores: tuple[str, ...],
-    output: str,
-    to: str | None,
-    key_output: str | None,
-    **reading: Any,
-) -> None:
-    """Turn scores into LLRs with a saved calibration or fusion.
-
-    All columns are kept; the LLRs are in the column 'score', what was there before is in 'raw_score'. Tables
-    are streamed, so their size does not matter. A fusion takes one file with a column per system, or one file
-    per system in the order of training; if these do not have the same trials in the same order, they are
-    joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
-    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run goes on.
-
-    \b
-    Examples:
-      llrkit apply cal.json eval.parquet -o llrs.parquet
-      llrkit apply cal.json scores.txt --key trials.txt -o llrs.csv
-      llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
-      llrkit apply cal.json scores/ -o llrs/ --workers 4
-    """
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply import apply_map
-
-    given = TrialInput.of(reading)
-    if is_class_map(calibration):
-        refuse_for_classes(key_output=key_output)
-        apply_classes(calibration, scores, output, to=to, given=given)
-        return
-    fitted = load_map(calibration)
-    how = given.reading
-    if fitted.n_systems > 1 and len(scores) == 1 and how.score:
-        how = replace(how, score=tuple(how.score[0].split(",")))
-    if output.endswith("/") or Path(output).is_dir():
-        from llrkit.engine.apply_folder import apply_parts
-
-        if len(scores) > 1 or key_output or to not in (None, "parquet"):
-            raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
-        done = apply_parts(fitted, scores[0], output, how, run=given.part_runner())
-    elif given.on_cluster:
-        raise InputError("a cluster writes a folder: let the output end in '/'")
-    else:
-        done = apply_map(fitted, scores, output, how, to=to, key_output=key_output)
-    for note in done.notes:
-        click.echo(note, err=True)
-    click.echo(f"{done.rows:,} LLRs written to {output} (column 'score')")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import made_by_command, named_file, parse_points, print_table, write_json
+from llrkit.cli.output import (
+    input_files,
+    made_by_command,
+    named_file,
+    parse_points,
+    print_table,
+    write_json,
+)
 from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
@@ -124,12 +131,12 @@ def evaluate_classes(
         print_table(*class_rows(result), to_stderr=to_stderr)
         click.echo(f"\n{sentence(result)}", err=to_stderr)
     if html_path is not None:
-        _write_page(result, scores, html_path, [path, given.reading.key])
+        _write_page(result, scores, html_path, input_files(given.reading, path))
         click.echo(f"The report is in {html_path}", err=to_stderr or table_style is not None)
     write_json({"scores": path, **result.to_dict()}, command, json_path)
 
 
-def _write_page(result: Any, scores: ClassScores, path: str, files: Sequence[PathArg | None]) -> None:
+def _write_page(result: Any, scores: ClassScores, path: str, files: Sequence[PathArg]) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
     from llrkit.multiclass import idempotence, pair_histograms
     from llrkit.report.class_page import write_class_report

@@ -1,8 +1,8 @@
-"""``llrkit compare`` and ``llrkit diagnose``: which calibrator suits the scores."""
+"""``llrkit compare``: which calibrator is best on other trials."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    input_files,
     json_option,
     parse_points,
     point_option,
@@ -22,6 +23,10 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.scores.source import ScoreSource
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
 
@@ -54,7 +59,9 @@ def compare_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Train calibrators on TRAIN and show what they give on EVALUATION, raw scores first.
+    """Train calibrators on TRAIN and evaluate them on EVALUATION.
+
+    The raw scores come first. Two systems on the same trials are compared by llrkit compare-systems.
 
     \b
     Examples:
@@ -73,6 +80,7 @@ def compare_command(
     from llrkit.evaluation.compare import compare
 
     trained, tested = given.open(train), given.open(evaluation, key=evaluation_key or given.reading.key)
+    same_trials = _same_trials(trained, tested, train, evaluation)
     points_asked = parse_points(points) or ("sre08", "sre10")
     comparison = compare(trained, tested, methods or CANDIDATES, points=points_asked)
     to_stderr = json_path == "-"
@@ -86,31 +94,30 @@ def compare_command(
     for name, reason in comparison.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
     click.echo(f"\n{comparison.sentence}", err=to_stderr or table_style is not None)
-    if train == evaluation:
+    if same_trials:
         click.echo(SAME_TRIALS, err=True)
     if html_path is not None:
         title = "Calibrators compared"
         beside = to_stderr or table_style is not None
-        warned = (SAME_TRIALS,) if train == evaluation else ()
-        files = [train, evaluation, reading["key"], evaluation_key]
+        warned = (SAME_TRIALS,) if same_trials else ()
+        files = input_files(given.reading, train, evaluation, evaluation_key)
         write_page(comparison, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
     write_json(comparison.to_dict(), "compare", json_path)
 
 
-@click.command("diagnose")
-@click.argument("scores")
-@reading_options
-@cluster_options
-@json_option
-def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
-    """Say what the scores look like and which calibrators suit them.
+def _same_trials(trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str) -> bool:
+    """Whether both files hold the same trials and scores; other scores of the same trials are refused."""
+    from llrkit.scores.same_trials import same_trials
+    from llrkit.scores.trials import Trials
 
-    \b
-    Example:
-      llrkit diagnose dev.csv
-    """
-    from llrkit.evaluation.diagnose import diagnose
-
-    diagnosis = diagnose(TrialInput.of(reading).open(scores))
-    click.echo(repr(diagnosis), err=json_path == "-")
-    write_json(diagnosis.to_dict(), "diagnose", json_path)
+    if train == evaluation:
+        return True
+    if not (isinstance(trained, Trials) and isinstance(tested, Trials)):
+        return False  # ids are not held in memory for what is read in batches
+    common = same_trials(trained, tested)
+    if common != "other scores":
+        return common == "same scores"
+    raise InputError(
+        f"{train} and {evaluation} hold the same trials with other scores: two systems, which llrkit "
+        "compare-systems compares; to train on one and evaluate on the other, use llrkit calibrate and apply"
+    )

@@ -15,6 +15,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    input_files,
     interval_options,
     json_option,
     parse_points,
@@ -139,10 +140,11 @@ def evaluate_command(
         print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
     if html_path is not None:
         beside = to_stderr or table_style is not None
-        files = [scores, reading["key"], reading["nontargets"], threshold_from, threshold_key]
+        files = input_files(given.reading, scores, threshold_from, threshold_key)
         write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
-    policy = reading["duplicates"] or ("error" if reading["key"] else "keep")
-    again = _repeated(trials) if policy == "keep" else {}  # else there are none, and looking takes seconds
+    again = (
+        _repeated(trials) if given.reading.repeated == "keep" else {}
+    )  # else there are none, and looking takes seconds
     write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
 
 

@@ -9,7 +9,7 @@ import click
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_commands import classes_option, has_classes, refuse_for_classes
 from llrkit.cli.class_map_commands import fuse_classes
-from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.output import bound_options, json_option, parse_share, split_names, write_json
 from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.errors import InputError
 
@@ -28,6 +28,7 @@ from llrkit.errors import InputError
 @click.option(
     "--regularization", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
 )
+@bound_options
 @reading_options
 @click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
               help="Trials that some system has not scored.")  # fmt: skip
@@ -44,6 +45,8 @@ def fuse_command(
     features: str,
     missing: str,
     regularization: float,
+    bound: str,
+    speakers: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -57,13 +60,16 @@ def fuse_command(
     # trials that some system has not scored are kept until the fit decides what becomes of them
     given = TrialInput.of(reading | {"ids": ids, "missing": "error" if missing == "error" else "subset"})
     if has_classes(scores[0], classes, None, given, score_columns):
-        refuse_for_classes(quality=quality, ids=ids)
+        refuse_for_classes(
+            quality=quality, ids=ids, speakers=speakers, bound=bound if bound != "sources" else None
+        )
         fuse_classes(
             scores, output=output, prior=prior, classes=classes, regularization=regularization,
             json_path=json_path, given=TrialInput.of(reading | {"missing": missing}),
         )  # fmt: skip
         return
     from llrkit.calibrate.composite.fusion import fit_fusion
+    from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.scores.trials import Trials
 
@@ -73,6 +79,7 @@ def fuse_command(
         raise InputError("--score-columns is for one file; several files have one score each")
     if given.reading.nontargets is not None:
         raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
+    parse_bound(bound)
     columns = {"score": tuple(score_columns.split(","))} if score_columns else {}
     trials = given.open(*scores, **columns)
     fitted = fit_fusion(
@@ -85,19 +92,21 @@ def fuse_command(
         regularization=regularization,
     )
     complete = trials.complete() if isinstance(trials, Trials) and missing != "error" else trials
-    fused = evaluate(fitted.on(complete))
-    fitted = fitted.with_provenance(
+    linear = repr(fitted)
+    bounded = bound_map(fitted, complete, bound, speakers=split_names(speakers))
+    fused = evaluate(bounded.on(complete))
+    bounded = bounded.with_provenance(
         training_files=list(scores),
         training_sha256=[sha256_of(path) for path in scores],
         training_cllr=fused.cllr,
         training_eer=fused.eer,
     )
-    fitted.save(output)
+    bounded.save(output)
     to_stderr = json_path == "-"
-    click.echo(repr(fitted), err=to_stderr)
+    click.echo(f"{linear}\n{bound_sentence(bounded)}", err=to_stderr)
     click.echo(
         f"On the training trials the fusion has EER {100 * fused.eer:.2f} % and Cllr {fused.cllr:.4f} bits. "
         f"Saved in {output}",
         err=to_stderr,
     )
-    write_json(fitted.to_dict(), "fuse", json_path)
+    write_json(bounded.to_dict(), "fuse", json_path)

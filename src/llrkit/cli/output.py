@@ -15,7 +15,7 @@ from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
 
 if TYPE_CHECKING:
-    from llrkit.io.reading import PathArg
+    from llrkit.io.reading import PathArg, Reading
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
 
@@ -31,8 +31,33 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
+def bound_options(command: Any) -> Any:
+    """The options that bound the LLRs of a calibration by what its training trials can show."""
+    for option in (
+        click.option("--speakers", metavar="COL[,COL]",
+                     help="For --bound sources: the columns with the speakers of the two sides of a trial."),
+        click.option("--bound", default="sources", show_default=True,
+                     metavar="none|elub|invariance|sources|fixed:LOW,HIGH",
+                     help="Bound the LLRs: by independent sources of the training trials, by ELUB, by "
+                     "invariance, or by two LLRs (natural logarithms)."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def interval_options(command: Any) -> Any:
     """The options that ask for intervals."""
+    ask = click.option(
+        "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
+        show_default=True,
+        help="Intervals: as if trials were independent; for trials that share speakers; "
+        "or by drawing speakers with replacement.",
+    )  # fmt: skip
+    return ask(interval_details(command))
+
+
+def interval_details(command: Any) -> Any:
+    """The options that say how intervals are made."""
     for option in (
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of the bootstrap."),
@@ -42,10 +67,6 @@ def interval_options(command: Any) -> Any:
                      help="For the bootstrap: columns with the recordings, drawn within speakers."),
         click.option("--speakers", metavar="COL[,COL]",
                      help="The columns with the speakers of the two sides of a trial."),
-        click.option("--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
-                     show_default=True,
-                     help="Intervals: as if trials were independent; for trials that share speakers; "
-                     "or by drawing speakers with replacement."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -195,6 +216,11 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
         click.echo(text, nl=False)
     else:
         write_atomically(path, text)
+
+
+def input_files(reading: Reading, *files: PathArg | None) -> list[PathArg]:
+    """Every file that a command read: those it was given, and those that its reading options name."""
+    return [file for file in (*files, reading.key, reading.nontargets, reading.quality) if file]
 
 
 def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 def fusion_weights_of(file: str) -> FusionWeights:
     """The weights in a fusion file."""
+    from llrkit.calibrate.composite.bounded import BoundedMap
     from llrkit.calibrate.composite.linear_map import LinearMap
     from llrkit.calibrate.map_files import load_map
     from llrkit.plot.weights_and_speakers import FusionWeights
 
     fitted = load_map(file)
+    if isinstance(fitted, BoundedMap):
+        fitted = fitted.map
     if not isinstance(fitted, LinearMap):
         raise InputError(f"{file}: is a calibration of one system, not a fusion")
     return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)

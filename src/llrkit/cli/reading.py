@@ -122,10 +122,15 @@ class TrialInput:
         from llrkit.engine.open_trials import open_trials
 
         reading = replace(self.reading, **changed)
-        if not self.on_cluster:
-            return open_trials(paths, reading)
-        reading.require(CLUSTER)  # before any worker is started
-        return open_trials(paths, reading, client=self.client())
+        if self.on_cluster:
+            reading.require(CLUSTER)  # before any worker is started
+        source = open_trials(paths, reading, client=self.client() if self.on_cluster else None)
+        if source.roles.calibrated:
+            column = source.roles.score[0]
+            click.echo(
+                f"{', '.join(paths)}: LLRs of the column {column!r}, written by a calibration", err=True
+            )
+        return source
 
     def open_systems(
         self, files: tuple[str, ...], score_columns: str | None, names: str | None

@@ -16,6 +16,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    input_files,
     interval_options,
     json_option,
     made_by_command,
@@ -37,6 +38,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
+    from llrkit.io.reading import PathArg
 
 html_option: Callable[[Any], Any] = click.option(
     "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
@@ -150,7 +152,7 @@ def report_command(
     write_page(
         results,
         output,
-        files=[*scores, reading["key"], reading["nontargets"], train, train_key],
+        files=input_files(given.reading, *scores, train, train_key),
         title=title,
         by=by,
         comparison=comparison,
@@ -164,7 +166,7 @@ def write_page(
     results: Any,
     path: str,
     *,
-    files: Sequence[str | None],
+    files: Sequence[PathArg],
     title: str = "Evaluation of detection scores",
     by: str | None = None,
     comparison: Comparison | None = None,

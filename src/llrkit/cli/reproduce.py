@@ -140,7 +140,8 @@ def real_command(
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        page = write_experiments(out, real=results, made_from=made_by_command([embeddings or scores]))
+        files = [embeddings or scores, *(options[name] for name in ("key", "nontargets", "quality_file"))]
+        page = write_experiments(out, real=results, made_from=made_by_command(files))
         _say(f"The report is in {page}", json_path)
     content = {"experiment": "real", "file": embeddings or scores, **results.to_dict()}
     write_json(content, "reproduce", json_path)

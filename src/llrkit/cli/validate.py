@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
+
+if TYPE_CHECKING:
+    from llrkit.calibrate.maps import Map
 
 
 @click.command("validate")
@@ -27,7 +31,7 @@ from llrkit.cli.report import html_option, write_page
     "--map",
     "map_path",
     metavar="FILE",
-    help="The calibration that made the LLRs: the report then states how, and its bounds.",
+    help="The calibration: it is applied to raw scores; the report states how it was made, and its bounds.",
 )
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
 @html_option
@@ -45,11 +49,13 @@ def validate_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met.
+    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met, or not decided.
 
     The criteria are a TOML file: a table [[criterion]] for each row of the validation matrix, with
     characteristic, metric, at_most or at_least, and optionally use = "interval", by, change_from, data;
     [options] for intervals, speakers and operating points; [report] for what a report states in words.
+    Rates (eer, p_miss, p_fa) are between 0 and 1: 8 % is 0.08. With use = "interval" a criterion whose limit
+    lies inside the interval is not decided.
 
     \b
     Example:
@@ -57,34 +63,55 @@ def validate_command(
     """
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
+    from llrkit.validation.calibration_words import verdict_sentence
+    from llrkit.validation.criteria import read_criteria
+    from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
     calibration = load_map(map_path) if map_path else None
-    trials = TrialInput.of(reading).open(scores)
-    checked = validate(
-        trials, criteria, calibration=calibration, worst=worst, curves=html_path is not None
-    )  # fmt: skip
+    given = TrialInput.of(reading)
+    trials, asked, cautions = given.open(scores), read_criteria(criteria), []
     to_stderr = json_path == "-"
+    if calibration is not None and not trials.roles.calibrated:
+        trials = calibration.on(trials)
+        click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
+    if calibration is not None and _trained_it(calibration, scores):
+        cautions = ["These trials trained the calibration: its LLRs look better on them than on others."]
+    checked = validate(
+        trials, asked, calibration=calibration, worst=worst, curves=html_path is not None, cautions=cautions
+    )  # fmt: skip
+    for caution in cautions:
+        click.echo(caution, err=to_stderr)
     cells = [matrix_cells(row) for row in checked.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
     if checked.misleading:
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    said = checked.check.verdict.text
-    click.echo(f"\n{said[0].upper()}{said[1:]}.\n{outcome(checked)}", err=to_stderr)
+    click.echo(f"\n{verdict_sentence(checked.check)}\n{outcome(checked)}", err=to_stderr)
+    changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
+    files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
-        write_atomically(report_path, checked.to_markdown(verbal=verbal))
+        made_from = made_by_command(files).lines()
+        write_atomically(report_path, checked.to_markdown(verbal=verbal, made_from=made_from))
     if html_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
 
         (name,) = titles_of([scores])
         write_page(
-            {name: checked.evaluation}, html_path, files=[scores, criteria, map_path, reading.get("key")],
-            title="Validation report", first=validation(checked, verbal=verbal), checks={name: checked.check},
-            bands={name: checked.bands}, to_stderr=to_stderr,
+            {name: checked.evaluation}, html_path, files=files, title="Validation report",
+            first=validation(checked, verbal=verbal), checks={name: checked.check},
+            bands={name: checked.bands}, cautions=cautions, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
+
+
+def _trained_it(calibration: Map, scores: str) -> bool:
+    """Whether a calibration was trained on this very file."""
+    from llrkit.cli.calibrate import sha256_of
+
+    trained = calibration.provenance.get("training_sha256")
+    return trained is not None and Path(scores).exists() and trained == sha256_of(scores)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llrkit.calibrate.maps import Map
+from llrkit.engine.training_range import RangeWatch
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.io.llr_columns import with_llrs
+from llrkit.io.llr_columns import refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
@@ -23,30 +24,57 @@ class Applied:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class ApplyOptions:
+    """How LLRs are written."""
+
+    name: str = "a map"
+    """What the map is called in the column ``llr_map``."""
+    outside: str = "warn"
+    """Scores outside the training range: 'warn', 'error', or 'bound' (as the nearest score inside)."""
+    base_10: bool = False
+    """Write LLRs to base ten, in the column ``log10_lr``."""
+    force: bool = False
+    """Calibrate LLRs that a calibration wrote once more."""
+
+
+DEFAULTS = ApplyOptions()
+
+
 def apply_map(
     fitted: Map,
     paths: Sequence[PathArg],
     output: PathArg,
     reading: Reading = PLAIN,
+    options: ApplyOptions = DEFAULTS,
     *,
     to: str | None = None,
     key_output: PathArg | None = None,
 ) -> Applied:
     """Write the LLRs of the scores in one file, or in one file per system.
 
-    All columns are kept; the LLRs are in the column ``score``, what was there before in ``raw_score``.
-    Files of several systems with the same trials in the same order are read side by side; otherwise they
-    are joined in memory on the ids of the trials.
+    All columns are kept as they are; the LLRs are in the column ``llr``, and ``llr_map`` says which map made
+    them. The map reads scores as its training file was read. Files of several systems with the same trials in
+    the same order are read side by side; otherwise they are joined in memory on the ids of the trials.
     """
-
-    missing = fitted.accepts_missing
+    reading, notes = _as_trained(fitted, reading)
+    missing, watch = fitted.accepts_missing, RangeWatch(fitted, options.outside)
 
     def change(batch: TrialTable) -> TrialTable:
-        return with_llrs(batch, fitted, needs=fitted.needs, missing=missing)
+        watch.batch = batch
+        return with_llrs(
+            batch, watch, made_by=options.name, needs=fitted.needs, missing=missing, base_10=options.base_10
+        )
 
     def write(scan: Scan) -> int:
+        if not options.force and not (fitted.reading or {}).get("calibrated"):
+            refuse_calibrated(scan)
         batches = map(change, scan.read(scan.columns))
         return write_batches(batches, change(scan.like), output, format=to, key=key_output)
+
+    def applied(scan: Scan, *more: str) -> Applied:
+        rows = write(scan)
+        return Applied(rows, tuple(note for note in (*notes, *more, watch.note) if note))
 
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
@@ -59,23 +87,44 @@ def apply_map(
                 f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
                 f"each in this order, or one with a column for each ({error})"
             ) from None
-        return Applied(write(scan))
+        return applied(scan, *_other_column(fitted, scan))
     if len(paths) != fitted.n_systems:
         raise SystemCountError(
             f"the calibration takes {fitted.n_systems} systems ({', '.join(fitted.system_names)}), "
             f"got {len(paths)} files"
         )
     names = system_names([str(path) for path in paths])
-    notes = _compared(names, fitted.system_names)
+    said = _compared(names, fitted.system_names)
     scans = [open_batches(path, reading) for path in paths]
     try:
-        return Applied(write(side_by_side(scans, names, reading.ids, missing=missing)), notes)
+        return applied(side_by_side(scans, names, reading.ids, missing=missing), *said)
     except NotAlignedError:
         policy = "subset" if missing else "error"
-        parts = [scan.whole() for scan in scans]
-        joined = Scan.of(join_systems(parts, names, ids=reading.ids, missing=policy, labeled=False))
-        said = "the files do not have the same trials in the same order: joined in memory"
-        return Applied(write(joined), (*notes, said))
+        tables = [scan.whole() for scan in scans]
+        joined = Scan.of(join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False))
+        order = "the files do not have the same trials in the same order: joined in memory"
+        watch = RangeWatch(fitted, options.outside)
+        return applied(joined, *said, order)
+
+
+def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]]:
+    """How the scores are read: as the map was trained, whatever is said here must agree with that."""
+    if fitted.reading is None:
+        note = "the calibration does not say how its training scores were read; what is said here decides"
+        return reading, (note,)
+    for name, flag in (("distance", "--distance"), ("log10", "--log10")):
+        if getattr(reading, name) and not fitted.reading.get(name):
+            raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
+    return replace(reading, distance=False, log10=False), ()  # the map does it
+
+
+def _other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
+    """A note where the scores are in a column of another name than in training."""
+    trained = tuple((fitted.reading or {}).get("score") or ())
+    given = scan.like.score
+    if not trained or given == trained or len(given) != len(trained) or fitted.n_systems > 1:
+        return ()
+    return (f"the scores are in the column {given[0]!r}, in training they were in {trained[0]!r}",)
 
 
 def _compared(names: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:

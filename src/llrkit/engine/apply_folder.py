@@ -16,7 +16,7 @@ from llrkit._atomic import write_atomically
 from llrkit._progress import stage
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
-from llrkit.engine.apply import Applied, apply_map
+from llrkit.engine.apply import DEFAULTS, Applied, ApplyOptions, apply_map
 from llrkit.errors import InputError
 from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of
@@ -54,6 +54,7 @@ def apply_parts(
     path: PathArg,
     folder: PathArg,
     reading: Reading = PLAIN,
+    options: ApplyOptions = DEFAULTS,
     *,
     run: Run | None = None,
 ) -> Applied:
@@ -83,7 +84,8 @@ def apply_parts(
             unfinished.unlink()
     for part in kept:  # so that they are known should this run be interrupted too
         _note(finished[part.name], done, calibration)
-    work = partial(_apply_one, fitted=fitted, folder=target, calibration=calibration, reading=reading)
+    work = partial(_apply_one, fitted=fitted, folder=target, calibration=calibration, reading=reading,
+                   options=options)  # fmt: skip
     written = [finished[part.name] for part in kept]
     with stage("files", len(todo), "files") as tick:
         for part in (run or _one_by_one)(work, todo):
@@ -101,8 +103,10 @@ def apply_parts(
     return Applied(manifest["rows"], notes)  # type: ignore[arg-type]
 
 
-def _apply_one(part: Part, *, fitted: Map, folder: Path, calibration: str, reading: Reading) -> Part:
-    applied = apply_map(fitted, [part.source], folder / part.name, reading)
+def _apply_one(
+    part: Part, *, fitted: Map, folder: Path, calibration: str, reading: Reading, options: ApplyOptions
+) -> Part:
+    applied = apply_map(fitted, [part.source], folder / part.name, reading, options)
     finished = Part(part.source, part.name, part.size, part.modified_ns, applied.rows)
     _note(finished, folder / DONE, calibration)
     return finished

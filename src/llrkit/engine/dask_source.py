@@ -108,7 +108,7 @@ class DaskSource(ScoreSource):
         """
         names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
         header = header_on_cluster(files, client, score=names, label=label, unreadable=unreadable)
-        roles = replace(header.roles, positive=positive, factor=factor, weight=weight)
+        roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
         return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
 
     @classmethod

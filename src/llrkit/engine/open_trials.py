@@ -58,9 +58,8 @@ def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     scans = scan_tables(
         paths, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
     )
-    roles = replace(
-        scans[0].like.roles, positive=reading.positive, factor=reading.factor, weight=reading.weight
-    )
+    like = scans[0].like.roles
+    roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
 
 

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from llrkit._format import number
 from llrkit.calibrate.affine.cmlg import shape_problems, shape_statistics
+from llrkit.evaluation.advice import advice_for, overlap_problems
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
@@ -20,7 +22,7 @@ class Diagnosis:
     evaluation: Evaluation
     shape: dict[str, float]
     problems: tuple[str, ...]
-    """In words, what is unlike calibrated Gaussian LLRs."""
+    """In words, what is unlike Gaussian scores of equal spread, or keeps the trials from showing it."""
     advice: tuple[tuple[str, bool, str], ...]
     """Method, whether it is advised, and why."""
     cllr_from_eer: float
@@ -51,7 +53,7 @@ class Diagnosis:
             f"{e.n_target:,} target and {e.n_nontarget:,} non-target trials, EER {100 * e.eer:.2f} %"
         )
         lines.append(
-            f"DET slope {e.det_slope.slope:.2f}, min Cllr {e.min_cllr:.4f} "
+            f"DET slope {number(e.det_slope.slope, 2)}, min Cllr {e.min_cllr:.4f} "
             f"(Gaussian LLRs with this EER would have {self.cllr_from_eer:.4f})"
         )
         for name in ("target", "nontarget"):
@@ -65,6 +67,11 @@ class Diagnosis:
 
 def diagnose(source: ScoreSource) -> Diagnosis:
     """Say what the scores look like and which calibrators suit them.
+
+    Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits, see
+    :func:`llrkit.calibrate.affine.cmlg.shape_problems` and :mod:`llrkit.evaluation.advice`. The shape of
+    a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that is steep
+    enough.
 
     Examples
     --------
@@ -82,68 +89,20 @@ def diagnose(source: ScoreSource) -> Diagnosis:
 def diagnosis_of(result: Evaluation) -> Diagnosis:
     """What follows from an evaluation, without another look at the trials."""
     problems = shape_problems(result.moments)
+    if result.verdict.outcome in ("reversed", "uninformative"):
+        problems.insert(0, f"the scores are {result.verdict.text}")
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:
         problems.append(f"{infinite:,} scores are infinite, which no fit accepts")
     if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
-    slope = result.det_slope.slope
-    if abs(slope + 1.0) > 0.25:
-        problems.append(f"the DET slope is {slope:.2f}, not -1")
-    separable = result.eer == 0.0
-    few = min(result.n_target, result.n_nontarget) < 100
+    problems += overlap_problems(result)
     return Diagnosis(
         evaluation=result,
         shape=shape_statistics(result.moments),
         problems=tuple(problems),
-        advice=tuple(_advice(result, problems, separable, few)),
+        advice=tuple(advice_for(result, problems)),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),
     )
-
-
-def _advice(
-    result: Evaluation, problems: list[str], separable: bool, few: bool
-) -> list[tuple[str, bool, str]]:
-    unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
-    many = min(result.n_target, result.n_nontarget) >= 1000
-    shaped = any("skew" in problem or "kurtosis" in problem for problem in problems)
-    return [
-        (
-            "cmlg",
-            not problems,
-            "see the lines above" if problems else "both classes look Gaussian with the same spread",
-        ),
-        (
-            "logistic",
-            not separable,
-            "the classes do not overlap: give regularization=0.01"
-            if separable
-            else "assumes only that the LLR is a straight line of the score",
-        ),
-        (
-            "gaussian",
-            unequal and not shaped,
-            "the classes look Gaussian with different spreads"
-            if unequal and not shaped
-            else ("the classes are not Gaussian" if shaped else "the spreads are the same: no need for it"),
-        ),
-        (
-            "nig",
-            shaped and not few,
-            "skewed or heavy-tailed classes" if shaped else "no need for skewed or heavy-tailed densities",
-        ),
-        (
-            "bayes",
-            few and not shaped,
-            "few trials: shrinks where the data say little"
-            if few and not shaped
-            else ("the classes are not Gaussian" if shaped else "enough trials: no need for it"),
-        ),
-        (
-            "pav",
-            many,
-            "enough trials to let the data speak" if many else "too few trials: it would follow the noise",
-        ),
-    ]

@@ -62,7 +62,17 @@ def equalized(
     first = _sum([groups.groups[key].weighted(*weights[key]) for key in by_condition])
     result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
     by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
-    return replace(result, equalized=names, condition_weights=MappingProxyType(by_name))
+    information = _information(weights, sizes, 0), _information(weights, sizes, 1)
+    return replace(
+        result, equalized=names, condition_weights=MappingProxyType(by_name), information=information
+    )
+
+
+def _information(weights: dict[Any, Any], sizes: dict[Any, Any], of_class: int) -> float:
+    """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
+    w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
+    total = sum(n * weight for weight, n in w)
+    return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
 
 
 def _sum(summaries: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,9 +12,11 @@ from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
+from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.functionals import REASONS, functionals
@@ -97,13 +100,16 @@ def evaluate(
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
         grouped = Evaluation.from_measurements(with_groups(result, source, by, points, allow_unconfirmed))
-        return replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
+        result = replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
+        warn_of(result)
+        return result
     result = Evaluation.from_measurements(
         measure(
             source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
         )
     )
     if ci == "none":
+        warn_of(result)
         return result
 
     def uncertainty(trials: ScoreSource, evaluation: Evaluation) -> Uncertainty:
@@ -119,10 +125,24 @@ def evaluate(
     groups = {}
     for name, group in result.groups.items():
         assert by is not None
+        of_value = trials_with_value_named(source, by, name)
         try:
-            own = uncertainty(trials_with_value_named(source, by, name), group)
+            own = uncertainty(of_value, group)
         except TooFewTrialsError as error:
             names = (number.name for number in functionals(group).numbers)
             own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
-        groups[name] = replace(group, uncertainty=own)
-    return replace(result, uncertainty=pooled, groups=MappingProxyType(groups))
+        groups[name] = _tested(replace(group, uncertainty=own), of_value, speakers)
+    result = replace(result, uncertainty=pooled, groups=MappingProxyType(groups))
+    result = _tested(result, source, speakers)
+    warn_of(result)
+    return result
+
+
+def _tested(result: Evaluation, source: ScoreSource, speakers: Columns | None) -> Evaluation:
+    """The evaluation with the test of calibration that takes shared speakers into account."""
+    if speakers is None or math.isinf(result.cllr):
+        return result
+    try:
+        return replace(result, tested=check_trials(source, result, find_speakers(source, speakers)))
+    except TooFewTrialsError:
+        return result

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from llrkit.evaluation import words
+from llrkit.evaluation.suspicions import suspicions
 from llrkit.metrics.measurements import Measurements
+from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
+from llrkit.trust.calibration.verdict import Verdict, judge
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -40,6 +44,10 @@ class Evaluation(Measurements):
     """Weight of each target and of each non-target by condition, where conditions were equalized."""
     uncertainty: Uncertainty | None = None
     """Intervals of the numbers, if they were asked for."""
+    tested: CalibrationTest | None = None
+    """The test of calibration with speakers, if they are known."""
+    information: tuple[float, float] = (1.0, 1.0)
+    """Independent trials that say as much as one target and as one non-target, where trials are weighted."""
 
     @classmethod
     def from_measurements(cls, measurements: Measurements) -> Evaluation:
@@ -52,6 +60,18 @@ class Evaluation(Measurements):
     def intervals(self) -> Mapping[str, tuple[float, float]]:
         """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
         return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the scores can be read as LLRs, as far as the trials can tell."""
+        errors = {} if self.uncertainty is None else self.uncertainty.standard_error
+        tested = self.tested or check_cells(self, self.information)
+        return judge(self, tested, auc_error=errors.get("auc", 0.0))
+
+    @cached_property
+    def suspicions(self) -> tuple[str, ...]:
+        """What the scores may be instead of LLRs in nats; never more than a question."""
+        return suspicions(self, self.verdict)
 
     @property
     def sentence(self) -> str:
@@ -94,6 +114,9 @@ class Evaluation(Measurements):
             weights = {name: list(pair) for name, pair in self.condition_weights.items()}
             plain["equalized"] = {"columns": list(self.equalized), "weights": weights}
         plain["conventions"] = dict(self.conventions)
+        if self.loss_split is not None:
+            plain["loss_split"] = self.loss_split.to_dict()
+        plain["verdict"] = self.verdict.to_dict()
         plain["sentence"] = self.sentence
         if self.groups or self.skipped_groups:
             plain["groups"] = {name: group.to_dict() for name, group in self.groups.items()}

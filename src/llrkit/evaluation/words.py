@@ -11,41 +11,34 @@ from llrkit._format import number, percent
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
+    from llrkit.trust.calibration.verdict import Verdict
 
 
-def verdict(result: Evaluation) -> tuple[str, str]:
-    """Whether the scores can be read as LLRs: a word and what it means."""
-    blind = [point for point in result.points if point.act_dcf > 1.0]
-    if math.isinf(result.cllr):
-        return "not usable", "at least one trial has an infinite LLR for the wrong side"
-    if result.eer >= 0.5:
-        words = "the scores do not separate the classes at all (is a higher score more target-like?)"
-        return "not usable", words
-    if result.cllr >= 1.0:
-        words = "read as LLRs these scores are worse than saying nothing (Cllr = 1): calibrate them first"
-        return "not calibrated", words
-    if result.cllr_cal <= 0.05 * result.cllr + 0.002:
-        words = "the scores can be read as LLRs as they are"
-        if blind:
-            where = ", ".join(point.point.name for point in blind)
-            words += f", but decisions at {where} are worse than deciding blindly"
-        return "calibrated", words
-    if result.cllr_cal <= 0.2 * result.cllr:
-        return "nearly calibrated", "calibration would still help a little, unless the difference is chance"
-    return "not calibrated", "a good part of the information is lost by the scale or offset: calibrate them"
+def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
+    """What the numbers mean: how much is lost to what, and what the test of calibration says.
 
-
-def sentence(result: Evaluation) -> str:
-    """What the numbers mean: how much is lost to discrimination, how much to calibration."""
-    if math.isinf(result.cllr):
-        return (
-            "Cllr is infinite: at least one trial has an infinite LLR for the wrong side, "
-            "which no amount of good LLRs can make up for."
-        )
+    ``verdict`` is that of a closer check of the same trials, if one was made.
+    """
+    verdict = verdict or result.verdict
+    if verdict.outcome in ("reversed", "uninformative", "infinite"):
+        bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr, 3)} bits"
+        return f"Cllr is {bits}. {verdict.sentence}"
     lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
-    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration"
-    return f"{lost}; {verdict(result)[1]}."
+    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration{_parts(result)}."
+    harm = " Read as LLRs they are worse than saying nothing (Cllr = 1)." if result.cllr >= 1.0 else ""
+    return f"{lost}{harm} {verdict.sentence}"
+
+
+def _parts(result: Evaluation) -> str:
+    """The loss to calibration in two parts, beside what it would be by chance."""
+    split = result.loss_split
+    if split is None:
+        return ""
+    parts = f": {split.scale_and_offset:.3f} to scale and offset, {split.shape:.3f} to shape"
+    if result.tested is not None or result.equalized:  # expected of independent trials only
+        return parts
+    return f"{parts}, where calibrated LLRs would show about {split.chance:.3f} together by chance"
 
 
 class Row(NamedTuple):

@@ -202,7 +202,7 @@ def pool_lists(lists: Sequence[Scores]) -> Scores:
     """All trials of several lists together."""
     if not lists:
         raise InputError("there are no lists to pool")
-    return Scores(
+    return Scores.from_classes(
         np.concatenate([trials.target for trials in lists]),
         np.concatenate([trials.nontarget for trials in lists]),
     )

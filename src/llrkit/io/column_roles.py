@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from llrkit.errors import FileFormatError
-from llrkit.io.text.layouts import ENROLL_NAMES, LABEL_NAMES, SAME_SUBJECT, SCORE_NAMES, TEST_NAMES
+from llrkit.io.text.layouts import (
+    ENROLL_NAMES,
+    LABEL_NAMES,
+    LLR,
+    LLR_MAP,
+    LOG10_LR,
+    RAW_SCORE,
+    SAME_SUBJECT,
+    SCORE_NAMES,
+    TEST_NAMES,
+)
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles, require_column
 
@@ -46,10 +57,7 @@ class HeaderRoles:
             table = table.with_columns(pl.col(label).cast(pl.String).replace(SASV_LABELS))
         if wanted is not None:
             table = table.select(wanted)
-        roles = self.roles
-        return trials.with_table(
-            table, score=roles.score, label=roles.label, enroll=roles.enroll, test=roles.test
-        )
+        return replace(trials, table=table, roles=self.roles)
 
 
 def header_roles(
@@ -58,8 +66,10 @@ def header_roles(
     """The roles of columns with these names; ``score`` and ``label`` insist on some."""
     for name in (*(score or ()), *(() if label is None else (label,))):
         require_column(name, names, where)
+    written = llrs_written_by_a_map(names)
+    calibrated = written is not None and score in (None, [written], (written,))
     if score is None:
-        usual = _one_of(names, SCORE_NAMES, where)
+        usual = written or _one_of(names, SCORE_NAMES, where)
         score = [usual] if usual else []
     free = [name for name in names if name not in score]
     role = label or _one_of(free, LABEL_NAMES, where)
@@ -67,7 +77,24 @@ def header_roles(
     if same is not None:
         role = "label"
     free = [name for name in free if name != role]
-    return HeaderRoles(Roles(tuple(score), role, *ids_among(free, where)), same)
+    factor = math.log(10.0) if calibrated and written == LOG10_LR else 1.0
+    roles = Roles(tuple(score), role, *ids_among(free, where), factor=factor, calibrated=calibrated)
+    return HeaderRoles(roles, same)
+
+
+def llrs_written_by_a_map(names: Sequence[str]) -> str | None:
+    """The column with LLRs that a calibration wrote, if there is one.
+
+    Examples
+    --------
+    >>> llrs_written_by_a_map(["cosine", "label", "llr", "llr_map"]), llrs_written_by_a_map(["llr", "label"])
+    ('llr', None)
+    >>> llrs_written_by_a_map(["score", "raw_score"])  # as files were written before
+    'score'
+    """
+    if LLR_MAP in names:
+        return next((name for name in (LLR, LOG10_LR) if name in names), None)
+    return "score" if {"score", RAW_SCORE} <= set(names) else None
 
 
 def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]:

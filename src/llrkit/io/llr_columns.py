@@ -1,7 +1,8 @@
-"""A batch of trials with LLRs in place of its scores."""
+"""A batch of trials with the LLRs of its scores in a column of their own."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,23 +10,30 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit.errors import InputError
 from llrkit.io.checks import with_scores
-from llrkit.io.trial_table import TrialTable
+from llrkit.io.column_roles import llrs_written_by_a_map
+from llrkit.io.text.layouts import LLR, LLR_MAP, LOG10_LR
+from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.roles import require_column
-
-SCORE, RAW = "score", "raw_score"
-"""Where the LLRs go, and where what was there before is kept."""
 
 Llrs = Callable[[npt.NDArray[Any], dict[str, npt.NDArray[Any]]], npt.NDArray[Any]]
 
 
 def with_llrs(
-    trials: TrialTable, llrs: Llrs, *, needs: Sequence[str] = (), missing: bool = False
+    trials: TrialTable,
+    llrs: Llrs,
+    *,
+    made_by: str,
+    needs: Sequence[str] = (),
+    missing: bool = False,
+    base_10: bool = False,
 ) -> TrialTable:
-    """The same rows with LLRs in the column ``score``; what was there before is in ``raw_score``.
+    """The same rows with LLRs in the column ``llr`` (``log10_lr`` to base ten); no column is overwritten.
 
     ``llrs`` gets the scores of all systems and the columns it needs. A missing score is NaN where it is
-    allowed, and an error otherwise.
+    allowed, and an error otherwise. ``made_by`` says which map it was, in the column ``llr_map``. Columns of
+    these names that were there before are kept as ``llr_before`` and so on.
     """
     for name in (*trials.score, *needs):
         require_column(name, trials.table.columns, trials.file)
@@ -33,6 +41,33 @@ def with_llrs(
     arrays = [table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in trials.score]
     values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
     llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
-    raw = [table[SCORE].alias(RAW)] if SCORE in table.columns else []
-    columns = [*raw, pl.Series(SCORE, llr, dtype=pl.Float64)]
-    return trials.with_table(table.with_columns(columns), score=(SCORE,))
+    name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
+    table = _making_room(table, (name, LLR_MAP))
+    added = [pl.Series(name, shown, dtype=pl.Float64), pl.lit(made_by).alias(LLR_MAP)]
+    return trials.with_table(table.with_columns(added), score=(name,), factor=1.0, calibrated=True)
+
+
+def _making_room(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The table with columns of these names called otherwise."""
+    for name in names:
+        kept = name
+        while kept in table.columns and (kept == name or kept in table.columns):
+            kept += "_before"
+        if kept != name:
+            table = table.rename({name: kept})
+    return table
+
+
+def refuse_calibrated(scan: Scan) -> None:
+    """Refuse a file whose scores are LLRs that a calibration wrote, naming the map."""
+    written = llrs_written_by_a_map(scan.columns)
+    if written is None or scan.like.score != (written,):
+        return
+    by = ""
+    if LLR_MAP in scan.columns:
+        first = next(iter(scan.read([LLR_MAP])), None)
+        by = f" by {first.table[LLR_MAP][0]}" if first is not None and first.table.height else ""
+    raise InputError(
+        f"{scan.like.file}: already calibrated{by} (column {written!r}); name the raw scores with "
+        "--score-column, or insist with --force"
+    )

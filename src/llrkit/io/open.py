@@ -30,13 +30,13 @@ def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
     if reading.key is not None:
         key = read_table(reading.key, score=[], label=reading.label)
         with stage("joining scores and key"):
-            table = join_key(table, key, missing=absent, duplicates=reading.duplicates or "error")
+            table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
         table = with_quality(table, reading.quality, missing=absent)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
-    return trials if reading.factor == 1.0 else trials.rescaled(reading.factor)
+    return trials.read_with(factor=reading.factor_for(table.roles), positive=reading.positive)
 
 
 def open_batches(path: PathArg, reading: Reading) -> Scan:
@@ -54,7 +54,8 @@ def open_batches(path: PathArg, reading: Reading) -> Scan:
         scan = _with_positive(scan, reading.positive)
     if reading.quality is not None:
         scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing))
-    return scan if reading.factor == 1.0 else _rescaled(scan, reading.factor)
+    factor = reading.factor_for(scan.like.roles)
+    return scan if factor == 1.0 else _rescaled(scan, factor)
 
 
 def _table_options(reading: Reading) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _one_file(path: PathArg, reading: Reading) -> TrialTable:
     if reading.nontargets is not None:
         return _two_files(path, reading.nontargets, reading.format)
     table = read_table(path, **_table_options(reading))
-    return table if reading.key is not None else repeated(table, reading.duplicates or "keep")
+    return table if reading.key is not None else repeated(table, reading.repeated)
 
 
 def _two_files(

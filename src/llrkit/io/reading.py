@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import Any, Self
 
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores.roles import Roles
 
 PathArg = str | PathLike[str]
 MISSING = ("error", "drop", "subset")
@@ -79,6 +80,17 @@ class Reading:
     def factor(self) -> float:
         """What scores are multiplied by to become natural-log LLRs, or at least to grow with them."""
         return (math.log(10.0) if self.log10 else 1.0) * (-1.0 if self.distance else 1.0)
+
+    def factor_for(self, roles: Roles) -> float:
+        """The same for a file whose columns say how they are to be read (``log10_lr`` of a calibration)."""
+        if self.log10 and roles.factor != 1.0:
+            raise InputError(f"--log10: the column {roles.score[0]!r} says so already")
+        return self.factor * roles.factor
+
+    @property
+    def repeated(self) -> str:
+        """What becomes of trials that occur more than once: kept, and an error when joining with a key."""
+        return self.duplicates or ("error" if self.key is not None else "keep")
 
     @property
     def joins(self) -> bool:

@@ -5,6 +5,8 @@ Each metric has one definition, as a function of counted bins; the public functi
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +14,8 @@ from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
 from llrkit.core.special import LN2, softplus
 from llrkit.core.trial_counts import ScoreBins, count_trials
+from llrkit.errors import ReversedScoresWarning
+from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint, operating_point
 
@@ -20,7 +24,8 @@ def eer(source: ScoreSource) -> float:
     """Equal error rate on the ROC convex hull (ROCCH-EER).
 
     The value where the hull meets Pmiss = Pfa; equals the maximum over priors of the minimum error rate
-    (Brümmer & de Villiers 2013). :func:`eer_roc` gives the interpolated-ROC variant.
+    (Brümmer & de Villiers 2013). :func:`eer_roc` gives the interpolated-ROC variant. Where targets score
+    below non-targets beyond chance, a :class:`ReversedScoresWarning` tells the rate of the negated scores.
 
     Examples
     --------
@@ -28,7 +33,11 @@ def eer(source: ScoreSource) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
-    return eer_from_blocks(pav_blocks(count_trials(source).bins()))
+    bins = count_trials(source).bins()
+    area = auc_from_bins(bins)
+    if separation(bins, area).reversed:
+        warnings.warn(reversed_text(bins, area), ReversedScoresWarning, stacklevel=2)
+    return eer_from_blocks(pav_blocks(bins))
 
 
 def eer_from_blocks(blocks: PavBlocks) -> float:

@@ -20,6 +20,7 @@ from llrkit.core.summary import Both, Grouped, both, split_by
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import EmptyClassError
 from llrkit.metrics import curves, discrimination
+from llrkit.metrics.llr_cells import FAR, LlrCells
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.metrics.measurements import (
     FixedThreshold,
@@ -116,7 +117,7 @@ def measurement_summarizer(
     share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
     bayes = [point.threshold for point in requested.points]
-    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes])
+    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes, FAR])
     summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
     cuts, ascending = grid.points, np.sort(thresholds)
 
@@ -137,7 +138,7 @@ def measurements_from_summaries(moments: Moments, second: Both, requested: Reque
     blocks = pav_blocks(bins)
     n_odds = len(curves.BAYES_LOG_ODDS)
     n_llrs = n_odds + curves.LLR_STEPS + 1
-    at_points = losses.slice_thresholds(n_llrs, None)
+    at_points = losses.slice_thresholds(n_llrs, n_llrs + len(requested.points))
     points = tuple(
         PointResult(
             point,
@@ -174,6 +175,7 @@ def measurements_from_summaries(moments: Moments, second: Both, requested: Reque
             blocks,
             at_log_odds=losses.slice_thresholds(0, n_odds),
             at_llrs=losses.slice_thresholds(n_odds, n_llrs),
+            cells=LlrCells.from_counts(losses, moments, bins),
         ),
     )
 

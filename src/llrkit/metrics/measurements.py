@@ -19,6 +19,8 @@ from llrkit.metrics import curves
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.metrics.discrimination import best_errors
+from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.loss_split import BestLine, LossSplit, best_line, loss_split
 from llrkit.theory.gaussian_pair import GaussianLLR
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.pair_curve import PairCurve, pair_curve
@@ -97,6 +99,8 @@ class MeasuredSummaries:
     """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
     at_llrs: LossSums
     """Errors at an even grid of LLRs between the extremes."""
+    cells: LlrCells
+    """Both classes between all thresholds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,6 +132,16 @@ class Measurements:
     def cllr_cal(self) -> float:
         """What is lost to calibration, in bits: ``cllr - min_cllr``."""
         return self.cllr - self.min_cllr
+
+    @cached_property
+    def best_line(self) -> BestLine | None:
+        """The straight map of scores with the lowest Cllr, fitted to narrow cells; None if there is none."""
+        return best_line(self.summaries.cells)
+
+    @cached_property
+    def loss_split(self) -> LossSplit | None:
+        """Cllr as the sum of what discrimination, scale and offset, and shape cost."""
+        return loss_split(self.summaries.cells, self.best_line, self.cllr, self.min_cllr)
 
     @property
     def primary(self) -> PrimaryResult | None:

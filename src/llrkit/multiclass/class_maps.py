@@ -14,7 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
-from llrkit.scores.arrays import read_only
+from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.source import S

@@ -17,7 +17,7 @@ from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_metrics import cllr
 from llrkit.multiclass.fits import fit_scale_offset
 from llrkit.multiclass.priors import Prior
-from llrkit.scores.arrays import read_only
+from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import S

@@ -123,9 +123,7 @@ def report_page(
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
-    about = _about(results, systems, comparison, table, bool(checks)) | (
-        {"headline": headline} if headline else {}
-    )
+    about = _about(results, systems, comparison, table, checks) | ({"headline": headline} if headline else {})
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     return HTML.get_template("page.html.j2").render(
@@ -170,23 +168,22 @@ def _about(
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
     table: Table,
-    checked: bool,
+    checks: Mapping[str, CalibrationCheck],
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
-    alone = isinstance(results, Comparison) and results.maps
+    alone = isinstance(results, Comparison) and bool(results.maps)
     return {
         "systems": list(systems),
-        "headline": results.sentence if alone else page_contents.headline(systems),
-        "verdicts": page_contents.verdicts(systems),
+        "headline": results.sentence if alone else page_contents.headline(systems, checks),
+        "verdicts": page_contents.verdicts(systems, checks, advise=not alone),
         "numbers": text_tables(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
         "methods": methods_text(
-            systems, list(comparison.maps) if comparison is not None else (), checked=checked
+            systems, list(comparison.maps) if comparison is not None else (), checked=bool(checks)
         ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
-        "trials": {name: (e.n_target, e.n_nontarget) for name, e in systems.items()},
     }
 
 

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from llrkit import plot
 from llrkit._format import number, percent
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
 from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import verdict
+from llrkit.evaluation.words import sentence
 from llrkit.plot.picture import Picture
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.verdict import Verdict
 from llrkit.trust.intervals.bands import CurveBands
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
 ALL_TRIALS = "all trials"
-GRADES = {"calibrated": "good", "nearly calibrated": "fair", "not calibrated": "poor", "not usable": "poor"}
+NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
+BADGES = {
+    "evidence": ("miscalibrated", "poor"),
+    "none_found": ("no error found", "good"),
+    "too_few": ("too few trials", "fair"),
+    "reversed": ("reversed", "poor"),
+    "uninformative": ("uninformative", "poor"),
+    "infinite": ("infinite LLR", "poor"),
+}
+"""Word and grade by the outcome of the verdict."""
 
 
 @dataclass(frozen=True)
 class SystemVerdict:
-    """A system in plain language: is it calibrated, how much is lost, what to do."""
+    """A system in plain language: what the test of its calibration says, how much is lost, what to do."""
 
     name: str
     word: str
@@ -33,33 +46,53 @@ class SystemVerdict:
     todo: tuple[str, ...]
 
 
-def verdicts(systems: Mapping[str, Evaluation]) -> list[SystemVerdict]:
-    """What to say about each system."""
+def judged(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck]) -> dict[str, Verdict]:
+    """The verdict on each system: that of its check where one was made, which is the closer look."""
+    return {
+        name: checks[name].verdict if name in checks else result.verdict for name, result in systems.items()
+    }
+
+
+def verdicts(
+    systems: Mapping[str, Evaluation],
+    checks: Mapping[str, CalibrationCheck] = NO_CHECKS,
+    *,
+    advise: bool = True,
+) -> list[SystemVerdict]:
+    """What to say about each system; badge, text and advice come from one verdict.
+
+    ``advise`` is False for calibrators that are compared: the comparison says which one to take.
+    """
     told = []
-    for name, result in systems.items():
-        word, _ = verdict(result)
-        told.append(SystemVerdict(name, word, GRADES[word], result.sentence, _todo(result, word)))
+    for name, verdict in judged(systems, checks).items():
+        result = systems[name]
+        todo = _todo(result, verdict) if advise else ()
+        told.append(SystemVerdict(name, *BADGES[verdict.outcome], sentence(result, verdict), todo))
     return told
 
 
-def _todo(result: Evaluation, word: str) -> tuple[str, ...]:
-    if word == "calibrated":
-        return ("Use the scores as LLRs as they are; recalibrate when the conditions change.",)
-    if result.eer >= 0.5:
+def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
+    if verdict.outcome == "none_found":
+        return ("Nothing asks for another calibration; test again when the conditions change.",)
+    if verdict.outcome == "too_few":
+        return ("More trials are needed to say whether the scores can be read as LLRs.",)
+    if verdict.outcome in ("reversed", "uninformative"):
         return ("Check the direction of the scores and the labels before anything else.",)
     diagnosis = diagnosis_of(result)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
-    todo = [f"In the scores, {problem}." for problem in diagnosis.problems]
+    todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
+    todo += [f"In the scores, {problem}." for problem in diagnosis.problems]
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)
 
 
-def headline(systems: Mapping[str, Evaluation]) -> str:
-    """The report in one or two sentences."""
+def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck] = NO_CHECKS) -> str:
+    """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
+    told = judged(systems, checks)
     if len(systems) == 1:
         (result,) = systems.values()
-        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits: {verdict(result)[1]}."
+        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits."
     eers = {name: percent(result.eer) for name, result in systems.items()}
     separates = min(systems, key=lambda name: systems[name].eer)
     informs = min(systems, key=lambda name: systems[name].cllr)
@@ -70,11 +103,9 @@ def headline(systems: Mapping[str, Evaluation]) -> str:
     else:
         also = "it is best as well" if informs == separates else f"{informs} is best"
         said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
-    ready = sum(verdict(result)[0] == "calibrated" for result in systems.values())
-    return (
-        f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). {ready} of {len(systems)} "
-        f"{'gives' if ready == 1 else 'give'} scores that can be used as LLRs as they are."
-    )
+    outcomes = Counter(BADGES[verdict.outcome][0] for verdict in told.values())
+    counted = ", ".join(f"{word} {n}" for word, n in outcomes.items())
+    return f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). Tests of calibration: {counted}."
 
 
 def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -> Section:
@@ -103,7 +134,7 @@ def distributions(systems: Mapping[str, Evaluation]) -> Section:
         "Distributions",
         (
             "Histograms of the LLRs; the lines are calibrated Gaussian LLRs with the EER of the system. "
-            "Histograms that are wider or narrower than the lines, or shifted, need calibration.",
+            "LLRs of another shape differ from the lines even where they are calibrated.",
         ),
         pictures=[plot.histogram({name: result}, renderer="none") for name, result in systems.items()],
         small=len(systems) > 1,
@@ -142,7 +173,8 @@ def calibrators(comparison: Comparison, *, alone: bool) -> Section:
     words = [f"{name} could not be trained: {why}" for name, why in comparison.failed.items()]
     pictures = []
     if comparison.maps:
-        words.insert(0, comparison.sentence)
+        if not alone:  # else it is the headline of the page
+            words.insert(0, comparison.sentence)
         maps = {"PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves()}
         pictures.append(plot.pav(maps, renderer="none"))
     tables = [] if alone else [summary_table(comparison)]

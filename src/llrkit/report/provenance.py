@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import platform
 from collections.abc import Sequence
@@ -22,6 +23,12 @@ class SourceFile:
     path: str
     size: int
     sha256: str
+    """Empty where the file is not on this machine."""
+
+    def __str__(self) -> str:
+        if not self.sha256:
+            return f"{self.path}, not hashed: not on this machine"
+        return f"{self.path}, {self.size:,} bytes, SHA-256 {self.sha256}"
 
 
 @dataclass(frozen=True)
@@ -37,13 +44,18 @@ class Provenance:
         f"SciPy {scipy.__version__}"
     )
 
+    def lines(self) -> list[tuple[str, str]]:
+        """What is known, by what it is, for a report in Markdown."""
+        known = [("made", self.date), ("with", self.versions), ("command", self.command)]
+        return [*(pair for pair in known if pair[1]), *(("file", str(file)) for file in self.files)]
+
 
 def provenance(
     paths: Sequence[str | Path] = (), *, command: str = "", now: datetime | None = None
 ) -> Provenance:
     """The provenance of a report made from files; their hashes are taken now.
 
-    A directory or pattern is as good as the files in it.
+    A directory or pattern is as good as the files in it; a file that is named twice is listed once.
 
     Examples
     --------
@@ -54,18 +66,24 @@ def provenance(
     ('ba7816bf', 3)
     """
     moment = datetime.now().astimezone() if now is None else now
-    files = tuple(_facts(file) for path in paths for file in _files(Path(path)))
+    named = dict.fromkeys(file for path in paths for file in _files(str(path)))
+    files = tuple(_facts(file) for file in named)
     return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, files)
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
+def _files(path: str) -> list[str]:
+    """The files that a name stands for, as in :func:`llrkit.io.tables.files_of`; itself if there are none."""
+    place = Path(path)
+    if place.is_file():
         return [path]
-    if path.is_dir():
-        return sorted(file for file in path.iterdir() if file.is_file() and file.name[0] not in "._")
-    return sorted(file for file in path.parent.glob(path.name) if file.is_file())
+    if place.is_dir():
+        return sorted(str(file) for file in place.iterdir() if file.is_file() and file.name[0] not in "._")
+    return sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file()) or [path]
 
 
-def _facts(path: Path) -> SourceFile:
-    with path.open("rb") as file:
-        return SourceFile(str(path), path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+def _facts(path: str) -> SourceFile:
+    place = Path(path)
+    if not place.is_file():
+        return SourceFile(path, 0, "")
+    with place.open("rb") as file:
+        return SourceFile(path, place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

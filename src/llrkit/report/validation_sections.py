@@ -6,7 +6,6 @@ from llrkit.report.sections import Section, TextTable
 from llrkit.validation.validate import Validation
 from llrkit.validation.validation_report import (
     FULL_HEADER,
-    ROWS,
     full_cells,
     misleading_rows,
     misleading_shares,
@@ -19,13 +18,12 @@ def validation(result: Validation, *, verbal: bool = False) -> list[Section]:
     """The validation matrix, what was validated, and the most misleading trials."""
     matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row)) for row in result.rows))
     header, cells = misleading_rows(result, verbal)
-    listed = ROWS if cells else "None: no LLR points the wrong way."
     about = "Whatever is not stated was not given with the criteria; the rest is counted."
     return [
         Section("Validation", (outcome(result),), [matrix]),
         Section("What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))]),
         Section(
-            "Most misleading trials", (misleading_shares(result), listed),
+            "Most misleading trials", (misleading_shares(result),),
             [TextTable(header, cells)] if cells else [],
         ),
     ]  # fmt: skip

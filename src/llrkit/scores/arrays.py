@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit._progress import stage
-from llrkit.errors import EmptyClassError, InputError, NaNScoreError
-from llrkit.scores.labels import target_mask
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores.checked_arrays import column_array, refuse_nan, score_array
+from llrkit.scores.labels import looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
@@ -36,6 +36,9 @@ class Scores(ScoreSource):
     categories
         For a column of integer codes: name -> the values the codes stand for.
 
+    Labels in place of the non-target scores are refused: booleans, or only 0 and 1 (-1 and 1), both of them,
+    for three or more trials, as many as the first array holds, whose values are others.
+
     A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarizes.
 
     Examples
@@ -46,12 +49,17 @@ class Scores(ScoreSource):
     >>> Scores([1.0], [])
     Traceback (most recent call last):
     llrkit.errors.EmptyClassError: there are no nontarget trials; both classes need at least one
+    >>> Scores([0.2, 3.5, 1.0], [0, 1, 1])
+    Traceback (most recent call last):
+    llrkit.errors.InputError: the second array holds labels, not scores of non-targets: ...
     """
 
     target: Array
     nontarget: Array
     columns: Mapping[str, tuple[Array, Array]]
     categories: Mapping[str, tuple[Any, ...]]
+    _factor = 1.0
+    _calibrated = False
 
     def __init__(
         self,
@@ -61,8 +69,24 @@ class Scores(ScoreSource):
         *,
         categories: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        self.target = _score_array(target, "target scores")
-        self.nontarget = _score_array(nontarget, "nontarget scores")
+        self._set(target, nontarget, columns, categories)
+
+    def _set(
+        self,
+        target: Any,
+        nontarget: Any,
+        columns: Mapping[str, tuple[Any, Any]] | None,
+        categories: Mapping[str, Sequence[Any]] | None,
+        *,
+        labeled: bool = False,
+    ) -> None:
+        self.target = score_array(target, "target scores")
+        self.nontarget = score_array(nontarget, "nontarget scores")
+        if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
+            raise InputError(
+                "the second array holds labels, not scores of non-targets: "
+                "use lk.Scores.from_labels(scores, labels); if it does hold scores, lk.Scores.from_classes"
+            )
         if self.target.shape[1:] != self.nontarget.shape[1:]:
             raise InputError(
                 f"target scores have shape {self.target.shape}, nontarget scores {self.nontarget.shape}: "
@@ -71,12 +95,32 @@ class Scores(ScoreSource):
         for name, array in (("target", self.target), ("nontarget", self.nontarget)):
             if len(array) == 0:
                 raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
-            _refuse_nan(array, f"{name} scores")
+            refuse_nan(array, f"{name} scores")
         self.columns = {
-            name: (_column(values[0], self.target, name), _column(values[1], self.nontarget, name))
+            name: (column_array(values[0], self.target, name), column_array(values[1], self.nontarget, name))
             for name, values in (columns or {}).items()
         }
         self.categories = {name: tuple(values) for name, values in (categories or {}).items()}
+
+    @classmethod
+    def from_classes(
+        cls,
+        target: Any,
+        nontarget: Any,
+        columns: Mapping[str, tuple[Any, Any]] | None = None,
+        *,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Scores:
+        """As ``Scores(target, nontarget)``, where the second array may look like labels.
+
+        Examples
+        --------
+        >>> Scores.from_classes([2.0, 3.0, 0.5], [0.0, 1.0, 0.0])
+        Scores(3 target, 3 nontarget trials)
+        """
+        scores = cls.__new__(cls)
+        scores._set(target, nontarget, columns, categories, labeled=True)
+        return scores
 
     @classmethod
     def from_labels(
@@ -94,14 +138,14 @@ class Scores(ScoreSource):
         >>> Scores.from_labels([0.1, 2.0, 1.5], [0, 1, 1])
         Scores(2 target, 1 nontarget trials)
         """
-        values = _score_array(scores, "scores")
+        values = score_array(scores, "scores")
         mask = target_mask(is_target)
         if len(mask) != len(values):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
-        _refuse_nan(values, "scores")
-        whole = {name: _column(column, values, name) for name, column in (columns or {}).items()}
+        refuse_nan(values, "scores")
+        whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
         split = {name: (column[mask], column[~mask]) for name, column in whole.items()}
-        return cls(values[mask], values[~mask], split, categories=categories)
+        return cls.from_classes(values[mask], values[~mask], split, categories=categories)
 
     @classmethod
     def part(
@@ -136,7 +180,12 @@ class Scores(ScoreSource):
     def roles(self) -> Roles:
         """The systems and the columns there are; arrays have no ids."""
         names = tuple(f"system{i + 1}" for i in range(self.n_systems))
-        return Roles(names, carried=tuple(self.columns))
+        return Roles(names, factor=self._factor, carried=tuple(self.columns), calibrated=self._calibrated)
+
+    def read_with(self, factor: float, calibrated: bool) -> Scores:
+        """These scores, remembering what those of a file were multiplied by, and whether a map made them."""
+        self._factor, self._calibrated = factor, calibrated
+        return self
 
     def place(self, row: int) -> str:
         """Arrays know their rows by number only."""
@@ -173,7 +222,8 @@ class Scores(ScoreSource):
         for name in names:
             if name != POSITION:
                 require_column(name, self.columns)
-        return Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+        wide = Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
+        return wide.read_with(self._factor, self._calibrated)
 
     def select(self, target: Any, nontarget: Any) -> Scores:
         """Some of the trials of each class, by masks, slices or positions, with their columns.
@@ -184,7 +234,8 @@ class Scores(ScoreSource):
         array([3., 4.])
         """
         columns = {name: (of[0][target], of[1][nontarget]) for name, of in self.columns.items()}
-        return Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
+        some = Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
+        return some.read_with(self._factor, self._calibrated)
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
@@ -224,64 +275,3 @@ def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterato
     for chunk in chunks:
         yield chunk
         done(chunk.n_target + chunk.n_nontarget)
-
-
-def number_array(values: Any, what: str) -> Array:
-    """An array of float32 or float64; what is not a number is named by its place."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # lists of different lengths
-        raise InputError(f"{what} are not an array of numbers ({error})") from None
-    if array.dtype == object or array.dtype.kind in "USOcmM":
-        return _from_objects(array, what)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def _score_array(values: Any, what: str) -> Array:
-    array = number_array(values, what)
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
-        raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    return read_only(array)
-
-
-def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
-    converted = np.empty(array.shape, dtype=np.float64)
-    for index, value in np.ndenumerate(array):
-        try:
-            converted[index] = np.nan if value is None else _real(value)
-        except (TypeError, ValueError):
-            place = index[0] if len(index) == 1 else index
-            shown = value.item() if isinstance(value, np.generic) else value
-            raise InputError(f"{what}: {shown!r} at index {place} is not a number") from None
-    return converted
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, (complex, np.complexfloating)):
-        raise TypeError("complex")  # float() would drop the imaginary part
-    return float(value)
-
-
-def read_only(array: Array) -> Array:
-    """A view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _refuse_nan(array: Array, what: str) -> None:
-    # min() hands a NaN through and needs no temporary array
-    if len(array) and np.isnan(array.min()):
-        where = np.argwhere(np.isnan(array))[0]
-        place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
-        raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
-
-
-def _column(values: Any, scores: Array, name: str) -> Array:
-    array = np.asarray(values)
-    if array.shape[:1] != scores.shape[:1]:
-        n = len(array) if array.ndim else "no"
-        raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
-    return read_only(array)

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError, LabelError, SystemCountError
-from llrkit.scores.arrays import read_only
+from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_labels import class_names
 from llrkit.scores.vectors import ClassSource, ClassVectors, positions
 

@@ -39,12 +39,16 @@ class DerivedSource(WrappedSource):
     carried: tuple[str, ...] = ()
     score: tuple[str, ...] | None = None
     """Names of the systems after the change, where it does not leave them as they are."""
+    factor: float | None = None
+    """What scores of the file were multiplied by, where the change makes that meaningless."""
 
     @property
     def roles(self) -> Roles:
         """Those of the source below, with the systems and the columns there are here."""
         roles = super().roles
-        return roles if self.score is None else replace(roles, score=self.score)
+        if self.score is not None:
+            roles = replace(roles, score=self.score)
+        return roles if self.factor is None else replace(roles, factor=self.factor, calibrated=False)
 
     def __post_init__(self) -> None:
         as_source(self.source)

@@ -20,6 +20,8 @@ NONTARGET_WORDS = frozenset(
      "spoof", "different", "diff", "different-source", "non-mated", "nonmated", "negative", "known_nontarget",
      "unknown_nontarget", "known_non_target", "unknown_non_target"}
 )  # fmt: skip
+FIRST = 64
+"""Values that are looked at first."""
 ACCEPTED = "bool, 0/1, -1/1, or words like target/nontarget, genuine/impostor, bonafide/spoof, same/different"
 
 
@@ -105,3 +107,31 @@ def target_mask(labels: Any) -> npt.NDArray[np.bool_]:
         raise _not_two_classes(words, f" (first at index {first})")
     warn_of_pooled(words, "labels", stacklevel=4)
     return np.asarray([bool(value) for value in meaning])[inverse]
+
+
+def looks_like_labels(given: Any, values: npt.NDArray[Any], scores: npt.NDArray[Any]) -> bool:
+    """Whether ``values``, made of what was ``given``, are labels of ``scores``: booleans, 0/1 or -1/1.
+
+    Two trials cannot tell, nor scores that have no other values. Arrays of different lengths are told apart
+    without a look at their values, most scores by the first few.
+
+    Examples
+    --------
+    >>> labels, scores = np.array([0.0, 1.0, 1.0]), np.array([0.5, 2.0, -1.0])
+    >>> looks_like_labels(labels, labels, scores), looks_like_labels(labels, labels, labels)
+    (True, False)
+    """
+    if values.ndim != 1 or len(values) != len(scores) or not _two_values(values[:FIRST]):
+        return False
+    boolean = getattr(given, "dtype", None) == np.bool_ or (
+        isinstance(given, (list, tuple)) and all(isinstance(value, (bool, np.bool_)) for value in given)
+    )
+    if not boolean and (len(values) < 3 or not _two_values(values) or values.min() == values.max()):
+        return False
+    return not _two_values(scores[:FIRST]) or not _two_values(scores)
+
+
+def _two_values(values: npt.NDArray[Any]) -> bool:
+    """Whether nothing but 0 and 1, or -1 and 1, occurs."""
+    ones = values == 1
+    return bool((ones | (values == 0)).all() or (ones | (values == -1)).all())

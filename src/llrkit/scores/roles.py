@@ -47,6 +47,8 @@ class Roles:
     """What scores are multiplied by as they are read."""
     carried: tuple[str, ...] = ()
     """The columns that every chunk has beside the scores."""
+    calibrated: bool = False
+    """Whether the scores are LLRs that a calibration wrote."""
 
     @property
     def n_systems(self) -> int:

@@ -42,11 +42,8 @@ class Trials(ScoreSource):
 
     Examples
     --------
-    >>> trials = Trials({"score": [1.5, -0.5, 0.2], "label": ["tgt", "imp", "imp"], "sex": ["f", "f", "m"]})
-    >>> trials
+    >>> Trials({"score": [1.5, -0.5, 0.2], "label": ["tgt", "imp", "imp"], "sex": ["f", "f", "m"]})
     Trials(3 rows: score, label; columns sex)
-    >>> trials.scores()
-    Scores(1 target, 2 nontarget trials)
     """
 
     def __init__(
@@ -79,7 +76,7 @@ class Trials(ScoreSource):
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> Trials:
         """Trials of a table whose roles are known; labels and scores are as they should be already."""
-        return cls(
+        trials = cls(
             table,
             score=roles.score,
             label=roles.label or "label",
@@ -90,6 +87,8 @@ class Trials(ScoreSource):
             origin=origin,
             lines=lines,
         )
+        trials._roles = replace(roles, label=trials.label)
+        return trials
 
     @property
     def roles(self) -> Roles:
@@ -117,26 +116,21 @@ class Trials(ScoreSource):
         """The column with the ids of the test side."""
         return self._roles.test
 
-    @property
-    def weight(self) -> str | None:
-        """The column that says how often each trial counts."""
-        return self._roles.weight
-
     def _require(self, name: str) -> None:
         require_column(name, self.table.columns, self.origin)
 
     def place(self, row: int) -> str:
         """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
-        where = f"line {self.lines([row])[0]}" if self.lines is not None else row_in_words(row)
+        where = row_in_words(row) if self.lines is None else f"line {self.lines([row])[0]}"
         return f"{self.origin}, {where}" if self.origin else where
+
+    def __len__(self) -> int:
+        return self.table.height
 
     @property
     def columns(self) -> list[str]:
         """Names of all columns."""
-        return list(self.table.columns)
-
-    def __len__(self) -> int:
-        return self.table.height
+        return self.table.columns
 
     @property
     def n_repeated(self) -> int | None:
@@ -187,12 +181,13 @@ class Trials(ScoreSource):
             columns[name], values = self.coded(name)
             if values is not None:
                 categories[name] = values
-        return Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        scores = Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        return scores.read_with(self._roles.factor, self._roles.calibrated)
 
     @cached_property
     def _weighed(self) -> Scores:
         """The scores carrying how often each trial counts."""
-        column = self.table[self.weight or ""]
+        column = self.table[self._roles.weight or ""]
         numbers = column.cast(pl.Float64, strict=False)
         bad = numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
         if bad.any():
@@ -203,7 +198,8 @@ class Trials(ScoreSource):
             )
         plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        return Scores(plain.target, plain.nontarget, columns, categories=plain.categories)
+        weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
+        return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
@@ -214,10 +210,10 @@ class Trials(ScoreSource):
             return column.to_numpy(), None
         values = column.unique().sort(nulls_last=True).to_list()
         order = pl.DataFrame({name: pl.Series(values, dtype=column.dtype), "code": np.arange(len(values))})
-        codes = self.table.select(name).join(
+        joined = self.table.select(name).join(
             order, on=name, how="left", nulls_equal=True, maintain_order="left"
         )
-        return codes["code"].to_numpy(), values
+        return joined["code"].to_numpy(), values
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """The values of a column in row order."""
@@ -231,7 +227,7 @@ class Trials(ScoreSource):
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries."""
-        if self.weight is None:
+        if self._roles.weight is None:
             return self._scores.reduce(summarize)
         return self._weighed.reduce(weighted(summarize, WEIGHT))
 
@@ -267,8 +263,14 @@ class Trials(ScoreSource):
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def rescaled(self, factor: float) -> Trials:
-        """The same trials with all scores multiplied, for example to turn log10 LLRs into natural ones."""
+        """The same trials with all scores multiplied."""
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
+
+    def read_with(self, *, factor: float, positive: str | None) -> Trials:
+        """These trials with all scores multiplied, remembering how they were read; for readers."""
+        trials = self if factor == 1.0 else self.rescaled(factor)
+        trials._roles = replace(trials._roles, factor=factor, positive=positive)
+        return trials
 
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""
@@ -277,8 +279,8 @@ class Trials(ScoreSource):
 
     def _replace(self, table: pl.DataFrame | None = None, **changed: Any) -> Trials:
         """Another table, or other roles; rows that were left out no longer stand where they stood."""
+        lines = self.lines if table is None or table.height == self.table.height else None
         table = self.table if table is None else table
-        lines = self.lines if table.height == self.table.height else None
         return Trials.of(table, replace(self._roles, **changed), origin=self.origin, lines=lines)
 
     def __repr__(self) -> str:

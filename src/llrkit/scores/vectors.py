@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, IntArray
 from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
-from llrkit.scores.arrays import number_array, read_only
+from llrkit.scores.checked_arrays import number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import S, reduce_chunks

@@ -89,7 +89,7 @@ class BlockSource(ScoreSource):
                 np.concatenate([_decoded(block, name, 1) for block in blocks]),
             )
         target = np.concatenate([block.target for block in blocks])
-        return Scores(target, np.concatenate([block.nontarget for block in blocks]), columns)
+        return Scores.from_classes(target, np.concatenate([block.nontarget for block in blocks]), columns)
 
     def trials(self) -> Trials:
         """All trials in memory as a table with every column."""

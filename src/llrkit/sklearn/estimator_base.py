@@ -56,7 +56,7 @@ class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
         is_target = y == self.classes_[1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShapeWarning)
-            self.map_ = self._fit_columns(Scores(X[is_target], X[~is_target]))
+            self.map_ = self._fit_columns(Scores.from_classes(X[is_target], X[~is_target]))
         return self
 
     def _fit_columns(self, scores: Scores) -> Map:

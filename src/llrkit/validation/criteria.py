@@ -31,6 +31,9 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 _CRITERION = ("characteristic", "metric", "at_most", "at_least", "use", "by", "change_from", "graph", "data")
 _USES = ("estimate", "interval")
+RATES = frozenset({"eer", "eer_roc", "p_miss", "p_fa"})
+"""Metrics that are shares of trials: shown in percent, limits from 0 to 1. The area under the ROC is a share
+of pairs, with the same limits."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,22 @@ class Criterion:
     data: str = ""
 
     @property
+    def kind(self) -> str:
+        """The metric without its operating point."""
+        return self.metric.replace(":", " ", 1).partition(" ")[0]
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the metric is a share of trials, shown in percent."""
+        return self.kind in RATES
+
+    @property
     def words(self) -> str:
-        """The criterion as a sentence."""
+        """The criterion as a sentence; limits of rates in percent."""
         bounds = []
-        if math.isfinite(self.at_least):
-            bounds.append(f">= {self.at_least:g}")
-        if math.isfinite(self.at_most):
-            bounds.append(f"<= {self.at_most:g}")
+        for sign, limit in ((">=", self.at_least), ("<=", self.at_most)):
+            if math.isfinite(limit):
+                bounds.append(f"{sign} {100 * limit:g} %" if self.is_rate else f"{sign} {limit:g}")
         said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
         said += f" more than in {self.change_from}" if self.change_from else ""
@@ -112,6 +124,12 @@ def criteria_from_dict(plain: Mapping[str, Any], *, folder: Path | None = None) 
     report = plain.get("report", {})
     _refuse_unknown("[report]", report, REPORT_FIELDS)
     criteria = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
+    for i, criterion in enumerate(criteria):
+        if criterion.use == "interval" and options.get("ci", "none") == "none":
+            raise InputError(
+                f"criterion {i + 1}: {criterion.metric} has no interval without ci in [options], "
+                'for instance ci = "trial"'
+            )
     texts = {name: str(value) for name, value in report.items()}
     return Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
 
@@ -142,7 +160,27 @@ def _criterion(row: Any, number: int) -> Criterion:
         raise InputError(f"{where}: {criterion.metric} {said}")
     if criterion.at_least > criterion.at_most:
         raise InputError(f"{where}: at_least {criterion.at_least:g} is above at_most {criterion.at_most:g}")
+    if criterion.change_from is not None and criterion.use == "interval":
+        raise InputError(f"{where}: {criterion.metric}: a change from another file has no interval")
+    _refuse_impossible_rates(criterion, where)
     return criterion
+
+
+def _refuse_impossible_rates(criterion: Criterion, where: str) -> None:
+    """Refuse a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant."""
+    if not (criterion.is_rate or criterion.kind == "auc"):
+        return
+    lowest = 0.0 if criterion.change_from is None else -1.0
+    what = "a rate" if criterion.is_rate else "an area"
+    what = what if criterion.change_from is None else f"a change of {what}"
+    for name in ("at_most", "at_least"):
+        limit = getattr(criterion, name)
+        if math.isfinite(limit) and not lowest <= limit <= 1.0:
+            meant = f"; {limit:g} % is {limit / 100:g}" if lowest <= limit / 100 <= 1.0 else ""
+            raise InputError(
+                f"{where}: {name} = {limit:g} for {criterion.metric}, which is {what}, "
+                f"between {lowest:g} and 1{meant}"
+            )
 
 
 def _option(name: str, value: Any) -> Any:

@@ -11,10 +11,11 @@ import numpy as np
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
+from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION
-from llrkit.scores.source import as_source
+from llrkit.scores.source import WrappedSource, as_source
 from llrkit.validation.verbal_scale import verbal_scale
 
 ROW = "row"
@@ -27,7 +28,16 @@ class MisleadingTrial:
     is_target: bool
     llr: float
     trial: dict[str, Any]
-    """Its row (or its place in its class), and its ids where it has any."""
+    """Its row, counted from 0 (or its place in its class), and its ids where it has any."""
+    place: str = ""
+    """Its file and line, or its row, in words; empty for arrays."""
+
+    @property
+    def words_of_place(self) -> str:
+        """Where the trial stands, and its ids."""
+        counted = (ROW,) if self.place else ()
+        ids = [f"{name} {value}" for name, value in self.trial.items() if name not in counted]
+        return ", ".join([*([self.place] if self.place else []), *ids])
 
     @property
     def words(self) -> str:
@@ -36,13 +46,17 @@ class MisleadingTrial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "words": self.words}
+        return {
+            "is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "place": self.place,
+            "words": self.words,
+        }  # fmt: skip
 
 
 def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial, ...]:
     """The ``n`` trials of each class whose LLRs mislead most, strongest first; one pass.
 
-    Rows and ids are given where the source is a table.
+    File and line, rows and ids are given where the source is a table; files that are read in batches are read
+    once more for the lines.
 
     Examples
     --------
@@ -61,11 +75,34 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     except UnknownNameError:  # arrays have no rows
         wide, names = source.with_columns(POSITION), (POSITION,)
     worst = wide.reduce(_MostMisleading.at(n, names))
-    return tuple(
-        MisleadingTrial(class_index == 0, llr, dict(zip(names, values, strict=True)))
+    trials = [
+        (class_index == 0, llr, dict(zip(names, values, strict=True)))
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
         for llr, *values in rows
+    ]
+    places = _places(source, [trial[ROW] for *_, trial in trials if ROW in trial])
+    return tuple(
+        MisleadingTrial(is_target, llr, trial, places.get(trial.get(ROW), ""))
+        for is_target, llr, trial in trials
     )
+
+
+def _places(source: ScoreSource, rows: list[int]) -> dict[Any, str]:
+    """Where rows are, in words; of files that are read in batches all of them in one pass."""
+    while isinstance(source, WrappedSource):
+        source = source.source
+    if not isinstance(source, Files):
+        return {row: source.place(row) for row in rows}
+    places: dict[Any, str] = {}
+    wanted, before = sorted(set(rows)), 0
+    for scan in source.scans if wanted else ():
+        for batch in scan.read(list(source.roles.score)):
+            after = before + batch.table.height
+            places |= {row: batch.place(row - before) for row in wanted if before <= row < after}
+            before = after
+            if len(places) == len(wanted):
+                return places
+    return places
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from llrkit.scores import ScoreSource
 
 WHY = {
     "fixed": "given with the map",
-    "sources": "the logarithm of the number of training sources",
+    "sources": "the logarithm of the number of training sources plus one",
     "elub": "empirical lower and upper bounds (Vergeer et al. 2016)",
     "invariance": "invariance-verification method (Alberink et al. 2025)",
 }

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llrkit._format import number, percent
+from llrkit._version import __version__
 from llrkit.evaluation import words
+from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
+from llrkit.validation.calibration_words import LEGEND, rows_of_tests, verdict_sentence
 from llrkit.validation.criteria import REPORT_FIELDS
 from llrkit.validation.verbal_scale import LN10
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
-    from llrkit.validation.validate import Validation, ValidationRow
+    from llrkit.validation.judge import ValidationRow
+    from llrkit.validation.validate import Validation
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
-ROWS = "Rows are counted from 0."
 FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
 
 
@@ -26,11 +30,12 @@ def full_cells(row: ValidationRow) -> list[str]:
 
 
 def matrix_cells(row: ValidationRow) -> list[str]:
-    """One row of the matrix for a terminal."""
-    result = row.result if isinstance(row.result, str) else number(row.result)
+    """One row of the matrix for a terminal; rates in percent."""
+    show = percent if row.is_rate else number
+    result = row.result if isinstance(row.result, str) else show(row.result)
     if row.interval is not None:
-        result += f" [{number(row.interval[0])}, {number(row.interval[1])}]"
-    decision = "pass" if row.passed else "FAIL"
+        result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
+    decision = {"passed": "pass", "failed": "FAIL"}.get(row.decision, row.decision)
     return [row.characteristic, row.metric, row.criterion, result, decision, row.note]
 
 
@@ -39,31 +44,45 @@ def summary_lines(validation: Validation) -> list[str]:
     rows = [list(HEADER), *(matrix_cells(row) for row in validation.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*lines, "", outcome(validation)]
+    return [*validation.cautions, *lines, "", outcome(validation)]
 
 
 def outcome(validation: Validation) -> str:
     """One sentence."""
-    failed = [row for row in validation.rows if not row.passed]
-    if not failed:
-        return (
-            f"All {len(validation.rows)} criteria are met."
-            if len(validation.rows) > 1
-            else "The criterion is met."
-        )
-    names = ", ".join(f"{row.characteristic} ({row.metric})" for row in failed)
-    return f"{len(failed)} of {len(validation.rows)} criteria are not met: {names}."
+    n = len(validation.rows)
+    failed = [row for row in validation.rows if row.passed is False]
+    open_rows = [row for row in validation.rows if row.passed is None]
+    if validation.passed:
+        if n == 1:
+            return "The criterion is met."
+        return "Both criteria are met." if n == 2 else f"All {n} criteria are met."
+    said = []
+    if failed:
+        verb = "is" if len(failed) == 1 else "are"
+        head = "The criterion" if n == 1 else f"{len(failed)} of {n} criteria"
+        said.append(f"{head} {verb} not met: {_named(failed)}")
+    if open_rows:
+        head = "the criterion" if n == 1 else f"{len(open_rows)} of {n} criteria"
+        said.append(f"these trials do not decide {head}: {_named(open_rows)}")
+    return ("" if failed else "Not decided: ") + "; ".join(said) + "."
 
 
-def markdown(validation: Validation, *, verbal: bool) -> str:
+def _named(rows: Sequence[ValidationRow]) -> str:
+    return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
+
+
+def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[str, str]] = ()) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
-    lines = ["# Validation report", "", outcome(validation), "", "## What was validated", ""]
+    lines = ["# Validation report", "", *(f"**{_clean(caution)}**\n" for caution in validation.cautions)]
+    lines += [outcome(validation), "", "## What was validated", ""]
     lines += [f"- **{name}**: {_clean(text)}" for name, text in stated(validation)]
     lines += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, validation.rows))]
     lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
     lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    lines += [f"- {_clean(line)}" for line in repr(validation.check).splitlines()]
+    lines += [_clean(verdict_sentence(validation.check)), ""]
+    lines += [*_table(TESTS_HEADER, rows_of_tests(validation.check)), "", LEGEND]
+    lines += [f"- {_clean(note)}" for note in validation.check.notes]
     lines += [
         "",
         "## Most misleading trials",
@@ -71,8 +90,17 @@ def markdown(validation: Validation, *, verbal: bool) -> str:
         misleading_shares(validation),
         "",
         *_misleading(validation, verbal),
+        "",
+        "## Provenance",
+        "",
+        *(f"- **{name}**: {_clean(text)}" for name, text in made_from or _made_now()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _made_now() -> list[tuple[str, str]]:
+    now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
+    return [("made", now), ("with", f"llrkit {__version__}")]
 
 
 def stated(validation: Validation) -> list[tuple[str, str]]:
@@ -110,7 +138,7 @@ def misleading_rows(
     header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
     cells = []
     for trial in validation.misleading:
-        where = ", ".join(f"{name} {value}" for name, value in trial.trial.items())
+        where = trial.words_of_place
         truth = "same source" if trial.is_target else "different sources"
         row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
         cells.append((*row, trial.words) if verbal else row)
@@ -119,7 +147,7 @@ def misleading_rows(
 
 def _misleading(validation: Validation, verbal: bool) -> list[str]:
     header, cells = misleading_rows(validation, verbal)
-    return [*_table(header, cells), "", ROWS] if cells else ["None: no LLR points the wrong way."]
+    return _table(header, cells) if cells else ["None: no LLR points the wrong way."]
 
 
 def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.option_checks import class_weight
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -16,7 +17,11 @@ from llrkit.errors import ConstantScoreError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
 
+SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.25
+"""Skewness, excess kurtosis and ratio of the spreads that CMLG bears; beyond them it is not recommended."""
 
+
+@remembers_reading
 def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
@@ -110,21 +115,45 @@ def shape_statistics(moments: Moments) -> dict[str, float]:
     return statistics
 
 
+def spread_limit(n_target: float, n_nontarget: float) -> float:
+    """The larger of ``SD_RATIO`` and exp of 4 standard errors of the log ratio of two Gaussians' spreads.
+
+    Examples
+    --------
+    >>> spread_limit(10_000, 10_000), round(spread_limit(100, 100), 2)
+    (1.25, 1.49)
+    """
+    return max(SD_RATIO, math.exp(4.0 * math.sqrt(0.5 / n_target + 0.5 / n_nontarget)))
+
+
 def shape_problems(moments: Moments) -> list[str]:
-    """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance."""
+    """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance.
+
+    Each limit is the larger of what CMLG bears and what chance does: ``SKEWNESS`` or 5 standard errors
+    sqrt(6 / n), ``KURTOSIS`` or 6 standard errors sqrt(24 / n), and :func:`spread_limit`.
+    """
     statistics, problems = shape_statistics(moments), []
     if min(moments.target.n, moments.nontarget.n) == 0:
         return ["all scores of a class are infinite"]
     n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
     for name, count in n.items():
-        if abs(statistics[f"skewness_{name}"]) > max(0.5, 5.0 * math.sqrt(6.0 / count)):
-            problems.append(f"{name} scores are skewed ({statistics[f'skewness_{name}']:+.2f})")
-        if abs(statistics[f"kurtosis_{name}"]) > max(1.0, 6.0 * math.sqrt(24.0 / count)):
-            problems.append(f"{name} scores have excess kurtosis {statistics[f'kurtosis_{name}']:+.2f}")
-    chance = 4.0 * math.sqrt(0.5 / n["target"] + 0.5 / n["nontarget"])
+        scores = f"{'non-target' if name == 'nontarget' else name} scores"
+        skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
+        limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
+        if abs(skewness) > limit:
+            problems.append(f"{scores} are skewed: skewness {skewness:+.2f} is beyond {limit:.3g}")
+        limit = max(KURTOSIS, 6.0 * math.sqrt(24.0 / count))
+        if abs(kurtosis) > limit:
+            tails = "heavy" if kurtosis > 0 else "light"
+            said = f"excess kurtosis {kurtosis:+.2f} is beyond {limit:.3g}"
+            problems.append(f"{scores} are {tails}-tailed: {said}")
     ratio = statistics["sd_ratio"]
-    if ratio == 0.0 or abs(math.log(ratio)) > max(math.log(1.25), chance):
-        problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores")
+    widest = spread_limit(n["target"], n["nontarget"])
+    if ratio in (0.0, math.inf):
+        problems.append(f"all {'non-target' if ratio == 0.0 else 'target'} scores are the same: no spread")
+    elif ratio > widest or ratio < 1.0 / widest:
+        limits = f"more than {widest:.2f}" if ratio > 1.0 else f"less than {1.0 / widest:.2f}"
+        problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores, {limits}")
     return problems
 
 

@@ -29,6 +29,10 @@ class BoundedMap(Map):
 
     kind: ClassVar[str] = "bounded"
 
+    def __post_init__(self) -> None:
+        if self.reading is None:  # it takes what the map inside takes
+            object.__setattr__(self, "reading", self.map.reading)
+
     @property
     def n_systems(self) -> int:
         """As many as the map inside takes."""

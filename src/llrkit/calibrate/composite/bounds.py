@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.calibrate.class_gap import gap_of_moments, highest_score, lowest_score
 from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.composite.source_counts import SourceCounts, count_sources
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.option_checks import whole_number
 from llrkit.core.grid import require_both_classes
 from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.moments import Moments
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -34,19 +39,85 @@ def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     return _bounded(fitted, float(low), float(high), "fixed", {}, {})
 
 
-def bound_sources(fitted: Map, n_sources: int) -> BoundedMap:
-    """Clip LLRs to plus and minus the logarithm of the number of sources (speakers) in the training data.
+def bound_sources(
+    fitted: Map,
+    source: ScoreSource | int | None = None,
+    *,
+    speakers: str | Sequence[str] | None = None,
+    n_sources: int | tuple[int, int] | None = None,
+) -> BoundedMap:
+    """Clip LLRs to what the independent sources of the training data can show.
+
+    The upper limit is ``log(1 + non-target sources)``, the lower one ``-log(1 + target sources)``: had one
+    more source been seen beyond all others, the rate of such sources would be about one in so many. A source
+    of the non-targets is a pair of speakers, one of the targets a speaker, both only as far as the trials
+    show them; without ``speakers`` every trial is a source (:func:`count_sources`). One pass, and
+    one to three more with ``speakers``.
+
+    Parameters
+    ----------
+    source
+        The training data; or the number of sources of each class.
+    speakers
+        The column, or the two columns, with the speakers of the two sides of a trial. With one column the
+        sources of both classes are its values. A class of one speaker is counted by its trials.
+    n_sources
+        In place of ``source``: a number for both classes, or two, of target and of non-target sources.
 
     Examples
     --------
     >>> from llrkit.calibrate.maps import AffineMap
-    >>> bound_sources(AffineMap(a=1.0, b=0.0), 100).high / LN10
+    >>> from llrkit.scores import Scores
+    >>> line = AffineMap(a=1.0, b=0.0)
+    >>> bounded = bound_sources(line, Scores([9.0] * 30, [-9.0] * 200))
+    >>> round(bounded.low, 2), round(bounded.high, 2)  # -log(31), log(201)
+    (-3.43, 5.3)
+    >>> sides = {"left": (["a", "b"], ["a", "a", "b"]), "right": (["a", "b"], ["b", "c", "c"])}
+    >>> scores = Scores([9.0, 8.0], [-7.0, -9.0, -8.0], sides)
+    >>> bounded = bound_sources(line, scores, speakers=("left", "right"))
+    >>> bounded.details["n_target_sources"], bounded.details["n_nontarget_sources"]
+    (2, 3)
+    >>> round(bound_sources(line, 99).high / LN10, 12)
     2.0
     """
-    if not (isinstance(n_sources, (int, np.integer)) and n_sources >= 1):
-        raise InputError(f"n_sources must be a whole number of at least 1, got {n_sources!r}")
-    limit = math.log(n_sources)
-    return _bounded(fitted, -limit, limit, "sources", {"n_sources": int(n_sources)}, {})
+    if source is not None and not isinstance(source, ScoreSource):
+        if n_sources is not None:
+            raise InputError("give the training data or n_sources, not both")
+        source, n_sources = None, source
+    if source is None:
+        if speakers is not None:
+            raise InputError("speakers are counted in the training data: give these, not n_sources")
+        return _bounded_by(fitted, _given_sources(n_sources), {})
+    if n_sources is not None:
+        raise InputError("give the training data or n_sources, not both")
+    moments, gap = training_gap(fitted, source)
+    counts = count_sources(source, speakers, moments=moments)
+    return _bounded_by(fitted, replace(counts, passes=counts.passes + 1), gap)
+
+
+def _given_sources(n_sources: Any) -> SourceCounts:
+    pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
+    if len(pair) != 2:
+        raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
+    n_target, n_nontarget = (whole_number(n, 1, "n_sources") for n in pair)
+    return SourceCounts(n_target, n_nontarget, "sources", "sources")
+
+
+def _bounded_by(fitted: Map, counts: SourceCounts, gap: dict[str, Any]) -> BoundedMap:
+    low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
+    return _bounded(fitted, low, high, "sources", {}, {**counts.details(), **gap})
+
+
+def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, Any]]:
+    """Moments of the training scores, and the details to keep if they separate the classes; one pass.
+
+    With several systems, those of the LLRs.
+    """
+    of = "scores" if fitted.n_systems == 1 else "LLRs"
+    trials = as_source(source) if fitted.n_systems == 1 else fitted.on(source)
+    moments = trials.reduce(Moments.of)
+    gap = gap_of_moments(moments)
+    return moments, {} if gap is None else {"gap": list(gap), "gap_of": of}
 
 
 def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: float = 0.01) -> BoundedMap:
@@ -83,8 +154,9 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     moments = as_source(llrs).reduce(Moments.of)
     n_t, n_n = moments.target.count, moments.nontarget.count
     require_both_classes(n_t, n_n)
-    lowest = max(min(_lowest(moments.target), _lowest(moments.nontarget)) / LN10, -math.log10(n_t + 1))
-    highest = min(max(_highest(moments.target), _highest(moments.nontarget)) / LN10, math.log10(n_n + 1))
+    lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
+    highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
+    lowest, highest = max(lowest, -math.log10(n_t + 1)), min(highest, math.log10(n_n + 1))
     steps = np.arange(min(0, math.floor(lowest / step)), max(0, math.floor(highest / step) + 1) + 1)
     # llr > t is llr >= the next number above t
     counts = llrs.reduce(LossSums.at(thresholds=np.nextafter(steps * (step * LN10), np.inf)))
@@ -138,8 +210,8 @@ def bound_invariance(
     n_t, n_n = moments.target.count, moments.nontarget.count
     require_both_classes(n_t, n_n)
     if thresholds is None:
-        lowest = min(_lowest(moments.target), _lowest(moments.nontarget)) / LN10
-        highest = max(_highest(moments.target), _highest(moments.nontarget)) / LN10
+        lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
+        highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
         first = math.floor(min(0.0, max(lowest, -limit)) / step)
         last = math.ceil(max(0.0, min(highest, limit)) / step)
         t = np.round(np.arange(first, last + 1) * step, 3 - math.floor(math.log10(step)))
@@ -153,7 +225,7 @@ def bound_invariance(
     up = np.log10(above_t) - np.log10(above_n) + level - t
     low = t - np.log10(n_t + 1 - above_t) + np.log10(n_n + 1 - above_n) - level
     negative_up, negative_low = np.flatnonzero(up < 0), np.flatnonzero(low < 0)
-    highest, lowest = _highest(moments.target) / LN10, _lowest(moments.nontarget) / LN10
+    highest, lowest = highest_score(moments.target) / LN10, lowest_score(moments.nontarget) / LN10
     if len(negative_up):  # a first threshold that fails leaves nothing above 0
         highest = t[negative_up[0] - 1] if negative_up[0] > 0 else 0.0
     if len(negative_low):
@@ -168,21 +240,16 @@ def _bounded(
 ) -> BoundedMap:
     return BoundedMap(
         map=fitted, low=low, high=high, method=f"{fitted.method}+{how}", options=options,
-        details={"low_log10": round(low / LN10, 12), "high_log10": round(high / LN10, 12), **more},
+        details={
+            "bound": how, "low": low, "high": high,
+            "low_log10": round(low / LN10, 12), "high_log10": round(high / LN10, 12), **more,
+        },
         provenance=fitted.provenance,
     )  # fmt: skip
 
 
 def _counts(moments: Moments) -> dict[str, Any]:
     return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
-
-
-def _lowest(moments: ClassMoments) -> float:
-    return -math.inf if moments.n_neg_inf else math.inf if moments.n == 0 else float(moments.low[0])
-
-
-def _highest(moments: ClassMoments) -> float:
-    return math.inf if moments.n_pos_inf else -math.inf if moments.n == 0 else float(moments.high[0])
 
 
 def _positive(value: Any, name: str) -> float:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
@@ -93,6 +94,7 @@ class ByMap(Map):
         return f"ByMap({self.method}: {len(self.maps)} values of {self.column!r})"
 
 
+@remembers_reading
 def fit_by(
     source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: Any
 ) -> ByMap:

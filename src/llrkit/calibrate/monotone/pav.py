@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.knots import MAX_KNOTS, thin
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.pav_knots import llr_blocks, tilted_knots
@@ -101,6 +102,7 @@ class PavMap(Map):
         return f"PavMap({len(self.x)} knots, llr from {self.below:.4g} to {self.above:.4g})"
 
 
+@remembers_reading
 def fit_pav(
     source: ScoreSource,
     *,

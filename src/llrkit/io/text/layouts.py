@@ -10,6 +10,9 @@ from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import NUMBER
 from llrkit.scores.labels import classify_words
 
+LLR, LOG10_LR, LLR_MAP, RAW_SCORE = "llr", "log10_lr", "llr_map", "raw_score"
+"""What a calibration writes: natural-log LLRs, or to base ten; which map made them. Before, LLRs were written
+to ``score``, and what had been there to ``raw_score``."""
 SCORE_NAMES = ("score", "scores", "llr", "log_lr", "loglr", "raw_score")
 LABEL_NAMES = (
     "label", "target", "targettype", "target_type", "is_target", "labels", "key", "class", "truth", "tgt",

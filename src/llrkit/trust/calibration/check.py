@@ -11,11 +11,12 @@ from llrkit._format import number
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.special import probability
-from llrkit.errors import InputError, SeparationError
+from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.calibration_loss import calibration_loss
+from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
 from llrkit.trust.calibration.identities import Identities, identities
 from llrkit.trust.calibration.line_fit import SAFEGUARD
@@ -28,8 +29,8 @@ from llrkit.trust.calibration.null_distribution import (
     calibration_null,
     judged_range,
 )
-from llrkit.trust.calibration.recalibration import Recalibration, identity_test, recalibrate
-from llrkit.trust.calibration.verdict import LEVEL, Verdict, verdict, verdict_without_line
+from llrkit.trust.calibration.recalibration import Recalibration
+from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.speakers import find_speakers
 
@@ -67,10 +68,7 @@ class CalibrationCheck:
         """Plain numbers, lists and words."""
         result = self.evaluation
         return {
-            "verdict": {
-                "calibrated": self.verdict.calibrated, "parts": list(self.verdict.parts),
-                "text": self.verdict.text,
-            },
+            "verdict": self.verdict.to_dict(),
             "cllr": result.cllr,
             "min_cllr": result.min_cllr,
             "cllr_cal": result.cllr_cal,
@@ -85,7 +83,7 @@ class CalibrationCheck:
         }  # fmt: skip
 
     def __repr__(self) -> str:
-        lines = [f"{self.verdict.text[0].upper()}{self.verdict.text[1:]}."]
+        lines = [self.verdict.sentence]
         line = self.recalibration
         if line is not None:
             lines.append(
@@ -141,10 +139,10 @@ def check_calibration(
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.05)
     >>> target, nontarget = model.rvs(300, 3000, np.random.default_rng(2))
-    >>> lk.check_calibration(lk.Scores(target, nontarget), curves=False).verdict.text
-    'no evidence of miscalibration'
+    >>> lk.check_calibration(lk.Scores(target, nontarget), curves=False).verdict.outcome
+    'none_found'
     >>> lk.check_calibration(lk.Scores(target + 1, nontarget + 1), curves=False).verdict.text
-    'biased towards same-source by 0.8 nats'
+    'biased towards same-source by 0.8 nats (p < 0.0001, if trials are independent)'
     """
     probability(level, "level")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
@@ -157,23 +155,16 @@ def check_calibration(
     speaker_set = find_speakers(source, speakers) if speakers else None
     sizes, notes = _effective_sizes(source, result, speaker_set)
     notes += [] if speaker_set else ["trials are taken as independent: give speakers where they share some"]
-    test = identity_test(source, cells, speaker_set)
-    try:
-        line = recalibrate(source, test, speaker_set)
-    except SeparationError:
-        line = None
+    tested = check_trials(source, result, speaker_set)
     null = None
     if replicates and min(sizes) >= 5:
         null = calibration_null(cells, *sizes, replicates=replicates, seed=seed)
     checked = identities(source, moments, speaker_set)
-    if line is None:
-        gap = float(moments.nontarget.high[0]), float(moments.target.low[0])
-        words = verdict_without_line(test, gap, level)
-    else:
-        words = verdict(line, null.p_value("cllr_cal", result.cllr_cal) if null is not None else None, level)
+    p_shape = null.p_value("cllr_cal", result.cllr_cal) if null is not None else None
+    words = judge(result, tested, p_shape=p_shape, level=level)
     estimates = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
     return CalibrationCheck(
-        result, words, line, checked, dev_pav_from_blocks(blocks),
+        result, words, tested.line, checked, dev_pav_from_blocks(blocks),
         _loss(source, speakers, seed), null, estimates, tuple(notes),
     )  # fmt: skip
 

@@ -1,49 +1,168 @@
-"""A verdict on calibration in words that the evidence bears."""
+"""The verdict on LLRs, in words that the trials bear: the only one, wherever it is shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from llrkit.trust.calibration.recalibration import IdentityTest, Recalibration
+from llrkit._format import chance
+from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
+from llrkit.metrics.measurements import Measurements
+from llrkit.metrics.separation import Separation, reversed_text, separation
+from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
+from llrkit.trust.calibration.recalibration import Recalibration
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
 WRONG_WAY = "pointing the wrong way: higher LLRs belong to non-targets"
-FINE = "no evidence of miscalibration"
+INDEPENDENT = ", if trials are independent"
+TELLING_AUC = 0.75
+"""A set that could not even tell this AUC from 1/2 is too small to say that scores are uninformative."""
+
+ENOUGH = 10.0
+"""Effective trials from which on the power of the test can be predicted."""
+LARGEST_FACTOR = 3.0
+"""Beyond this the straight-line approximation of the power is no longer right."""
+
+FLAT = 1e-6
+"""A slope below this is none: its factor and offset have no size."""
+
+OUTCOMES = ("evidence", "none_found", "too_few", "reversed", "uninformative", "infinite")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with the calibration, as far as the trials can tell."""
+    """What is wrong with scores read as LLRs, as far as the trials can tell.
 
-    calibrated: bool
-    """False where there is evidence of miscalibration."""
-    parts: tuple[str, ...]
-    """``"over-confident"``, ``"under-confident"``, ``"same-source"``, ``"different-source"``, ``"shape"``."""
+    The outcome is ``"evidence"`` of miscalibration; ``"none_found"``, which is no proof of calibration;
+    ``"too_few"`` trials to tell; ``"reversed"`` scores; ``"uninformative"`` ones, which do not tell the
+    classes apart; or ``"infinite"``, an infinite LLR for the wrong side.
+    """
+
+    outcome: str
+    p_value: float
+    """Of the test of scale and offset, or of shape if that is what is wrong; nan if none was made."""
+    level: float
+    kind: str
+    """What is wrong: ``"over-confident"``, ``"under-confident"``, ``"same-source"``, ``"different-source"``
+    (biased towards it), two of them joined by ``" and "``, or ``"shape"``; empty unless there is evidence."""
     text: str
 
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def sentence(self) -> str:
+        """The text as a sentence of its own."""
+        return f"{self.text[0].upper()}{self.text[1:]}."
 
-def verdict(line: Recalibration, p_shape: float | None = None, level: float = LEVEL) -> Verdict:
-    """The verdict of a recalibration, and of the null distribution of Cllr - min Cllr.
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and words."""
+        return asdict(self) | {"p_value": None if math.isnan(self.p_value) else self.p_value}
 
-    Factor and offset are tested together at ``level``; if they are not 1 and 0, those of the two that are
-    not by themselves at 1 % are named, or else the one that is further off. If they are, a Cllr - min Cllr
-    beyond 99 % of its null distribution (``p_shape``) says that the LLRs are off in another way.
+
+def judge(
+    result: Measurements,
+    tested: CalibrationTest | None = None,
+    *,
+    p_shape: float | None = None,
+    level: float = LEVEL,
+    auc_error: float = 0.0,
+) -> Verdict:
+    """The verdict on a set of trials.
+
+    Scale and offset are tested together at ``level`` (:mod:`llrkit.metrics.identity_test`). If they are
+    wrong, those of the two that are wrong by themselves at 1 % are named, or else the one that is further
+    off. If they are not, a Cllr - min Cllr beyond 99 % of its null distribution (``p_shape``) says that the
+    LLRs are off in another way.
+
+    Parameters
+    ----------
+    tested
+        The test, where it takes more than the counts of the evaluation: with speakers.
+    auc_error
+        Standard error of the AUC, if it is known to be larger than that of independent trials.
 
     Examples
     --------
-    >>> line = Recalibration(0.5, 0.0, ((0.002, 0.0), (0.0, 0.02)), 100.0, 1e-20, float("inf"))
-    >>> verdict(line).text
-    'over-confident by a factor 2.0'
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
+    >>> judge(lk.evaluate(lk.Scores(2 * target, 2 * nontarget))).text
+    'over-confident by a factor 1.9 (p < 0.0001, if trials are independent)'
     """
-    if line.p_value >= level:
-        if p_shape is not None and p_shape <= SHAPE_LEVEL:
-            text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
-            return Verdict(False, ("shape",), text)
-        return Verdict(True, (), FINE)
+    apart = separation(result.summaries.bins, result.auc)
+    apart = Separation(apart.auc, max(apart.standard_error, auc_error))
+    if apart.reversed:
+        text = f"reversed: {reversed_text(result.summaries.bins, result.auc)}"
+        return Verdict("reversed", math.nan, level, "", text)
+    if math.isinf(result.cllr):
+        text = "unusable as LLRs: at least one trial has an infinite LLR for the wrong side"
+        return Verdict("infinite", math.nan, level, "", text)
+    if apart.none and apart.would_show < TELLING_AUC:
+        text = (
+            f"uninformative: the AUC of {result.auc:.3f} cannot be told from 0.5 "
+            f"(one of {apart.would_show:.3f} could); are these the right labels and scores?"
+        )
+        return Verdict("uninformative", math.nan, level, "", text)
+    tested = tested or check_cells(result)
+    if tested.test.n_effective < FEWEST:
+        return _few(result, tested, level)
+    given = "" if tested.by_speaker else INDEPENDENT
+    p = tested.test.p_value
+    if p < level:
+        kind, text = _wrong(tested.line, tested.test, _gap(result))
+        return Verdict("evidence", p, level, kind, f"{text} (p {_shown(p)}{given})")
+    if p_shape is not None and p_shape <= SHAPE_LEVEL:
+        text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
+        return Verdict("evidence", p_shape, level, "shape", f"{text} (p {_shown(p_shape)}{given})")
+    text = f"no evidence of miscalibration (p {_shown(p)}{given}); {_sensitivity(tested, level)}"
+    return Verdict("none_found", p, level, "", text)
+
+
+def _sensitivity(tested: CalibrationTest, level: float) -> str:
+    """What size of error the test finds in such sets."""
+    if tested.test.n_effective < ENOUGH:
+        return "so few trials are in doubt that only a large error would have been found"
+    factor, offset = detectable(tested.null, tested.test, level)
+    scale = f"a factor {factor:.2f} or " if factor < LARGEST_FACTOR else ""
+    return f"{scale}an offset of {offset:.2f} nats would have been found in about 80 % of such sets"
+
+
+def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
+    """Hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give."""
+    p = misleading_p_value(*_gap(result), result.n_target, result.n_nontarget)
+    if p < level:
+        kind, text = _wrong(tested.line, tested.test, _gap(result))
+        strongest = max(_gap(result)[0], -_gap(result)[1])
+        text = f"{text} (p {_shown(p)}: an LLR of {strongest:.4g} nats for the wrong side)"
+        return Verdict("evidence", p, level, kind, text)
+    text = (
+        "too few trials to tell whether the LLRs are calibrated: those in doubt say as much as "
+        f"{tested.test.n_effective:.1f} trials with LLR 0, and {FEWEST:.0f} are needed"
+    )
+    return Verdict("too_few", math.nan, level, "", text)
+
+
+def _gap(result: Measurements) -> tuple[float, float]:
+    """The highest LLR of non-targets and the lowest of targets."""
+    return float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
+
+
+def _shown(p: float) -> str:
+    shown = chance(p)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
+def _wrong(line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]) -> tuple[str, str]:
+    """Kind and text of what is wrong, given that something is."""
+    return _wrong_without_line(test, gap) if line is None else _wrong_with_line(line)
+
+
+def _wrong_with_line(line: Recalibration) -> tuple[str, str]:
+    if abs(line.a) < FLAT:
+        return "over-confident", "over-confident without limit: the best straight line is flat"
     tests = {"factor": line.p_factor, "bias": line.p_bias}
     named = [name for name, p in tests.items() if p <= PART_LEVEL] or [min(tests, key=tests.__getitem__)]
     parts, words = [], []
@@ -57,30 +176,15 @@ def verdict(line: Recalibration, p_shape: float | None = None, level: float = LE
     if "bias" in named:
         parts.append("same-source" if line.bias > 0.0 else "different-source")
         words.append(f"biased towards {parts[-1]} by {abs(line.bias):.1f} nats")
-    return Verdict(False, tuple(parts), " and ".join(words))
+    return " and ".join(parts), " and ".join(words)
 
 
-def verdict_without_line(test: IdentityTest, gap: tuple[float, float], level: float = LEVEL) -> Verdict:
-    """The verdict where the classes do not overlap: whether something is wrong, but not by how much.
-
-    Parameters
-    ----------
-    gap
-        The highest LLR of non-targets and the lowest of targets.
-
-    Examples
-    --------
-    >>> verdict_without_line(IdentityTest(30.0, 3e-7, float("inf"), (-5.0, 1.0)), (-0.2, 0.1)).parts
-    ('under-confident',)
-    """
-    if test.p_value >= level:
-        return Verdict(True, (), f"{FINE}, but the classes do not overlap")
-    if gap[0] > gap[1]:
-        return Verdict(False, ("over-confident",), WRONG_WAY)
+def _wrong_without_line(test: IdentityTest, gap: tuple[float, float]) -> tuple[str, str]:
+    """The classes do not overlap: what is wrong, but not by how much."""
     slope, offset = test.gradient
     if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
-        direction = text = "under-confident" if slope < 0.0 else "over-confident"
+        kind = text = "under-confident" if slope < 0.0 else "over-confident"
     else:  # an offset would make all decisions at 0 right, or help more than a factor
-        direction = "same-source" if offset > 0.0 else "different-source"
-        text = f"biased towards {direction}"
-    return Verdict(False, (direction,), f"{text}; the classes do not overlap, so nobody can tell by how much")
+        kind = "same-source" if offset > 0.0 else "different-source"
+        text = f"biased towards {kind}"
+    return kind, f"{text}; the classes do not overlap, so the size cannot be estimated from these trials"

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.core.special import LN2
 from llrkit.core.summary import SummaryBase
 from llrkit.metrics.measurements import Measurements
@@ -133,16 +134,20 @@ class _Builder:
 
     def too_few_errors(self, p_miss: float, p_fa: float) -> str:
         """Why rates that rest on few errors have no interval."""
-        for what, rate, n in (("misses", p_miss, self.trials[0]), ("false alarms", p_fa, self.trials[1])):
-            if round(rate * n) < FEWEST_ERRORS:
-                return f"{rate * n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about their rate"
+        kinds = (("miss", "misses", p_miss), ("false alarm", "false alarms", p_fa))
+        for (one, several, rate), n in zip(kinds, self.trials, strict=True):
+            errors = round(rate * n)
+            if errors < FEWEST_ERRORS:
+                few = counted(errors, one, several)
+                return f"{few}: fewer than {FEWEST_ERRORS} say too little about their rate"
         return ""
 
     def too_few_trials(self) -> str:
         """Why numbers of a class of few trials get no interval."""
-        for what, n in zip(("targets", "non-targets"), self.trials, strict=True):
+        for what, n in zip(("target", "non-target"), self.trials, strict=True):
             if n < FEWEST_ERRORS:
-                return f"{n:.0f} {what}: fewer than {FEWEST_ERRORS} say too little about the others"
+                few = counted(round(n), what)
+                return f"{few}: fewer than {FEWEST_ERRORS} say too little about the others"
         return ""
 
     def add_point(self, i: int) -> None:

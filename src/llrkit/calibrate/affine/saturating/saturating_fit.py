@@ -19,6 +19,7 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     unsaturate,
 )
 from llrkit.calibrate.affine.saturating.starting_cells import central_points, location_scale_gap
+from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
@@ -97,6 +98,7 @@ class SaturatingInverse(Map):
         return SaturatingMap(a=self.a, b=self.b, r=self.r, s=self.s, method=f"inverse of {self.method}")
 
 
+@remembers_reading
 def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int = 30) -> SaturatingMap:
     """Affine calibration that saturates, by minimal prior-weighted cross-entropy.
 

@@ -150,9 +150,9 @@ class LineupAgainst(Map):
         counts = foil_counts(scores, columns[self.lineup.by], self.foils)
         return self.lineup._llrs(*counts)
 
-    def _of_chunk(self, chunk: Scores) -> Scores:
+    def _of_chunk(self, chunk: Scores, factor: float) -> Scores:
         if not self.own:
-            return super()._of_chunk(chunk)
+            return super()._of_chunk(chunk, factor)
         wide = chunk.with_columns(self.lineup.by)
         by_class = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
         of_target, of_nontarget = (

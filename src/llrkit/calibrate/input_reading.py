@@ -1,0 +1,57 @@
+"""What the numbers are that a map takes: as the training file held them, and how they were read there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from llrkit.calibrate.saved_map import SavedMap
+from llrkit.scores import ScoreSource
+from llrkit.scores.roles import Roles
+from llrkit.scores.source import as_source
+
+F = TypeVar("F", bound=Callable[..., SavedMap])
+
+
+def reading_of(roles: Roles) -> dict[str, Any]:
+    """How scores were read, as a calibration file records it.
+
+    Examples
+    --------
+    >>> reading_of(Roles(("cosine",), factor=-1.0))
+    {'score': ['cosine'], 'log10': False, 'distance': True, 'positive': None, 'calibrated': False}
+    """
+    return {
+        "score": list(roles.score),
+        "log10": abs(roles.factor) != 1.0,
+        "distance": roles.factor < 0.0,
+        "positive": roles.positive,
+        "calibrated": roles.calibrated,
+    }
+
+
+def input_factor(reading: Mapping[str, Any] | None) -> float:
+    """What scores as the training file held them are multiplied by before they are mapped.
+
+    Examples
+    --------
+    >>> input_factor({"distance": True, "log10": False}), input_factor(None)
+    (-1.0, 1.0)
+    """
+    if reading is None:
+        return 1.0
+    return (math.log(10.0) if reading.get("log10") else 1.0) * (-1.0 if reading.get("distance") else 1.0)
+
+
+def remembers_reading(fit: F) -> F:
+    """A fit whose map records how its training scores were read, so that it takes what their file held."""
+
+    @wraps(fit)
+    def remembering(source: ScoreSource, *args: Any, **options: Any) -> SavedMap:
+        fitted = fit(source, *args, **options)
+        return replace(fitted, reading=reading_of(as_source(source).roles))
+
+    return cast(F, remembering)

@@ -1,0 +1,87 @@
+"""``llrkit apply``: turn scores into LLRs with a calibration or a fusion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from llrkit._format import counted
+from llrkit.cli.calibrate import sha256_of
+from llrkit.cli.class_commands import refuse_for_classes
+from llrkit.cli.class_map_commands import apply_classes, is_class_map
+from llrkit.cli.reading import TrialInput, reading_options, worker_options
+from llrkit.errors import InputError
+
+
+@click.command("apply")
+@click.argument("calibration")
+@click.argument("scores", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where the LLRs go.")
+@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
+@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
+@click.option("--outside", type=click.Choice(["warn", "error", "bound"]), default="warn", show_default=True,
+              help="Scores outside the range of the training scores: say how many, refuse them, or take the "
+              "nearest score of the range.")  # fmt: skip
+@click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
+@click.option("--force", is_flag=True, help="Calibrate LLRs that a calibration wrote once more.")
+@reading_options
+@worker_options
+def apply_command(
+    calibration: str,
+    scores: tuple[str, ...],
+    output: str,
+    to: str | None,
+    key_output: str | None,
+    outside: str,
+    base_10: bool,
+    force: bool,
+    **reading: Any,
+) -> None:
+    """Turn scores into LLRs with a saved calibration or fusion.
+
+    All columns are kept as they are; the LLRs are in the column 'llr', and 'llr_map' says which calibration
+    made them. Scores are read as the calibration was trained: distances, log10 LLRs. Tables are streamed, so
+    their size does not matter. A fusion takes one file with a column per system, or one file
+    per system in the order of training; if these do not have the same trials in the same order, they are
+    joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
+    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run goes on.
+
+    \b
+    Examples:
+      llrkit apply cal.json eval.parquet -o llrs.parquet
+      llrkit apply cal.json scores.txt --key trials.txt -o llrs.csv
+      llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
+      llrkit apply cal.json scores/ -o llrs/ --workers 4
+    """
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.engine.apply import ApplyOptions, apply_map
+
+    given = TrialInput.of(reading)
+    if is_class_map(calibration):
+        refuse_for_classes(key_output=key_output, base_10=base_10, force=force)
+        apply_classes(calibration, scores, output, to=to, given=given)
+        return
+    fitted = load_map(calibration)
+    how = given.reading
+    if fitted.n_systems > 1 and len(scores) == 1 and how.score:
+        how = replace(how, score=tuple(how.score[0].split(",")))
+    name = f"{Path(calibration).name} {sha256_of(calibration)[:12]}"
+    options = ApplyOptions(name=name, outside=outside, base_10=base_10, force=force)
+    if output.endswith("/") or Path(output).is_dir():
+        from llrkit.engine.apply_folder import apply_parts
+
+        if len(scores) > 1 or key_output or to not in (None, "parquet"):
+            raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
+        done = apply_parts(fitted, scores[0], output, how, options, run=given.part_runner())
+    elif given.on_cluster:
+        raise InputError("a cluster writes a folder: let the output end in '/'")
+    else:
+        done = apply_map(fitted, scores, output, how, options, to=to, key_output=key_output)
+    for note in done.notes:
+        click.echo(note, err=True)
+    column = "log10_lr" if base_10 else "llr"
+    click.echo(f"{counted(done.rows, 'LLR')} written to {output} (column {column!r})")

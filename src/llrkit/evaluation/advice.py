@@ -1,0 +1,150 @@
+"""Which calibrators suit scores: advice that follows from what was measured.
+
+Every sentence names the number it rests on. The thresholds: fewer than ``FEW`` trials of a class do not show
+its shape; ``PAV_NEEDS`` of each class are enough for a map that follows the data; ``DET_SLOPE``; and the
+limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.cmlg`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from llrkit.calibrate.affine.cmlg import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
+from llrkit.evaluation.result import Evaluation
+
+FEW = 100
+"""Trials of a class that show its shape.
+
+With fewer, Gaussian scores have a skewness beyond 1.2 (5 sqrt(6 / 100)) or spreads of 1 to 1.5
+(exp(4 sqrt(1 / 100))) before the tests of :func:`llrkit.calibrate.affine.cmlg.shape_problems` see them.
+"""
+PAV_NEEDS = 1000
+"""Trials of each class from which on the steps of PAV are small beside what it finds."""
+DET_SLOPE = 0.25
+"""How far the slope of the DET may be from -1: for Gaussians it is minus the ratio of the spreads."""
+
+Advice = tuple[str, bool, str]
+"""Method, whether it is advised, and why."""
+
+
+def short_class(result: Evaluation, needed: int) -> str:
+    """The class with fewer trials than needed, counted; empty if both have enough."""
+    smaller = min(("target", result.n_target), ("non-target", result.n_nontarget), key=lambda one: one[1])
+    name, n = smaller
+    return "" if n >= needed else f"{n:,} {name} {'trial' if n == 1 else 'trials'}"
+
+
+def is_separable(result: Evaluation) -> bool:
+    """Whether every target scores above every non-target: an EER of 0."""
+    return result.eer == 0.0
+
+
+def overlap_problems(result: Evaluation) -> list[str]:
+    """What keeps the trials from showing a slope or a shape: no overlap, too few of a class, a bent DET."""
+    problems = []
+    if is_separable(result):
+        low, high = float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
+        gap = f" (gap from {low:.4g} to {high:.4g})" if low < high < math.inf and low > -math.inf else ""
+        problems.append(f"the classes do not overlap{gap}: any slope that is steep enough fits")
+    if short_class(result, FEW):
+        classes = (("target", result.n_target), ("non-target", result.n_nontarget))
+        few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
+        problems.append(f"{few} trials: the shape of a class cannot be judged from fewer than {FEW}")
+        return problems
+    slope = result.det_slope.slope
+    limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)
+    if abs(slope + 1.0) > limit:  # never for nan
+        problems.append(f"the DET slope is {slope:.2f}, more than {limit:.2f} from -1")
+    return problems
+
+
+def _suspicion(statistics: dict[str, float]) -> str:
+    """The first measure beyond its limit, where chance was not ruled out; empty if all are within."""
+    for name in ("target", "nontarget"):
+        for kind, limit in (("skewness", SKEWNESS), ("kurtosis", KURTOSIS)):
+            value = statistics[f"{kind}_{name}"]
+            if abs(value) > limit:
+                scores = f"{'non-target' if name == 'nontarget' else name} scores"
+                what = f"the {'excess ' if kind == 'kurtosis' else ''}{kind} of {scores}"
+                return f"{what}, {value:+.2f}, is beyond {limit:g} but may be chance"
+    ratio = statistics["sd_ratio"]
+    if not 1.0 / SD_RATIO <= ratio <= SD_RATIO:
+        limit = SD_RATIO if ratio > 1.0 else 1.0 / SD_RATIO
+        return f"the ratio of the spreads, {ratio:.2f}, is beyond {limit:.2f} but may be chance"
+    return ""
+
+
+def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
+    """For each method whether it is advised, and the number that says so."""
+    if is_separable(result):
+        return _advice_without_overlap()
+    few = short_class(result, FEW)
+    statistics = shape_statistics(result.moments)
+    shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
+    unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
+    doubt = "" if few or problems else _suspicion(statistics)
+    within = (
+        f"skewness within {SKEWNESS:g}, excess kurtosis within {KURTOSIS:g} and ratio of the spreads within "
+        f"{SD_RATIO:g}: Gaussian with the same spread"
+    )
+    return [
+        ("cmlg", not (problems or doubt), "see the lines above" if problems else doubt or within),
+        ("logistic", True, "assumes only that the LLR is a straight line of the score"),
+        _gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubt),
+        _nig(few, shaped),
+        _bayes(few, shaped),
+        _pav(result),
+    ]
+
+
+def _gaussian(few: str, shaped: bool, unequal: bool, ratio: float, slope: float, doubt: str) -> Advice:
+    if few:
+        return "gaussian", False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
+    if shaped:
+        return "gaussian", False, "the classes are not Gaussian: see the lines above"
+    if unequal:
+        return "gaussian", True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
+    if not ratio > 0.0:
+        return "gaussian", False, "the spreads could not be measured"
+    return "gaussian", False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): no need for it"
+
+
+def _nig(few: str, shaped: bool) -> Advice:
+    if few:
+        return "nig", False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
+    if shaped:
+        return "nig", True, "skewed or heavy-tailed classes: see the lines above"
+    return "nig", False, "neither skewness nor excess kurtosis beyond its limit: no need for it"
+
+
+def _bayes(few: str, shaped: bool) -> Advice:
+    if shaped:
+        return "bayes", False, "the classes are not Gaussian: see the lines above"
+    if few:
+        return "bayes", True, f"{few}, fewer than {FEW}: it shrinks the LLR where the data say little"
+    return "bayes", False, f"{FEW} trials of each class or more: no need for it"
+
+
+def _pav(result: Evaluation) -> Advice:
+    short = short_class(result, PAV_NEEDS)
+    if short:
+        return "pav", False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it follows chance"
+    return "pav", True, f"{PAV_NEEDS:,} trials of each class or more: enough to let the data speak"
+
+
+def _advice_without_overlap() -> list[Advice]:
+    """Where all targets score above all non-targets only a prior belief gives a slope."""
+    alone = "the size of its LLRs would rest on the assumed shape alone"
+    return [
+        ("cmlg", False, alone),
+        (
+            "logistic",
+            True,
+            "with regularization=1, which keeps the slope finite; then bound the LLRs (bound_elub), "
+            "or collect more trials",
+        ),
+        ("gaussian", False, alone),
+        ("nig", False, alone),
+        ("bayes", False, alone),
+        ("pav", False, "its LLRs would be infinite"),
+    ]

@@ -1,0 +1,59 @@
+"""What scores may be if they are no LLRs in nats: questions, never a conversion."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from llrkit.errors import ReversedScoresWarning, ScaleWarning
+from llrkit.metrics.separation import reversed_text
+
+if TYPE_CHECKING:
+    from llrkit.evaluation.result import Evaluation
+    from llrkit.metrics.measurements import Measurements
+    from llrkit.trust.calibration.verdict import Verdict
+
+HUGE = 1000.0
+"""Largest over smallest score from which on positive scores may be likelihood ratios."""
+LN10_BETWEEN = (2.2, 2.4)
+
+
+def suspicions(result: Measurements, verdict: Verdict) -> tuple[str, ...]:
+    """What the scores may be, if there is evidence that they are not LLRs.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
+    >>> posteriors = lk.Scores(*(1 / (1 + np.exp(-x)) for x in llrs))
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     lk.evaluate(posteriors).suspicions
+    ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
+    """
+    if verdict.outcome != "evidence":
+        return ()
+    low, high = result.moments.extremes
+    if low >= 0.0 and high <= 1.0:
+        words = "all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior"
+        return (words,)
+    if low > 0.0 and high / low > HUGE:
+        words = (
+            f"all scores are positive, from {low:.3g} to {high:.3g}: are they likelihood ratios, not LLRs?"
+        )
+        return (words,)
+    line = result.best_line
+    if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
+        words = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30: are these log10 LLRs? (--log10)"
+        return (words,)
+    return ()
+
+
+def warn_of(result: Evaluation, *, stacklevel: int = 3) -> None:
+    """Warn of reversed scores, and of what the scores may be instead of LLRs."""
+    if result.verdict.outcome == "reversed":
+        text = reversed_text(result.summaries.bins, result.auc)
+        warnings.warn(text, ReversedScoresWarning, stacklevel=stacklevel)
+    for text in result.suspicions:
+        warnings.warn(text, ScaleWarning, stacklevel=stacklevel)

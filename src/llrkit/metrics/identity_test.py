@@ -1,0 +1,179 @@
+"""Are scale and offset of LLRs right? A score test of the identity, with the variance calibration implies.
+
+The map ``a x + b`` of LLRs x has, at prior 1/2, the cross-entropy
+
+    C(a, b) = 1/2 mean_tar log(1 + e^-(a x + b)) + 1/2 mean_non log(1 + e^(a x + b)).
+
+If the LLRs are calibrated, its gradient at a = 1, b = 0 has expectation 0, because the densities of the
+classes obey f_tar(x) = e^x f_non(x). The same equation gives its variance from all trials: a trial of
+either class with LLR x stands for e^x / (n_tar e^x + n_non) of the distribution of targets and for
+1 / (n_tar e^x + n_non) of that of non-targets. With these weights and g = (x, 1), s = sigmoid, the second
+moments of both classes add up to
+
+    sum over all trials of s(x) s(-x) g g' / (4 n_tar n_non)
+
+and both classes have the mean m = sum of e^x s(-x) g / (n_tar e^x + n_non), of which
+m m' (1/n_tar + 1/n_non) / 4 is subtracted. The variance within each class would be far too small where hardly
+any trial went wrong.
+
+How many trials say something is ``n_effective``: a trial with LLR 0 counts as one, a certain one as nothing
+(4 s(x) s(-x)), all times 4 n_tar n_non / (n_tar + n_non)^2 because the smaller class limits. The statistic
+is compared with Hotelling's distribution with twice as many degrees of freedom; below 4 there is no test.
+Both numbers were found by simulation (benchmarks/verdicts.py).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, chndtrinc, fdtrc, fdtri
+
+from llrkit._arrays import FloatArray
+from llrkit.core.special import sigmoid
+from llrkit.metrics.llr_cells import LlrCells
+
+FEWEST = 4.0
+"""Effective trials below which the distribution of the statistic is not known well enough."""
+
+
+@dataclass(frozen=True)
+class IdentityTest:
+    """A score test of a = 1 and b = 0, which needs no fitted line."""
+
+    statistic: float
+    p_value: float
+    df: float
+    gradient: tuple[float, float]
+    """Of the cross-entropy by slope and offset, in standard errors: negative where more of it would help."""
+    n_effective: float = math.inf
+    """Trials in doubt: as many with LLR 0 would say as much."""
+
+
+@dataclass(frozen=True, eq=False)
+class NullMoments:
+    """Gradient at the identity, and what calibration implies for it."""
+
+    gradient: FloatArray
+    covariance: FloatArray
+    curvature: FloatArray
+    """Expected second derivatives of the cross-entropy."""
+    n_effective: float
+
+
+def null_moments(cells: LlrCells) -> NullMoments:
+    """Sums over the cells of both classes.
+
+    Examples
+    --------
+    >>> moments = null_moments(LlrCells.of(np.array([0.0, 0.0]), np.array([0.0, 0.0])))
+    >>> moments.n_effective
+    4.0
+    """
+    x, n_t, n_n = cells.llr, cells.n_target, cells.n_nontarget
+    p = np.asarray(sigmoid(x))
+    q = np.asarray(sigmoid(-x))
+    ones = np.ones_like(x)
+    g = np.stack([x, ones])
+    gradient = 0.5 * (g @ (cells.nontarget * p / n_n) - g @ (cells.target * q / n_t))
+    doubt = cells.trials * p * q
+    share = np.asarray(sigmoid(x + math.log(n_t / n_n)))  # of targets among the trials of a cell
+    covariance = np.zeros((2, 2))
+    for weight, residual, n in ((share / n_t, q, n_t), ((1.0 - share) / n_n, p, n_n)):
+        weight = cells.trials * weight
+        terms = g * residual
+        # about the mean, instead of subtracting its square: digits would be lost where all LLRs are near 0
+        terms = terms - ((terms @ weight) / weight.sum())[:, None] if weight.any() else terms
+        covariance += 0.25 * _products(terms, weight) / n
+    # (e^x + 1) / (n_t e^x + n_n), both classes' share of the expected curvature
+    curvature = 0.5 * _products(g, doubt * (share / n_t + (1.0 - share) / n_n))
+    balance = 4.0 * n_t * n_n / (n_t + n_n) ** 2
+    return NullMoments(gradient, covariance, curvature, 4.0 * float(doubt.sum()) * balance)
+
+
+def identity_test(moments: NullMoments, df: float = math.inf) -> IdentityTest:
+    """Test the gradient; ``df`` are the degrees of freedom of a covariance that was estimated from speakers.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(1000, 1000, np.random.default_rng(1))
+    >>> round(identity_test(null_moments(LlrCells.of(*llrs))).p_value, 2)
+    0.39
+    >>> identity_test(null_moments(LlrCells.of(*llrs).mapped(1.3, 0.0))).p_value < 0.001
+    True
+    """
+    statistic = distance(moments.gradient, moments.covariance)
+    df = max(min(df, 2.0 * moments.n_effective), 2.0)
+    z = moments.gradient / np.maximum(np.sqrt(np.maximum(np.diag(moments.covariance), 0.0)), 1e-300)
+    slope, offset = float(z[0]), float(z[1])
+    return IdentityTest(statistic, _p_value(statistic, df), df, (slope, offset), moments.n_effective)
+
+
+def misleading_p_value(
+    highest_nontarget: float, lowest_target: float, n_target: int, n_nontarget: int
+) -> float:
+    """Bound on the chance of so misleading an LLR: at most e^-t of non-targets reach t if calibrated.
+
+    Examples
+    --------
+    >>> round(misleading_p_value(10.0, -1.0, 30, 300), 4)
+    0.0272
+    """
+    # weights below one may round a class to no trial at all
+    wrong = max(
+        highest_nontarget - math.log(max(n_nontarget, 1)), -lowest_target - math.log(max(n_target, 1))
+    )
+    return min(1.0, 2.0 * math.exp(-max(wrong, 0.0)))
+
+
+def detectable(
+    moments: NullMoments, test: IdentityTest, level: float, power: float = 0.8
+) -> tuple[float, float]:
+    """The smallest factor (above 1) and offset in nats that the test finds with a given power.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(1000, 10000, np.random.default_rng(1))
+    >>> moments = null_moments(LlrCells.of(*llrs))
+    >>> [round(value, 2) for value in detectable(moments, identity_test(moments), 0.03)]
+    [1.13, 0.23]
+    """
+    df = test.df
+    bound = -2.0 * math.log(level)
+    if df < 1e6:
+        bound = 2.0 * df / (df - 1.0) * float(fdtri(2.0, df - 1.0, 1.0 - level))
+    needed = float(chndtrinc(bound, 2.0, 1.0 - power))
+    sizes = []
+    for column in moments.curvature.T:
+        effect = distance(column, moments.covariance)
+        sizes.append(math.sqrt(needed / effect) if effect > 0.0 else math.inf)
+    # LLRs f times too large have the slope 1 / f
+    return (1.0 / (1.0 - sizes[0]) if sizes[0] < 1.0 else math.inf), sizes[1]
+
+
+def distance(gradient: FloatArray, covariance: FloatArray) -> float:
+    """``gradient' covariance^-1 gradient``; infinite where LLRs so strong would make no error at all."""
+    first, second = math.sqrt(max(covariance[0, 0], 0.0)), math.sqrt(max(covariance[1, 1], 0.0))
+    if not (first > 0.0 and second > 0.0):
+        return math.inf if gradient.any() else 0.0
+    correlation = float(covariance[0, 1]) / first / second
+    x, y = float(gradient[0]) / first, math.copysign(1.0, correlation) * float(gradient[1]) / second
+    # along the two axes of the ellipse; by hand, because LAPACK takes longer to be called
+    along, across = 1.0 + abs(correlation), 1.0 - abs(correlation)
+    return (x + y) ** 2 / (2.0 * along) + ((x - y) ** 2 / (2.0 * across) if across > 1e-13 else 0.0)
+
+
+def _p_value(statistic: float, df: float) -> float:
+    if math.isinf(statistic):
+        return 0.0
+    if df > 1e6:
+        return float(chdtrc(2.0, statistic))
+    # Hotelling's correction, as for an estimated covariance matrix
+    return float(fdtrc(2.0, df - 1.0, statistic * (df - 1.0) / (2.0 * df)))
+
+
+def _products(g: FloatArray, weight: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ik,jk,k->ij", g, g, weight))

@@ -1,0 +1,75 @@
+"""Arrays that were given by a user: made of numbers, checked, and protected from being written to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._arrays import Array
+from llrkit.errors import InputError, NaNScoreError
+
+
+def number_array(values: Any, what: str) -> Array:
+    """An array of float32 or float64; what is not a number is named by its place."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InputError(f"{what} are not an array of numbers ({error})") from None
+    if array.dtype == object or array.dtype.kind in "USOcmM":
+        return _from_objects(array, what)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def score_array(values: Any, what: str) -> Array:
+    """Scores of one system or of several, read-only."""
+    array = number_array(values, what)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    return read_only(array)
+
+
+def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
+    converted = np.empty(array.shape, dtype=np.float64)
+    for index, value in np.ndenumerate(array):
+        try:
+            converted[index] = np.nan if value is None else _real(value)
+        except (TypeError, ValueError):
+            place = index[0] if len(index) == 1 else index
+            shown = value.item() if isinstance(value, np.generic) else value
+            raise InputError(f"{what}: {shown!r} at index {place} is not a number") from None
+    return converted
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (complex, np.complexfloating)):
+        raise TypeError("complex")  # float() would drop the imaginary part
+    return float(value)
+
+
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def refuse_nan(array: Array, what: str) -> None:
+    """Refuse NaN, naming its place."""
+    # min() hands a NaN through and needs no temporary array
+    if len(array) and np.isnan(array.min()):
+        where = np.argwhere(np.isnan(array))[0]
+        place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
+        raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
+
+
+def column_array(values: Any, scores: Array, name: str) -> Array:
+    """The values of a column, one for each score."""
+    array = np.asarray(values)
+    if array.shape[:1] != scores.shape[:1]:
+        n = len(array) if array.ndim else "no"
+        raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
+    return read_only(array)

@@ -1,0 +1,66 @@
+"""Tests of calibration in words: every p-value with the level at which it is judged."""
+
+from __future__ import annotations
+
+import math
+
+from llrkit._format import chance, number, p_words
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.verdict import LEVEL, SHAPE_LEVEL
+
+HEADER = ("", "value", "if calibrated", "p", "level")
+LEGEND = (
+    "± is followed by the standard error. The column 'if calibrated' has the mean of calibrated LLRs of the "
+    "same distribution, drawn at random; p is the probability of a loss at least this large if the LLRs were "
+    "calibrated; the verdict judges it at the level, if there is one."
+)
+_JUDGED = {"cllr_cal": SHAPE_LEVEL}
+_NAMES = {"cllr_cal": "Cllr - min Cllr", "dev_pav": "devPAV", "cv_loss": "cross-validated loss"}
+
+
+def rows_of_tests(check: CalibrationCheck) -> list[tuple[str, str, str, str, str]]:
+    """Each number beside what calibrated LLRs have, its p-value, and the level of the verdict."""
+    line, rows = check.recalibration, []
+    if line is not None:
+        rows.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", "", ""))
+        rows.append(("offset (nats)", _with_error(line.b, line.se_b), "0", "", ""))
+        rows.append(("slope and offset together", "", "", chance(line.p_value), _level(LEVEL)))
+    losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
+    if check.loss is not None:
+        losses["cv_loss"] = check.loss.loss
+    usual = check.null.to_dict() if check.null is not None else None
+    for key, value in losses.items():
+        by_chance = ("", "", "")
+        if usual is not None:
+            level = _level(_JUDGED[key]) if key in _JUDGED else "not judged"
+            by_chance = (number(usual[key]["mean"]), chance(check.p_value(key)), level)
+        rows.append((_NAMES[key], number(value), *by_chance))
+    return rows
+
+
+def p_with_level(check: CalibrationCheck, name: str) -> str:
+    """How often a calibrated system shows as much, and at which level that is judged; empty if not known."""
+    p = check.p_value(name)
+    if math.isnan(p):
+        return ""
+    level = f"level {_level(_JUDGED[name])} in the verdict" if name in _JUDGED else "the limit decides, not p"
+    return f"{p_words(p)} if calibrated ({level})"
+
+
+def level_of_verdict(check: CalibrationCheck) -> str:
+    """The level at which the verdict judges."""
+    return f"level {_level(check.verdict.level)}"
+
+
+def verdict_sentence(check: CalibrationCheck) -> str:
+    """The verdict with its level; the p-value stands in its text."""
+    said = check.verdict.text
+    return f"{said[0].upper()}{said[1:]} ({level_of_verdict(check)})."
+
+
+def _level(level: float) -> str:
+    return f"{100 * level:g} %"
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3f} ± {error:.3f}"

@@ -1,0 +1,420 @@
+"""Bounds by what the data show: counts against brute force, every name, separated classes, and the cost."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pieces import Pieces, reloaded, speaker_trials
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.calibrate.class_gap import gap_sentence
+from llrkit.calibrate.composite import source_counts
+from llrkit.calibrate.composite.named_bounds import BOUNDS
+from llrkit.calibrate.composite.source_counts import count_sources
+from llrkit.choose.folds import crossed_source, training_source
+from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
+
+LN10 = math.log(10.0)
+LINE = lk.AffineMap(a=1.0, b=0.0, method="line")
+SIDES = ("left", "right")
+
+
+def counted_by_hand(table, left="left", right="right"):
+    """Sets of Python values: speakers of targets, unordered pairs of non-targets."""
+    rows = list(zip(table[left], table[right], table["label"], strict=True))
+    speakers = {value for a, b, target in rows if target for value in (a, b)}
+    return len(speakers), len({frozenset((a, b)) for a, b, target in rows if not target})
+
+
+@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("n", [90, 400])
+def test_counts_against_brute_force(names, n):
+    trials = sample(n_speakers=25, n=n, names=names)
+    expected = counted_by_hand(trials.table)
+    counts = count_sources(trials, SIDES)
+    assert (counts.n_target, counts.n_nontarget) == expected
+    assert (counts.target, counts.nontarget, counts.exact) == ("speakers", "pairs", True)
+    bounded = lk.bound_sources(LINE, trials, speakers=SIDES)
+    assert_allclose([bounded.low, bounded.high], [-math.log(1 + expected[0]), math.log(1 + expected[1])])
+
+
+def test_all_pairs_of_speakers_against_theory():
+    counts = count_sources(speaker_trials(12), ("one", "two"))
+    assert (counts.n_target, counts.n_nontarget) == (12, 12 * 11 / 2)
+
+
+@pytest.mark.parametrize("speakers", [None, "left", SIDES])
+def test_same_counts_from_pieces_and_files(speakers, tmp_path):
+    trials = sample(n_speakers=9, names=True)
+    expected = lk.bound_sources(LINE, trials, speakers=speakers)
+    pieces = Pieces(trials.with_columns(*SIDES).scores())
+    trials.table.write_parquet(tmp_path / "trials.parquet", row_group_size=37)
+    for source in (pieces, lk.scan_trials(tmp_path / "trials.parquet")):
+        bounded = lk.bound_sources(LINE, source, speakers=speakers)
+        assert bounded.details == expected.details
+    assert len(pieces.passes) == expected.details["passes"]
+
+
+def test_one_column_counts_its_values_in_each_class():
+    columns = {"who": (["a", "b", "b"], ["c", "c", "d", "e"])}
+    scores = lk.Scores([1.0, 2.0, 3.0], [0.0, -1.0, -2.0, -3.0], columns)
+    counts = count_sources(scores, "who")
+    assert (counts.n_target, counts.n_nontarget) == (2, 3)
+    assert str(counts) == "2 speakers with target trials, 3 speakers with non-target trials"
+    assert count_sources(scores, ["who"]) == counts
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        # the targets are of one speaker, who meets three others
+        ((["a"] * 5, ["a"] * 4), (["a"] * 5, ["b", "c", "c", "d"]),
+         (5, "trials of one speaker", 3, "pairs")),
+        # one pair of two speakers
+        ((["a", "b"] * 2 + ["a"], ["a", "b"] * 2), (["a", "b"] * 2 + ["a"], ["b", "a"] * 2),
+         (2, "speakers", 2, "speakers")),
+        # non-targets (spoofed, say) that claim the only speaker there is
+        ((["a"] * 5, ["a"] * 4), (["a"] * 5, ["a"] * 4),
+         (5, "trials of one speaker", 4, "trials of one speaker")),
+    ],
+)  # fmt: skip
+def test_a_class_with_one_source_is_counted_by_speakers_or_trials(left, right, expected):
+    scores = lk.Scores(np.arange(5.0), -np.arange(4.0), {"left": left, "right": right})
+    counts = count_sources(scores, SIDES)
+    assert (counts.n_target, counts.target, counts.n_nontarget, counts.nontarget) == expected
+
+
+def test_one_value_of_a_single_column_is_counted_by_trials():
+    scores = lk.Scores([1.0, 2.0], [0.0, 0.5, 0.2], {"attack": (["-", "-"], ["A1", "A2", "A2"])})
+    assert str(count_sources(scores, "attack")) == (
+        "2 target trials of one speaker, 2 speakers with non-target trials"
+    )
+
+
+def test_models_and_segments_stand_for_the_speakers_they_share():
+    """Columns with ids in place of speakers: those that share a target trial are one speaker."""
+    speakers = sample(n_speakers=8, n=3_000)
+    rng = np.random.default_rng(1)
+    session = rng.integers(0, 2, (len(speakers), 2))
+    table = speakers.table.with_columns(
+        model=np.char.add(np.char.add("m", speakers.table["left"].cast(pl.String).to_numpy().astype(str)),
+                          np.char.add(".", session[:, 0].astype(str))),
+        segment=np.char.add(np.char.add("s", speakers.table["right"].cast(pl.String).to_numpy().astype(str)),
+                            np.char.add(".", session[:, 1].astype(str))),
+    )  # fmt: skip
+    expected = counted_by_hand(table)
+    assert counted_by_hand(table, "model", "segment")[1] > 2 * expected[1]
+    trials = lk.Trials(table)
+    counts = count_sources(trials, ("model", "segment"))
+    assert (counts.n_target, counts.n_nontarget) == expected
+    pieces = Pieces(trials.with_columns("model", "segment").scores())
+    again = count_sources(pieces, ("model", "segment"))
+    assert again == counts
+    assert len(pieces.passes) == counts.passes
+
+
+def test_weights_count_for_trials_and_not_for_speakers():
+    columns = {"who": (["a", "b"], ["c", "d", "e"]), "times": ([1.5, 3], [1, 1, 0])}
+    weighed = lk.weigh(lk.Scores([1.0, 2.0], [0.0, -1.0, -2.0], columns), "times")
+    assert str(count_sources(weighed)) == "4.5 target trials, 2 non-target trials"
+    assert_allclose(lk.bound_sources(LINE, weighed).low, -math.log(5.5))
+    counts = count_sources(weighed, "who")
+    assert (counts.n_target, counts.n_nontarget) == (2, 2)  # a trial that does not count shows nobody
+
+
+def test_too_many_pairs_are_estimated_and_said(monkeypatch):
+    trials = speaker_trials(60)  # 1770 pairs
+    exact = lk.bound_sources(LINE, trials, speakers=("one", "two"))
+    few = DistinctNumbers.of
+    monkeypatch.setattr(DistinctNumbers, "of", lambda numbers: few(numbers, limit=400))
+    bounded = lk.bound_sources(LINE, trials, speakers=("one", "two"))
+    assert not bounded.details["exact"]
+    assert_allclose(bounded.details["n_nontarget_sources"], 1770, rtol=4 / math.sqrt(400))
+    assert_allclose(bounded.high, exact.high, atol=0.2)
+    assert " about 1," in lk.bound_sentence(bounded)
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000, 1001, 50_000])
+def test_distinct_numbers_are_exact_up_to_the_limit(n):
+    rng = np.random.default_rng(n)
+    numbers = rng.permutation(np.repeat(np.arange(n) * 977 + 5, 2))
+    summary = DistinctNumbers.of(numbers[:n], limit=1000) + DistinctNumbers.of(numbers[n:], limit=1000)
+    assert summary.exact == (n <= 1000)
+    assert len(summary.words) <= 1000
+    assert_allclose(summary.count, n, rtol=0 if n <= 1000 else 4 / math.sqrt(1000))
+
+
+def test_joined_numbers_against_brute_force():
+    rng = np.random.default_rng(4)
+    left, right = rng.integers(0, 40, 25), rng.integers(0, 40, 25)
+    groups = [{i} for i in range(40)]
+    for a, b in zip(left, right, strict=True):
+        both = groups[a] | groups[b]
+        for member in both:
+            groups[member] = both
+    assert_array_equal(JoinedNumbers.of(40, left, right).lowest, [min(group) for group in groups])
+
+
+@pytest.mark.parametrize("n_sources", [50, (50, 50), [50, 50]])
+def test_numbers_in_place_of_data(n_sources):
+    for bounded in (lk.bound_sources(LINE, n_sources), lk.bound_sources(LINE, n_sources=n_sources)):
+        assert_allclose([bounded.low, bounded.high], [-math.log(51), math.log(51)])
+        assert lk.bound_sentence(bounded).endswith(": 50 target sources, 50 non-target sources.")
+
+
+def test_bad_input_of_sources():
+    scores = lk.Scores([1.0], [0.0], {"who": (["a"], [None])})
+    with pytest.raises(lk.InputError, match="no value in who: every trial needs its speakers"):
+        lk.bound_sources(LINE, scores, speakers="who")
+    with pytest.raises(lk.UnknownNameError, match="no column 'speaker'; there are: who"):
+        lk.bound_sources(LINE, scores, speakers="speaker")
+    for columns in (("a", "b", "c"), ()):
+        with pytest.raises(lk.InputError, match="one or two columns"):
+            lk.bound_sources(LINE, scores, speakers=columns)
+    with pytest.raises(lk.InputError, match="not both"):
+        lk.bound_sources(LINE, scores, n_sources=3)
+    with pytest.raises(lk.InputError, match="not both"):
+        lk.bound_sources(LINE, 3, n_sources=3)
+    with pytest.raises(lk.InputError, match="speakers are counted in the training data"):
+        lk.bound_sources(LINE, 3, speakers="who")
+    for numbers in ((1, 2, 3), (1,), (0, 5), None):
+        with pytest.raises(lk.InputError, match="n_sources must be"):
+            lk.bound_sources(LINE, n_sources=numbers)
+
+
+# bounds by name
+
+
+@pytest.fixture(scope="module")
+def dev():
+    rng = np.random.default_rng(1)
+    columns = {"left": (np.arange(500) % 39, np.arange(800) % 39)}
+    columns["right"] = (columns["left"][0], (columns["left"][1] + 1 + np.arange(800) // 39) % 39)
+    return lk.Scores(rng.normal(3, 1, 500), rng.normal(0, 1, 800), columns)
+
+
+@pytest.mark.parametrize(
+    ("bound", "same"),
+    [
+        ("none", lambda fitted, source: fitted),
+        ("elub", lk.bound_elub),
+        ("invariance", lk.bound_invariance),
+        ("sources", lk.bound_sources),
+        ("fixed:-1.5,2", lambda fitted, source: lk.bound_fixed(fitted, -1.5, 2.0)),
+        ("fixed:0,inf", lambda fitted, source: lk.bound_fixed(fitted, 0.0, math.inf)),
+        (" Fixed: -1 , 1e0 ", lambda fitted, source: lk.bound_fixed(fitted, -1.0, 1.0)),
+        ("SOURCES", lk.bound_sources),
+    ],
+)
+def test_every_name_of_a_bound(bound, same, dev):
+    fitted, new = lk.fit_cmlg(dev), np.linspace(-9, 12, 301)
+    bounded, expected = lk.bound_map(fitted, dev, bound), same(fitted, dev)
+    assert_array_equal(bounded(new), expected(new))
+    assert_array_equal(reloaded(bounded)(new), expected(new))
+    assert lk.bound_sentence(reloaded(bounded)) == lk.bound_sentence(bounded)
+    if bound == "none":
+        assert bounded is fitted
+        return
+    details = bounded.details
+    assert details["bound"] == bound.strip().lower().partition(":")[0] == bounded.method.partition("+")[2]
+    assert (details["low"], details["high"]) == (bounded.low, bounded.high)
+    assert_allclose([details["low_log10"], details["high_log10"]], [bounded.low / LN10, bounded.high / LN10])
+    assert "gap" not in details
+    # the default is "sources"
+    assert lk.bound_map(fitted, dev).high == lk.bound_sources(fitted, dev).high
+
+
+def test_every_name_is_in_the_test_above():
+    tested = {mark.args[1][i][0] for mark in test_every_name_of_a_bound.pytestmark for i in range(5)}
+    assert {name.partition(":")[0] for name in tested} == {name.partition(":")[0] for name in BOUNDS}
+
+
+@pytest.mark.parametrize("bound", ["", "tight", "sources:3", "elub,sources", "fix:-1,1", None, 3, ("none",)])
+def test_unknown_bounds_are_refused(bound, dev):
+    with pytest.raises(
+        lk.UnknownNameError, match="known are none, elub, invariance, sources, fixed:LOW,HIGH"
+    ):
+        lk.bound_map(LINE, dev, bound)
+
+
+@pytest.mark.parametrize("limits", ["", "1", "-1,2,3", "a,b", "1,2", "-2,-1", "nan,1", "-1;2"])
+def test_limits_that_are_none_are_refused(limits, dev):
+    with pytest.raises(lk.InputError, match="fixed:LOW,HIGH with two LLRs in nats"):
+        lk.bound_map(LINE, dev, f"fixed:{limits}")
+
+
+@pytest.mark.parametrize("bound", ["none", "elub", "invariance", "fixed:-1,1"])
+def test_speakers_are_refused_where_nobody_looks_at_them(bound, dev):
+    with pytest.raises(lk.InputError, match="does not look at speakers"):
+        lk.bound_map(LINE, dev, bound, speakers=SIDES)
+
+
+@pytest.mark.parametrize(
+    ("bound", "speakers", "sentence"),
+    [
+        ("none", None, "LLRs are not bounded."),
+        ("sources", None, "LLRs are bounded to [-6.22, 6.69] (log10: -2.70, 2.90): 500 target trials, "
+         "800 non-target trials."),
+        ("sources", SIDES, "LLRs are bounded to [-3.69, 6.61] (log10: -1.60, 2.87): 39 speakers with target "
+         "trials, 741 pairs of speakers with non-target trials."),
+        ("fixed:-1,2.5", None, "LLRs are bounded to [-1.00, 2.50] (log10: -0.43, 1.09): as given."),
+    ],
+)  # fmt: skip
+def test_sentences(bound, speakers, sentence, dev):
+    bounded = lk.bound_map(lk.fit_cmlg(dev), dev, bound, speakers=speakers)
+    assert lk.bound_sentence(bounded) == sentence
+    assert lk.bound_sentence(LINE.then(bounded)) == sentence
+
+
+@pytest.mark.parametrize(("bound", "why"), [("elub", "empirical"), ("invariance", "invariance")])
+def test_sentences_of_bounds_from_llrs(bound, why, dev):
+    sentence = lk.bound_sentence(lk.bound_map(lk.fit_cmlg(dev), dev, bound))
+    assert why in sentence
+    assert sentence.endswith(", 500 target and 800 non-target trials.")
+
+
+def test_one_of_each_is_singular():
+    counts = source_counts.SourceCounts(1, 1)
+    assert str(counts) == "1 target trial, 1 non-target trial"
+    counts = source_counts.SourceCounts(1, 1, "speakers", "pairs")
+    assert str(counts) == "1 speaker with target trials, 1 pair of speakers with non-target trials"
+    counts = source_counts.SourceCounts(1, 1, "sources", source_counts.ONE)
+    assert str(counts) == "1 target source, 1 non-target trial of one speaker"
+
+
+# classes that do not overlap
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """30 targets from 0.647 up, 200 non-targets up to 0.233."""
+    rng = np.random.default_rng(5)
+    target, nontarget = rng.normal(0, 0.045, 30), rng.normal(0, 0.075, 200)
+    return lk.Scores(target - target.min() + 0.647, nontarget - nontarget.max() + 0.233)
+
+
+WHY = (
+    "The classes do not overlap in the training scores (gap 0.233 to 0.647): the strength of evidence rests "
+    "on the bounds alone."
+)
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
+@pytest.mark.parametrize(
+    ("fit", "exceeds"),
+    [
+        (lk.fit_cmlg, True),
+        (lambda source: lk.fit_logistic(source, regularization=0.01), True),
+        (lk.fit_pav, False),  # its extra trials are the same bounds
+        (lambda source: lk.fit_kde(source, bandwidth=0.2), False),  # a narrow kernel is refused, see below
+        (lk.fit_best, True),
+    ],
+    ids=["cmlg", "logistic", "pav", "kde", "best"],
+)
+def test_separated_classes_are_bounded_by_their_numbers(fit, exceeds, apart):
+    fitted, new = fit(apart), np.linspace(-0.5, 1.5, 401)
+    assert (fitted(new).max() > 7.0 and fitted(new).min() < -5.0) == exceeds
+    bounded = lk.bound_map(fitted, apart)
+    assert_allclose([bounded.low, bounded.high], [-math.log(31), math.log(201)])
+    assert_array_equal(bounded(new), np.clip(fitted(new), -math.log1p(30), math.log1p(200)))
+    assert lk.bound_sentence(bounded).endswith(f"non-target trials. {WHY}")
+    assert_allclose(bounded.details["gap"], [0.233, 0.647])
+
+
+def test_kernels_that_do_not_reach_across_the_gap_are_refused(apart):
+    with pytest.raises(lk.SeparationError, match="use a wider bandwidth"):
+        lk.fit_kde(apart)
+
+
+@pytest.mark.parametrize("bound", ["elub", "invariance", "sources", "fixed:-2,2"])
+def test_every_bound_says_that_classes_are_apart(bound, apart):
+    bounded = lk.bound_map(lk.fit_logistic(apart, regularization=1), apart, bound)
+    assert lk.bound_sentence(reloaded(bounded)).endswith(WHY)
+
+
+def test_gap_of_fused_systems_is_that_of_the_llrs():
+    """Neither system separates the classes alone; their sum does."""
+    target, nontarget = [[0.0, 3.0], [3.0, 0.0], [2.0, 2.0]], [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
+    scores = lk.Scores(target, nontarget)
+    fitted = lk.fit_fusion(scores, regularization=1)
+    bounded = lk.bound_map(fitted, scores)
+    llrs = fitted(scores)
+    assert_allclose(bounded.details["gap"], [llrs.nontarget.max(), llrs.target.min()])
+    assert "do not overlap in the training LLRs" in lk.bound_sentence(bounded)
+    assert lk.class_gap(scores) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "nontarget", "gap"),
+    [
+        ([2.0, 3.0], [0.0, 1.0], (1.0, 2.0)),
+        ([0.0, 1.0], [2.0, 3.0], (1.0, 2.0)),  # higher is less target-like
+        ([2.0, 3.0], [0.0, 2.0], (2.0, 2.0)),
+        ([2.0, 3.0], [0.0, 2.5], None),
+        ([2.0, math.inf], [0.0, 1.0], (1.0, 2.0)),
+        ([2.0, -math.inf], [0.0, 1.0], None),
+        ([math.inf], [-math.inf], (-math.inf, math.inf)),
+    ],
+)
+def test_class_gap(target, nontarget, gap):
+    assert lk.class_gap(lk.Scores(target, nontarget)) == gap
+    assert lk.class_gap(Pieces(lk.Scores(target, nontarget))) == gap
+
+
+def test_words_of_gaps():
+    assert gap_sentence(None) == ""
+    assert "(they meet at 2)" in gap_sentence((2.0, 2.0))
+    assert "training LLRs" in gap_sentence((1.0, 2.0), "LLRs")
+
+
+# what bounds cost
+
+
+def most_it_costs(n_target, n_nontarget):
+    """A clipped non-target loses at most log2(1 + exp(low)), and exp(low) = 1 / (1 + n); targets likewise."""
+    return sum(math.log2(1 + 1 / (1 + n)) / 2 for n in (n_target, n_nontarget))
+
+
+@pytest.mark.parametrize("n", [(5, 8), (5, 900), (60, 8), (60, 900)])
+def test_a_bound_costs_no_more_than_its_counts_say(n):
+    rng = np.random.default_rng(sum(n))
+    scores = lk.Scores(rng.normal(9, 3, n[0]), rng.normal(-9, 3, n[1]))
+    bounded = lk.bound_map(LINE, scores)
+    assert lk.cllr(bounded.on(scores)) - lk.cllr(scores) <= most_it_costs(*n)
+
+
+def crossed(trials, columns, **options):
+    """Cross-validated Cllr without and with the bound of each fold's own training trials."""
+    once = lk.cross_calibrate(trials, "logistic", groups=columns)
+    wide = trials.with_columns(*columns)
+    maps = {
+        pair: lk.bound_map(fitted, training_source(wide, once.folds, pair), **options)
+        for pair, fitted in once.maps.items()
+    }
+    return lk.cllr(once.source), lk.cllr(crossed_source(trials, once.folds, maps)), maps.values()
+
+
+@pytest.fixture(scope="module")
+def resnet(shared):
+    path = shared / "data" / "voxceleb1_o" / "voxceleb1_o_4systems.tsv.gz"
+    table = pl.read_csv(path, separator="\t", infer_schema_length=None)
+    table = table.with_columns(left=pl.col("enroll").str.head(7), right=pl.col("test").str.head(7))
+    return lk.Trials(table, score="resnet_aam", label="target")
+
+
+@pytest.mark.slow
+def test_the_default_costs_at_most_one_percent_of_real_cllr(resnet):
+    without, bounded, _ = crossed(resnet, SIDES)
+    assert bounded <= 1.01 * without
+
+
+@pytest.mark.slow
+def test_few_speakers_cost_no_more_than_their_number_says(resnet):
+    """24 to 32 training speakers: the lower limit is near -3.4, and that costs more than a percent here."""
+    without, bounded, maps = crossed(resnet, SIDES, speakers=SIDES)
+    fewest = [min(m.details[f"n_{name}_sources"] for m in maps) for name in ("target", "nontarget")]
+    assert fewest == [24, 24 * 23 / 2]
+    assert 1.01 * without < bounded <= without + most_it_costs(*fewest)

@@ -1,0 +1,316 @@
+"""A calibration file that is misused says so: how scores were read, applied twice, outside the range."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.calibrate.map_files import map_from_dict
+
+LN10 = math.log(10.0)
+
+
+@pytest.fixture(scope="module")
+def similarity():
+    """Similarities of 200 + 600 trials: higher means more alike."""
+    rng = np.random.default_rng(8)
+    labels = np.repeat(["target", "nontarget"], [200, 600])
+    return rng.normal(np.where(labels == "target", 1.0, -1.0), 0.6).round(6), labels
+
+
+@pytest.fixture
+def files(tmp_path, similarity):
+    """The same trials as similarities, as distances and as log10 LLRs."""
+    values, labels = similarity
+    ids = [f"t{i}" for i in range(len(values))]
+    for name, column in (("plain", values), ("distance", -values), ("log10", values / LN10)):
+        pl.DataFrame({"test": ids, "score": column, "label": labels}).write_csv(tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def calibrate(files, name, *flags, method="cmlg", output="cal.json"):
+    code, _, _ = run("calibrate", files / name, *flags, "--method", method, "-o", files / output)
+    assert code == 0
+
+
+def apply(files, calibration, name, *flags, output="out.csv"):
+    code, _, err = run("apply", files / calibration, files / name, *flags, "-o", files / output)
+    return code, err
+
+
+FLAGS = {"plain": {}, "distance": {"distance": True}, "log10": {"log10": True}}
+IN_FILE = {"plain": 1.0, "distance": -1.0, "log10": 1.0 / LN10}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_map_takes_what_its_training_file_held(files, similarity, name):
+    fitted = lk.fit_cmlg(lk.read_trials(files / f"{name}.csv", **FLAGS[name]))
+    fitted.save(files / "cal.json")
+    wanted = lk.fit_cmlg(lk.Scores.from_labels(*similarity))(similarity[0])
+    for one in (fitted, lk.load_map(files / "cal.json")):
+        assert_allclose(one(similarity[0] * IN_FILE[name]), wanted, rtol=1e-9, atol=1e-9)
+        assert_allclose(one.inverse(one(0.25)), 0.25, rtol=1e-9)
+
+
+@pytest.mark.parametrize("trained", FLAGS)
+@pytest.mark.parametrize("read", FLAGS)
+def test_trials_know_how_they_were_read_and_get_the_same_llrs(files, similarity, trained, read):
+    """Whatever the map was trained on: what it makes of a file depends on what the file holds alone."""
+    fitted = lk.fit_cmlg(lk.read_trials(files / f"{trained}.csv", **FLAGS[trained]))
+    path = files / f"{trained}.csv"
+    wanted = fitted(similarity[0] * IN_FILE[trained])
+    for trials in (lk.read_trials(path, **FLAGS[read]), lk.scan_trials(path, **FLAGS[read])):
+        llrs = fitted.on(trials)
+        expected = lk.cllr(lk.Scores.from_labels(wanted, similarity[1]))
+        assert lk.cllr(llrs) == pytest.approx(expected, abs=1e-9)
+    trials = lk.read_trials(path, **FLAGS[read])
+    assert_allclose(fitted(trials), wanted, rtol=1e-9, atol=1e-9)
+    assert_allclose(fitted(trials.scores()).target, wanted[similarity[1] == "target"], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["distance", "log10"])
+def test_apply_obeys_what_the_calibration_was_trained_on_without_the_flag(files, similarity, name):
+    calibrate(files, f"{name}.csv", f"--{name}")
+    wanted = lk.load_map(files / "cal.json")(similarity[0] * IN_FILE[name])
+    for flags in ([], [f"--{name}"]):
+        code, _, err = run(
+            "apply", files / "cal.json", files / f"{name}.csv", *flags, "-o", files / "out.csv"
+        )
+        assert (code, err) == (0, "")
+        table = pl.read_csv(files / "out.csv")
+        assert_allclose(table["llr"], wanted, rtol=1e-9)
+        assert_array_equal(table["score"], pl.read_csv(files / f"{name}.csv")["score"])  # as it was
+
+
+@pytest.mark.parametrize(
+    ("trained", "flag"), [("plain", "--distance"), ("plain", "--log10"), ("distance", "--log10")]
+)
+def test_a_flag_that_contradicts_the_calibration_is_refused(files, trained, flag):
+    flags = [] if trained == "plain" else [f"--{trained}"]
+    calibrate(files, f"{trained}.csv", *flags)
+    code, err = apply(files, "cal.json", f"{trained}.csv", flag, output="out.csv")
+    assert code == 2
+    assert f"{flag}: the calibration was trained on scores that were read without it" in err
+    assert not (files / "out.csv").exists()
+
+
+def test_a_file_of_the_first_version_obeys_flags_and_says_what_it_does_not_know(files):
+    plain = lk.AffineMap(a=2.0, b=1.0, method="cmlg").to_dict()
+    plain["format"] = "llrkit.map/1"
+    del plain["reading"]
+    (files / "old.json").write_text(json.dumps(plain))
+    assert map_from_dict(plain).reading is None
+    code, _, err = run(
+        "apply", files / "old.json", files / "distance.csv", "--distance", "-o", files / "out.csv"
+    )
+    assert code == 0
+    assert "does not say how its training scores were read" in err
+    table = pl.read_csv(files / "out.csv")
+    held = pl.read_csv(files / "distance.csv")["score"]
+    assert_allclose(table["llr"], -2.0 * held + 1.0, rtol=1e-9)
+
+
+def test_another_name_of_the_score_column_is_only_a_note(files):
+    calibrate(files, "plain.csv")
+    pl.read_csv(files / "plain.csv").rename({"score": "cosine"}).write_csv(files / "other.csv")
+    code, _, err = run(
+        "apply", files / "cal.json", files / "other.csv", "--score-column", "cosine", "-o", files / "o.csv"
+    )
+    assert code == 0
+    assert "the scores are in the column 'cosine', in training they were in 'score'" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "tsv"])
+def test_what_a_map_wrote_is_read_as_llrs_and_not_calibrated_again(files, ending):
+    calibrate(files, "plain.csv")
+    out = files / f"out.{ending}"
+    run("apply", files / "cal.json", files / "plain.csv", "-o", out)
+    trials = lk.read_trials(out)
+    assert trials.roles.score == ("llr",)
+    assert trials.roles.calibrated
+    code, _, err = run("apply", files / "cal.json", out, "-o", files / "twice.csv")
+    assert code == 2
+    assert "already calibrated by cal.json " in err
+    assert not (files / "twice.csv").exists()
+    with pytest.raises(lk.InputError, match="already calibrated"):
+        lk.load_map(files / "cal.json").on(trials)
+    with pytest.raises(lk.InputError, match="already calibrated"):
+        lk.load_map(files / "cal.json")(trials)
+
+
+def test_force_calibrates_again_and_keeps_what_was_there(files):
+    calibrate(files, "plain.csv")
+    apply(files, "cal.json", "plain.csv", output="out.csv")
+    code, _ = apply(files, "cal.json", "out.csv", "--force", output="twice.csv")
+    once, twice = pl.read_csv(files / "out.csv"), pl.read_csv(files / "twice.csv")
+    assert code == 0
+    assert_array_equal(twice["llr_before"], once["llr"])
+    assert_allclose(twice["llr"], lk.load_map(files / "cal.json")(once["llr"].to_numpy()), rtol=1e-12)
+
+
+def test_a_map_trained_on_llrs_may_calibrate_llrs(files):
+    calibrate(files, "plain.csv")
+    apply(files, "cal.json", "plain.csv", output="out.csv")
+    calibrate(files, "out.csv", method="logistic", output="again.json")
+    code, _ = apply(files, "again.json", "out.csv", output="twice.csv")
+    assert code == 0
+
+
+def test_files_with_raw_score_are_still_understood(files, similarity):
+    pl.DataFrame({"score": similarity[0], "label": similarity[1], "raw_score": -similarity[0]}).write_csv(
+        files / "before.csv"
+    )
+    assert lk.read_trials(files / "before.csv").roles.calibrated
+    calibrate(files, "plain.csv")
+    code, err = apply(files, "cal.json", "before.csv", output="out.csv")
+    assert code == 2
+    assert "already calibrated" in err
+
+
+def test_llrs_to_base_ten_are_read_as_such(files):
+    calibrate(files, "plain.csv")
+    apply(files, "cal.json", "plain.csv", output="nats.csv")
+    apply(files, "cal.json", "plain.csv", "--base-10", output="tens.csv")
+    nats, tens = pl.read_csv(files / "nats.csv"), pl.read_csv(files / "tens.csv")
+    assert_allclose(tens["log10_lr"] * LN10, nats["llr"], rtol=1e-12)
+    assert "llr" not in tens.columns
+    for read in (lk.read_trials, lk.scan_trials):
+        assert lk.cllr(read(files / "tens.csv")) == pytest.approx(
+            lk.cllr(read(files / "nats.csv")), abs=1e-12
+        )
+    with pytest.raises(lk.InputError, match="says so already"):
+        lk.read_trials(files / "tens.csv", log10=True)
+
+
+@pytest.mark.parametrize("name", ["plain", "distance"])
+def test_scores_outside_the_training_range_are_counted_refused_or_held(files, similarity, name):
+    flags = [] if name == "plain" else ["--distance"]
+    calibrate(files, f"{name}.csv", *flags)
+    held = similarity[0] * IN_FILE[name]
+    far = 5.2 * IN_FILE[name]
+    pl.DataFrame({"test": ["a", "b"], "score": [0.1, far]}).write_csv(files / "case.csv")
+    low, high = held.min(), held.max()
+    said = f"1 of 2 scores are outside the training range [{low:.6g}, {high:.6g}], the furthest is {far:g}"
+    fitted = lk.load_map(files / "cal.json")
+    assert_allclose(np.ravel(fitted.training_range), [low, high], rtol=1e-12)
+    for policy, expected in (("warn", far), ("bound", high if name == "plain" else low)):
+        code, _, err = run(
+            "apply", files / "cal.json", files / "case.csv", "--outside", policy, "-o", files / "o.csv"
+        )
+        assert code == 0
+        assert said in err
+        assert_allclose(pl.read_csv(files / "o.csv")["llr"], fitted([0.1, expected]), rtol=1e-12)
+    code, _, err = run(
+        "apply", files / "cal.json", files / "case.csv", "--outside", "error", "-o", files / "no.csv"
+    )
+    assert code == 2
+    assert f"case.csv, line 3: the score {far:g} is outside the training range" in err
+    assert not (files / "no.csv").exists()
+
+
+def test_the_file_of_a_calibration_says_range_counts_shape_and_reading(files):
+    calibrate(files, "distance.csv", "--distance")
+    plain = json.loads((files / "cal.json").read_text())
+    assert plain["format"] == "llrkit.map/2"
+    assert plain["reading"] == {
+        "score": ["score"], "log10": False, "distance": True, "positive": None, "calibrated": False,
+    }  # fmt: skip
+    assert {"n_target", "n_nontarget", "low", "high", "std_target", "std_nontarget"} <= set(
+        plain["provenance"]
+    )
+
+
+@pytest.mark.parametrize("method", ["cmlg", "best"])
+def test_the_command_line_bounds_llrs_and_says_by_what(tmp_path, method):
+    """Classes that do not overlap: the strength of evidence rests on the bounds alone."""
+    rng = np.random.default_rng(3)
+    table = {
+        "score": np.append(rng.uniform(0.647, 1.0, 30), rng.uniform(-0.5, 0.233, 200)),
+        "label": ["target"] * 30 + ["nontarget"] * 200,
+    }
+    pl.DataFrame(table).write_csv(tmp_path / "dev.csv")
+    code, out, _ = run("calibrate", tmp_path / "dev.csv", "--method", method, "-o", tmp_path / "cal.json")
+    assert code == 0
+    assert "LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target" in out
+    assert "do not overlap" in out
+    llrs = lk.load_map(tmp_path / "cal.json")(np.linspace(-1.0, 2.0, 200))
+    assert -math.log(31) - 1e-12 <= llrs.min() <= llrs.max() <= math.log(201) + 1e-12
+    plain = json.loads((tmp_path / "cal.json").read_text())
+    assert (plain["kind"], plain["details"]["bound"]) == ("bounded", "sources")
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("none", "LLRs are not bounded."),
+        ("elub", "LLRs are bounded to ["),
+        ("invariance", "LLRs are bounded to ["),
+        ("fixed:-2,3", "LLRs are bounded to [-2.00, 3.00]"),
+    ],
+)
+def test_every_bound_of_the_command_line_is_obeyed_and_stated(files, bound, said):
+    code, out, _ = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
+    assert code == 0
+    assert said in out
+    fitted = lk.load_map(files / "cal.json")
+    if bound == "none":
+        assert isinstance(fitted, lk.AffineMap)
+    else:
+        assert fitted([-99.0, 99.0]).tolist() == [fitted.low, fitted.high]
+
+
+@pytest.mark.parametrize("bound", ["tight", "fixed:3,2", "fixed:"])
+def test_a_bound_nobody_knows_is_refused_before_anything_is_written(files, bound):
+    code, _, err = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
+    assert code == 2
+    assert bound in err
+    assert not (files / "cal.json").exists()
+
+
+CRITERIA = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n'
+
+
+def test_validation_on_the_training_file_is_flagged(files):
+    (files / "criteria.toml").write_text(CRITERIA)
+    calibrate(files, "plain.csv")
+    held_out = pl.read_csv(files / "plain.csv").with_columns(pl.col("score") + 0.01)
+    held_out.write_csv(files / "other.csv")
+    arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json")
+    said = "These trials trained the calibration"
+    for name, flagged in (("plain.csv", True), ("other.csv", False)):
+        report, page = files / "report.md", files / "report.html"
+        code, out, _ = run("validate", files / name, *arguments, "--report", report, "--html", page)
+        assert code == 0
+        for text in (out, report.read_text(), page.read_text()):
+            assert (said in text) == flagged
+
+
+def test_validate_applies_the_map_to_raw_scores_and_not_to_llrs(files):
+    (files / "criteria.toml").write_text(CRITERIA)
+    calibrate(files, "distance.csv", "--distance")
+    apply(files, "cal.json", "distance.csv")
+    arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json", "--json", "-")
+    results = {}
+    for name in ("distance.csv", "out.csv"):
+        code, out, err = run("validate", files / name, *arguments)
+        assert code == 0
+        assert ("is applied to the scores" in err) == (name == "distance.csv")
+        results[name] = json.loads(out)["evaluation"]
+    assert results["distance.csv"]["cllr"] == pytest.approx(results["out.csv"]["cllr"], abs=1e-12)
+    wanted = lk.cllr(lk.load_map(files / "cal.json").on(lk.read_trials(files / "distance.csv")))
+    assert results["out.csv"]["cllr"] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_page_of_misuses_names_tests_that_are_here():
+    here = Path(__file__)
+    page = (here.parents[2] / "docs" / "misuse.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert len(named) > 8
+    assert named <= set(re.findall(r"^def (test_\w+)", here.read_text(), flags=re.M))

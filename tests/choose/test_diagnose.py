@@ -1,0 +1,132 @@
+"""diagnose() says what it measured: every sentence has its number, every advice its reason."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import run
+
+import llrkit as lk
+
+N = 5000
+MODEL = lk.theory.GaussianLLR.from_eer(0.05)
+
+
+def written(path, scores):
+    rows = [f"{float(score)!r},1" for score in scores.target]
+    rows += [f"{float(score)!r},0" for score in scores.nontarget]
+    path.write_text("\n".join(["score,label", *rows]) + "\n")
+    return path
+
+
+def both_ways(tmp_path, scores):
+    """The words in Python and of the command, which are the same."""
+    code, out, err = run("diagnose", written(tmp_path / "s.csv", scores))
+    assert code == 0, err
+    assert out.rstrip("\n") == repr(lk.diagnose(scores))
+    return out
+
+
+def few():
+    rng = np.random.default_rng(4)
+    return lk.Scores(rng.normal(2, 1, 5), rng.normal(0, 2.1, 20))
+
+
+def separable():
+    rng = np.random.default_rng(1)
+    return lk.Scores(
+        np.append(0.647, rng.uniform(0.647, 0.9, 29)), np.append(0.233, rng.uniform(0, 0.233, 199))
+    )
+
+
+def test_the_shape_of_few_trials_is_not_judged(tmp_path):
+    out = both_ways(tmp_path, few())
+    assert (
+        "5 target and 20 non-target trials: the shape of a class cannot be judged from fewer than 100" in out
+    )
+    assert "look Gaussian" not in out
+    assert "DET slope is" not in out
+    found = lk.diagnose(few())
+    assert not found.advised("cmlg")
+    assert not found.advised("gaussian")
+    assert found.advised("logistic")
+    assert found.advised("bayes")
+
+
+def test_a_spread_that_chance_may_explain_is_not_called_the_same(tmp_path):
+    rng = np.random.default_rng(1)
+    target, nontarget = rng.normal(3, 1, 120), rng.normal(0, 1, 130)
+    scores = lk.Scores(3 + (target - target.mean()) / target.std(), 1.3 * (nontarget / nontarget.std()))
+    out = both_ways(tmp_path, scores)  # 1.3 is beyond 1.25, not beyond what 120 + 130 trials show by chance
+    assert "the same spread" not in out
+    assert not lk.diagnose(scores).advised("cmlg")
+    assert "the ratio of the spreads, 1.30, is beyond 1.25 but may be chance" in out
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
+    rng = np.random.default_rng(2)
+    scores = lk.Scores(rng.gamma(2, 1, 780), rng.gamma(1, 0.5, 27_300))
+    out = both_ways(tmp_path, scores)
+    assert "too few" not in out
+    assert "780 target trials; with fewer than 1,000 of a class it follows chance" in out
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+def test_cmlg_is_not_advised_for_classes_that_do_not_overlap(tmp_path):
+    out = both_ways(tmp_path, separable())
+    assert "the classes do not overlap (gap from 0.233 to 0.647): any slope that is steep enough fits" in out
+    found = lk.diagnose(separable())
+    advised = [name for name, good, _ in found.advice if good]
+    assert advised == ["logistic"]
+    (why,) = (why for name, _, why in found.advice if name == "logistic")
+    assert "regularization=1" in why
+    assert "bound" in why
+    assert "more trials" in why
+
+
+def test_the_advice_for_classes_that_do_not_overlap_can_be_followed():
+    fitted = lk.fit_logistic(separable(), regularization=1)
+    bounded = lk.bound_elub(fitted, separable())
+    assert bounded.high < np.log(200)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda rng: (rng.gamma(2.0, 1.0, N) + 1, rng.normal(0, 1, N)),
+         "target scores are skewed: skewness {skewness_target:+.2f} is beyond 0.5"),
+        (lambda rng: (rng.standard_t(4, N) + 3, rng.normal(0, 1, N)),
+         "target scores are heavy-tailed: excess kurtosis {kurtosis_target:+.2f} is beyond 1"),
+        (lambda rng: (rng.normal(3, 1, N), rng.normal(0, 2.1, N)),
+         "spread {sd_ratio:.2f} times as much as target scores, more than 1.25"),
+        (lambda rng: (rng.normal(3, 2.1, N), rng.normal(0, 1, N)),
+         "spread {sd_ratio:.2f} times as much as target scores, less than 0.80"),
+        (lambda rng: (np.full(N, 3.0), rng.normal(0, 2, N)), "all target scores are the same: no spread"),
+    ],
+)  # fmt: skip
+def test_every_problem_has_its_number_and_its_threshold(make, sentence):
+    found = lk.diagnose(lk.Scores(*make(np.random.default_rng(8))))
+    assert any(sentence.format(**found.shape) in problem for problem in found.problems), found.problems
+    assert not found.advised("cmlg")
+
+
+def test_gaussian_scores_are_called_so_with_the_numbers(tmp_path):
+    scores = lk.Scores(*MODEL.rvs(2000, 5000, np.random.default_rng(3)))
+    out = both_ways(tmp_path, scores)
+    assert "skewness within 0.5, excess kurtosis within 1 and ratio of the spreads within 1.25" in out
+    assert lk.diagnose(scores).advised("cmlg")
+
+
+@pytest.mark.parametrize(
+    "scores", [few(), separable(), lk.Scores([5.0], [0.0]), lk.Scores([5.0, np.inf], [0.0])]
+)
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+def test_json_of_a_diagnosis_holds_the_same_words(tmp_path, scores):
+    code, out, _ = run("diagnose", written(tmp_path / "s.csv", scores), "--json", "-")
+    assert code == 0
+    plain = json.loads(out)
+    found = lk.diagnose(scores)
+    assert plain["problems"] == list(found.problems)
+    assert [row["why"] for row in plain["advice"]] == [why for _, _, why in found.advice]
+    assert "nan" not in repr(found)

@@ -1,0 +1,339 @@
+"""The verdict on LLRs: every outcome, every sentence it prints, and how often it is right."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from programs import benchmark
+from scipy import integrate, optimize, stats
+from shared_speakers import sample
+
+import llrkit as lk
+from llrkit.metrics.identity_test import detectable, identity_test, misleading_p_value, null_moments
+from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.loss_split import best_line, chance_loss
+from llrkit.trust.calibration.null_distribution import CalibratedCells
+from llrkit.trust.calibration.recalibration import Recalibration
+from llrkit.trust.calibration.verdict import OUTCOMES, _wrong_with_line, judge
+
+MODEL = lk.theory.GaussianLLR.from_eer(0.05)
+
+
+def draw(n_target=500, n_nontarget=5000, seed=0, model=MODEL):
+    return lk.Scores(*model.rvs(n_target, n_nontarget, np.random.default_rng(seed)))
+
+
+def moved(scores, change):
+    return lk.Scores(change(scores.target), change(scores.nontarget))
+
+
+EVERY_OUTCOME = {
+    "evidence": moved(draw(), lambda x: 2 * x),
+    "none_found": draw(),
+    "too_few": draw(4, 6),
+    "reversed": moved(draw(), lambda x: -x),
+    "uninformative": lk.Scores(*np.random.default_rng(1).normal(size=(2, 300))),
+    "infinite": lk.Scores(np.append(draw().target, -np.inf), draw().nontarget),
+}
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_every_outcome_has_its_words_everywhere(outcome):
+    result = lk.evaluate(EVERY_OUTCOME[outcome])
+    verdict = result.verdict
+    assert verdict.outcome == outcome
+    assert verdict.level == 0.03
+    assert bool(verdict.kind) == (outcome == "evidence")
+    assert math.isnan(verdict.p_value) == (outcome not in ("evidence", "none_found"))
+    assert verdict.sentence in result.sentence
+    assert verdict.sentence in repr(result)
+    assert result.to_dict()["verdict"]["text"] == verdict.text == str(verdict)
+    assert "calibrated" not in verdict.text.replace("miscalibrated", "").replace(
+        "whether the LLRs are", ""
+    ) or (outcome == "too_few")
+
+
+def gradient_by_quadrature(n_target, n_nontarget):
+    """Covariance of the mean gradient at the identity, from the densities of the model."""
+    total = np.zeros((2, 2))
+    for sign, one, n in ((-1, MODEL.target, n_target), (1, MODEL.nontarget, n_nontarget)):
+        z = np.linspace(-10, 10, 20_001)
+        x = one.mean() + one.std() * z
+        density = stats.norm.pdf(z)
+        terms = np.stack([x, np.ones_like(x)]) * sign / (1 + np.exp(-sign * x)) / 2
+        mean = np.trapezoid(terms * density, z, axis=1)
+        second = np.trapezoid(terms[:, None] * terms[None, :] * density, z, axis=2)
+        total += (second - np.outer(mean, mean)) / n
+    return total
+
+
+def test_null_covariance_against_quadrature():
+    pair = CalibratedCells.from_pair(MODEL)
+    cells = LlrCells(pair.llr, 300 * pair.target, 3000 * pair.nontarget, 300.0, 3000.0)
+    null = null_moments(cells)
+    assert_allclose(null.covariance, gradient_by_quadrature(300, 3000), rtol=1e-4)
+    assert_allclose(null.gradient, 0.0, atol=1e-6)
+
+    def doubt(x):
+        p = 1 / (1 + math.exp(-x))
+        return p * (1 - p) * (300 * float(MODEL.target.pdf(x)) + 3000 * float(MODEL.nontarget.pdf(x)))
+
+    effective = 4 * integrate.quad(doubt, -40, 40)[0] * 4 * 300 * 3000 / 3300**2
+    assert_allclose(null.n_effective, effective, rtol=1e-5)
+
+
+def test_gradient_against_a_difference_quotient():
+    scores = moved(draw(50, 80), lambda x: 1.2 * x + 0.1)
+
+    def cross_entropy(a, b):
+        t, n = a * scores.target + b, a * scores.nontarget + b
+        return np.logaddexp(0, -t).mean() / 2 + np.logaddexp(0, n).mean() / 2
+
+    h = 1e-5
+    wanted = [
+        (cross_entropy(1 + h, 0) - cross_entropy(1 - h, 0)) / (2 * h),
+        (cross_entropy(1, h) - cross_entropy(1, -h)) / (2 * h),
+    ]
+    assert_allclose(null_moments(LlrCells.of(scores.target, scores.nontarget)).gradient, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("decimals", [None, 2, 1])
+@pytest.mark.parametrize(
+    "change", [lambda x: x, lambda x: 1.3 * x, lambda x: 0.2 * x - 0.4, lambda x: 30 * x]
+)
+def test_cells_say_what_the_trials_say(change, decimals):
+    scores = moved(draw(2000, 20000), change)
+    if decimals is not None:
+        scores = moved(scores, lambda x: np.round(x, decimals))
+    result = lk.evaluate(scores)
+    cells, exact = result.summaries.cells, LlrCells.of(scores.target, scores.nontarget)
+    assert (cells.target.sum(), cells.nontarget.sum()) == (2000, 20000)
+    found, wanted = (null_moments(one) for one in (cells, exact))
+    errors = np.sqrt(np.diag(wanted.covariance))
+    assert_allclose(found.gradient / errors, wanted.gradient / errors, rtol=0.01, atol=0.05)
+    assert_allclose(found.n_effective, wanted.n_effective, rtol=1e-3)
+    line = lk.fit_logistic(scores)
+    assert_allclose([result.best_line.a, result.best_line.b], [line.a, line.b], rtol=0.01, atol=0.005)
+    assert_allclose(result.best_line.cllr, lk.cllr(line.on(scores)), atol=1e-4)
+
+
+def test_best_line_against_scipy():
+    scores = moved(draw(60, 90), lambda x: 3 * x + 2)
+    cells = LlrCells.of(scores.target, scores.nontarget)
+
+    def loss(parameters):
+        t, n = (parameters[0] * one + parameters[1] for one in (scores.target, scores.nontarget))
+        return np.logaddexp(0, -t).mean() + np.logaddexp(0, n).mean()
+
+    wanted = optimize.minimize(loss, [0.1, 0.0], method="BFGS", tol=1e-10)
+    line = best_line(cells)
+    assert_allclose([line.a, line.b], wanted.x, rtol=1e-4)
+    assert_allclose(line.cllr, wanted.fun / (2 * math.log(2)), rtol=1e-9)
+
+
+def test_the_loss_in_three_parts_adds_up_to_cllr_and_each_part_is_what_it_says():
+    bent = moved(draw(3000, 30000), lambda x: np.where(x > 0, x, 3 * x))
+    for scores, large in ((moved(draw(3000, 30000), lambda x: 2 * x), "scale_and_offset"), (bent, "shape")):
+        result = lk.evaluate(scores)
+        split = result.loss_split
+        parts = split.discrimination + split.scale_and_offset + split.shape
+        assert_allclose(parts, result.cllr, rtol=1e-12)
+        assert split.discrimination == result.min_cllr
+        straight = lk.cllr(lk.fit_logistic(scores).on(scores))
+        assert_allclose(result.cllr - split.scale_and_offset, straight, atol=1e-4)
+        assert getattr(split, large) > 3 * split.chance
+        scale, shape = (f"{part:.3f}" for part in (split.scale_and_offset, split.shape))
+        share = f"({100 * result.cllr_cal / result.cllr:.0f} %)"
+        assert f"{share} to calibration: {scale} to scale and offset, {shape} to shape" in result.sentence
+    straight = lk.evaluate(moved(draw(), lambda x: 2 * x)).loss_split
+    assert straight.shape < 2 * straight.chance
+
+
+@pytest.mark.parametrize("eer", [0.02, 0.05, 0.2])
+@pytest.mark.parametrize("size", [(50, 500), (300, 3000), (300, 300)])
+def test_calibrated_llrs_would_show_about_so_much_by_chance_against_a_simulation(eer, size):
+    model = lk.theory.GaussianLLR.from_eer(eer)
+    null = lk.calibration_null(model, *size, replicates=100, seed=3, cross_validate=False)
+    found = [chance_loss(LlrCells.of(*model.rvs(*size, np.random.default_rng(seed)))) for seed in range(10)]
+    error = null.cllr_cal.std() / 10
+    assert abs(np.mean(found) - null.cllr_cal.mean()) < 0.1 * null.cllr_cal.mean() + 4 * error
+
+
+def test_the_chance_loss_stands_in_the_sentence_unless_trials_depend_on_each_other():
+    result = lk.evaluate(draw())
+    chance = result.loss_split.chance
+    assert f"where calibrated LLRs would show about {chance:.3f} together by chance" in result.sentence
+    shared = lk.evaluate(sample(25, 3000, seed=2), ci="speaker", speakers=("left", "right"))
+    assert "by chance" not in shared.sentence
+    assert "if trials are independent" not in shared.sentence
+    assert "if trials are independent" in result.sentence
+
+
+def test_about_80_percent_of_such_sets_would_have_been_found():
+    size, runs = (300, 3000), 150
+    null = null_moments(LlrCells.of(*MODEL.rvs(*size, np.random.default_rng(0))))
+    factor, offset = detectable(null, identity_test(null), 0.03)
+    assert (
+        f"a factor {factor:.2f} or an offset of {offset:.2f} nats would" in lk.evaluate(draw(*size)).sentence
+    )
+    rng = np.random.default_rng(1)
+    seen = np.zeros(4)
+    for _ in range(runs):
+        cells = LlrCells.of(*MODEL.rvs(*size, rng))
+        for i, change in enumerate(((factor, 0), (1 / factor, 0), (1, offset), (1, -offset))):
+            seen[i] += identity_test(null_moments(cells.mapped(*change))).p_value < 0.03
+    assert np.all(seen / runs > 0.68)
+    assert np.all(seen[2:] / runs < 0.92)
+
+
+def test_so_few_trials_are_in_doubt_that_only_a_large_error_would_have_been_found():
+    scores = draw(50, 500, seed=3, model=lk.theory.GaussianLLR.from_eer(0.01))
+    verdict = lk.evaluate(scores).verdict
+    assert verdict.outcome == "none_found"
+    assert "only a large error would have been found" in verdict.text
+
+
+def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
+    scores = draw(4, 6)
+    verdict = lk.evaluate(scores).verdict
+    n = null_moments(LlrCells.of(scores.target, scores.nontarget)).n_effective
+    assert f"as much as {n:.1f} trials with LLR 0, and 4 are needed" in verdict.text
+    criteria = {"criterion": [{"characteristic": "calibration", "metric": "verdict"}]}
+    assert not lk.validate(scores, criteria).passed
+
+
+def test_an_llr_too_strong_for_the_wrong_side_is_evidence_however_few_the_trials():
+    scores = lk.Scores([20.0, 25.0, 30.0, 28.0], [-30.0, -25.0, -22.0, 24.0])
+    verdict = lk.evaluate(scores).verdict
+    assert (verdict.outcome, "an LLR of 24 nats for the wrong side" in verdict.text) == ("evidence", True)
+    assert_allclose(verdict.p_value, 2 * 4 * math.exp(-24), rtol=1e-9)
+    rng = np.random.default_rng(1)  # the bound holds for calibrated LLRs
+    low = [
+        misleading_p_value(n.max(), t.min(), 20, 200)
+        for t, n in (MODEL.rvs(20, 200, rng) for _ in range(500))
+    ]
+    assert np.mean(np.array(low) < 0.03) <= 0.03
+
+
+LINE = {"statistic": 50.0, "p_value": 1e-9, "df": math.inf}
+TIGHT = ((1e-4, 0.0), (0.0, 1e-4))
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "kind"),
+    [
+        ((0.5, 0.0), "over-confident by a factor 2.0", "over-confident"),
+        ((1.8, 0.0), "under-confident by a factor 1.8", "under-confident"),
+        ((1.0, -0.7), "biased towards same-source by 0.7 nats", "same-source"),
+        ((1.0, 0.7), "biased towards different-source by 0.7 nats", "different-source"),
+        (
+            (0.5, -0.5),
+            "over-confident by a factor 2.0 and biased towards same-source by 1.0 nats",
+            "over-confident and same-source",
+        ),
+        ((-0.5, 0.0), "pointing the wrong way: higher LLRs belong to non-targets", "over-confident"),
+    ],
+)
+def test_over_confident_by_a_factor_biased_by_nats(line, text, kind):
+    assert _wrong_with_line(Recalibration(*line, TIGHT, **LINE)) == (kind, text)
+
+
+def test_jointly_off_the_one_that_is_further_off_is_named():
+    loose = Recalibration(0.88, -0.15, ((0.0025, 0.0), (0.0, 0.01)), 9.0, 0.011, math.inf)
+    assert _wrong_with_line(loose)[0] == "over-confident"
+
+
+def test_miscalibrated_but_neither_by_a_factor_nor_by_an_offset():
+    result = lk.evaluate(draw())
+    verdict = judge(result, p_shape=0.005)
+    assert (verdict.outcome, verdict.kind, verdict.p_value) == ("evidence", "shape", 0.005)
+    assert "neither by a factor nor by an offset" in verdict.text
+    assert judge(result, p_shape=0.5) == result.verdict
+
+
+@pytest.mark.parametrize("call", [lk.eer, lk.evaluate, lk.diagnose])
+def test_reversed_scores_are_called_reversed_by_all_with_the_eer_the_other_way_round(call):
+    scores = draw()
+    said = f"The other way round the EER is {100 * lk.eer(scores):.2f} %"
+    with pytest.warns(lk.ReversedScoresWarning, match="score below non-targets") as caught:
+        result = call(moved(scores, lambda x: -x))
+    assert said in str(caught[0].message)
+    if call is lk.evaluate:
+        assert said in result.sentence
+    if call is lk.diagnose:
+        assert said in result.problems[0]
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # 1 in 200 by chance
+def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
+    verdict = lk.evaluate(moved(EVERY_OUTCOME["uninformative"], lambda x: 100 * x)).verdict
+    assert "cannot be told from 0.5" in verdict.text
+    assert "right labels and scores?" in verdict.text
+    assert "uninformative" in lk.diagnose(EVERY_OUTCOME["uninformative"]).problems[0]
+    rng = np.random.default_rng(3)
+    called = [lk.evaluate(lk.Scores(*rng.normal(size=(2, 60)))).verdict.outcome for _ in range(150)]
+    assert called.count("uninformative") >= 140
+
+
+@pytest.mark.parametrize(
+    ("change", "question"),
+    [
+        (lambda x: 1 / (1 + np.exp(-x)), "are they probabilities. See llrkit.theory.llr_from_posterior"),
+        (lambda x: x / math.log(10), "are these log10 LLRs. .--log10."),
+        (np.exp, "are they likelihood ratios, not LLRs"),
+    ],
+)
+def test_scores_that_may_be_something_else_are_asked_about_and_not_converted(change, question):
+    scores = moved(draw(1000, 10000), change)
+    with pytest.warns(lk.ScaleWarning, match=question):
+        result = lk.evaluate(scores)
+    assert result.cllr == lk.cllr(scores)
+
+
+def test_one_verdict_for_evaluate_and_check_with_and_without_speakers():
+    trials = sample(25, 6000, seed=2)
+    for who in (None, ("left", "right")):
+        check = lk.check_calibration(trials, speakers=who, replicates=0, curves=False).verdict
+        result = lk.evaluate(trials, ci="none" if who is None else "speaker", speakers=who).verdict
+        assert (check.outcome, check.kind) == (result.outcome, result.kind)
+        assert_allclose(check.p_value, result.p_value, rtol=1e-9)
+
+
+def test_equalized_conditions_count_for_fewer_trials():
+    scores = draw(400, 4000)
+    room = (np.arange(400) < 20, np.arange(4000) < 200)
+    with_rooms = lk.Scores(scores.target, scores.nontarget, {"room": room})
+    equal = lk.evaluate(with_rooms, equalize="room")
+    # half the weight on 1/20 of the trials: (1/2)^2 / 20 + (1/2)^2 / 380 of a variance each
+    assert_allclose(equal.information, 1 / (0.25 / 0.05 + 0.25 / 0.95))
+    assert equal.verdict.outcome in ("none_found", "too_few")
+
+
+@pytest.mark.parametrize(
+    ("kind", "eer", "size"),
+    [
+        ("Gaussian", 0.01, (30, 300)),
+        ("gamma", 0.2, (30, 300)),
+        ("PLDA", 0.05, (100, 1000)),
+        ("gamma", 0.01, (300, 3000)),
+    ],
+)
+def test_calibrated_llrs_are_accused_in_at_most_5_percent_of_the_sets(kind, eer, size):
+    # some cells of the table in the documentation
+    simulation = benchmark("verdicts")
+    runs = 400
+    counts = simulation.rates(kind, eer, size, runs, seed=7)
+    assert counts["evidence"] / runs <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / runs)
+    for cells in simulation.sets(kind, eer, size, 5, seed=8):
+        for change in simulation.CHANGES.values():
+            moved_cells = cells.mapped(*change)
+            target, nontarget = (moved_cells.llr[one > 0] for one in (cells.target, cells.nontarget))
+            found = lk.evaluate(lk.Scores(target, nontarget)).verdict.outcome
+            assert found == simulation.outcome(moved_cells)
+
+
+def test_wrong_scales_and_offsets_are_found():
+    found = benchmark("verdicts").power("Gaussian", 0.05, (3000, 30000), 20, seed=3)
+    assert min(found.values()) == 1.0
