@@ -302,6 +302,7 @@ WHY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 @pytest.mark.parametrize(
     ("fit", "exceeds"),

@@ -277,6 +277,7 @@ def test_a_bound_nobody_knows_is_refused_before_anything_is_written(files, bound
 CRITERIA = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n'
 
 
+@pytest.mark.slow
 def test_validation_on_the_training_file_is_flagged(files):
     (files / "criteria.toml").write_text(CRITERIA)
     calibrate(files, "plain.csv")
