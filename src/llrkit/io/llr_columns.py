@@ -51,7 +51,7 @@ def _making_room(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The table with columns of these names called otherwise."""
     for name in names:
         kept = name
-        while kept in table.columns and (kept == name or kept in table.columns):
+        while kept in table.columns:
             kept += "_before"
         if kept != name:
             table = table.rename({name: kept})

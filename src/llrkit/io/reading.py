@@ -176,4 +176,3 @@ CLUSTER = Way(
     "does not go together with a cluster; convert to Parquet first",
 )
 CLASSES = Way(frozenset({"key", "classes", "label", "missing"}), "is for scores of two classes")
-CLASS_BATCHES = Way(frozenset({"classes", "label"}), "needs all trials in memory; use read_classes")
