@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from llrkit.calibrate.guard import guarded
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.scores import ScoreSource
 from llrkit.scores.roles import Roles
@@ -51,7 +52,7 @@ def remembers_reading(fit: F) -> F:
 
     @wraps(fit)
     def remembering(source: ScoreSource, *args: Any, **options: Any) -> SavedMap:
-        fitted = fit(source, *args, **options)
+        fitted = guarded(fit, source, *args, **options)
         return replace(fitted, reading=reading_of(as_source(source).roles))
 
     return cast(F, remembering)
