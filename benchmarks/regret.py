@@ -20,7 +20,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +123,9 @@ def real_sets(data: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     def table(path: str) -> pl.DataFrame:
         return pl.read_csv(data / path, separator="\t", infer_schema_length=None)
 
-    def classes(name: str, frame: pl.DataFrame, score: str, target: pl.Expr) -> tuple[str, np.ndarray, np.ndarray]:
+    def classes(
+        name: str, frame: pl.DataFrame, score: str, target: pl.Expr
+    ) -> tuple[str, np.ndarray, np.ndarray]:
         found = frame.filter(pl.col(score).is_not_null() & pl.col(score).is_not_nan())
         parts = (found.filter(target)[score], found.filter(~target)[score])
         return name, *(part.to_numpy().astype(np.float64) for part in parts)
@@ -164,3 +166,110 @@ def all_sets(data: Path) -> list[Set]:
     for name, target, nontarget in real_sets(data):
         made += variants(name, target, nontarget)
     return made
+
+
+# --- the measurement --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cllr on the held-out part of one split: of fit_best, and of every single method that did not refuse."""
+
+    set: Set
+    size: tuple[int, int]
+    best: float
+    single: dict[str, float]
+
+    @property
+    def reference(self) -> float:
+        """The smaller of 1 and logistic regression; 1 where that refuses."""
+        return min(1.0, self.single.get("logistic", math.inf))
+
+    def exceeds(self, factor: float, plus: float) -> bool:
+        """Whether fit_best is above ``max(factor R, R + plus)``."""
+        return self.best > max(factor * self.reference, self.reference + plus)
+
+
+def measured(one: Set, size: tuple[int, int], seed: tuple[int, ...]) -> Row:
+    """Fit and evaluate everything on one split."""
+    (target, nontarget), (new_target, new_nontarget) = one.split(np.random.default_rng(seed), size)
+    train, new = lk.Scores(target, nontarget), lk.Scores(new_target, new_nontarget)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.LlrkitWarning)
+        best = lk.cllr(lk.fit_best(train).on(new))
+        single = {}
+        for method in CANDIDATES:
+            try:
+                single[method] = lk.cllr(fit_quietly(method, train, {}).on(new))
+            except lk.LlrkitError:
+                continue
+    return Row(one, size, best, single)
+
+
+def regret_of(rows: list[Row]) -> tuple[float, float]:
+    """The mean Cllr of fit_best over the splits of a set, and the lowest mean of a single method on them."""
+    singles = [
+        float(np.mean([row.single[method] for row in rows]))
+        for method in CANDIDATES
+        if all(method in row.single for row in rows)
+    ]
+    return float(np.mean([row.best for row in rows])), min(singles, default=1.0)
+
+
+def table(rows: list[Row], limit: float) -> list[str]:
+    """A line for each kind of set, and the sets that lose most."""
+    lines = [
+        "| sets | splits | mean Cllr | best single | regret | median set | sets above "
+        f"{100 * limit:.0f} % | above 1.10 R | above 1.25 R |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    worst = []
+    for kind in ("smooth", *VARIANTS, "all"):
+        mine = [row for row in rows if kind in (row.set.kind, "all")]
+        if not mine:
+            continue
+        by_set = {
+            name: regret_of([row for row in mine if row.set.name == name])
+            for name in dict.fromkeys(row.set.name for row in mine)
+        }
+        got, single = (sum(pair[i] for pair in by_set.values()) / len(by_set) for i in (0, 1))
+        ratios = {name: pair[0] / max(pair[1], 1e-12) - 1.0 for name, pair in by_set.items()}
+        above = [sum(row.exceeds(*limits) for row in mine) for limits in ((1.10, 0.02), (1.25, 0.05))]
+        lines.append(
+            f"| {kind} | {len(mine)} | {got:.4f} | {single:.4f} | {100 * (got / single - 1):+.1f} % "
+            f"| {100 * float(np.median(list(ratios.values()))):+.1f} % "
+            f"| {sum(ratio > limit for ratio in ratios.values())} of {len(ratios)} "
+            f"| {100 * above[0] / len(mine):.1f} % | {above[1]} |"
+        )
+        if kind == "all":
+            worst = sorted(by_set, key=lambda name: -(by_set[name][0] - by_set[name][1]))[:8]
+            lines += ["", "Largest losses in bits:"]
+            lines += [f"- {name}: {by_set[name][0]:.4f}, best single {by_set[name][1]:.4f}" for name in worst]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--splits", type=int, default=2, help="of each set")
+    parser.add_argument("--size", type=int, choices=(0, 1), action="append", help="100+1,000 or 500+5,000")
+    parser.add_argument("--fast", action="store_true", help="every fifth set, one split")
+    options = parser.parse_args()
+    sets = all_sets(options.data)
+    for which in options.size or (0, 1):
+        size, limit, start, rows = SIZES[which], (0.03, 0.01)[which], time.perf_counter(), []
+        for split in range(1 if options.fast else options.splits):
+            for number, one in enumerate(sets):
+                if (
+                    not options.fast or number % 5 == 0
+                ):  # 5 and the four versions of a set have no common factor
+                    rows.append(measured(one, size, (1, number, size[0], split)))
+            seconds = time.perf_counter() - start
+            print(f"\n{size[0]:,} + {size[1]:,} trials, {split + 1} splits, {seconds:.0f} s\n")
+            print("\n".join(table(rows, limit)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

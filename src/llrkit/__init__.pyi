@@ -55,14 +55,15 @@ from .errors import MapFileError as MapFileError
 from .errors import MissingPackageError as MissingPackageError
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError
-from .errors import PoorFitWarning as PoorFitWarning
 from .errors import PooledClassesWarning as PooledClassesWarning
+from .errors import PoorFitWarning as PoorFitWarning
 from .errors import ReversedScoresWarning as ReversedScoresWarning
 from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
+from .errors import TrainingRangeWarning as TrainingRangeWarning
 from .errors import UnconfirmedPresetError as UnconfirmedPresetError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreadableWarning as UnreadableWarning

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
-from llrkit.calibrate.saved_map import SavedMap
+from llrkit.calibrate.maps import Map
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
@@ -30,9 +30,6 @@ from llrkit.scores.roles import Roles
 from llrkit.scores.source import S, WrappedSource
 from llrkit.scores.weights import weigh
 
-if TYPE_CHECKING:
-    from llrkit.calibrate.maps import Map  # which imports what calls the guard
-
 MOST_JUDGED = 100_000
 """Trials of a class that are looked at; of more, every second, fourth, ... one."""
 TOLERATED = 0.05
@@ -40,7 +37,7 @@ TOLERATED = 0.05
 ROUNDING = 1e-4
 """Bits above 1 that the tilt of PAV or the knots of a curve may cost."""
 MOST_FITTED = 8_192
-"""Trials of a class that logistic regression is fitted on to compare: its loss is right to about 1e-4 bits."""
+"""Trials of a class that logistic regression is fitted on to compare; its loss is right to about 1e-4."""
 FEWEST_COMPARED = 20
 """Trials of each class from which on the comparison with logistic regression is made: with fewer its two
 parameters follow the trials so closely that other maps are several hundredths of a bit behind by right."""
@@ -55,8 +52,6 @@ NOT_JUDGED = {
 OTHER_AIMS = frozenset({"fit_rule"})
 """Fits that minimize something else: they are compared with a constant only."""
 
-M = TypeVar("M", bound=SavedMap)
-
 _enabled: ContextVar[bool] = ContextVar("enabled", default=True)
 
 
@@ -70,29 +65,30 @@ def without_guard() -> Iterator[None]:
         _enabled.reset(token)
 
 
-def guarded(fit: Callable[..., M], source: ScoreSource, *args: Any, **options: Any) -> M:
+def guarded(
+    fit: Callable[[ScoreSource], Map], source: ScoreSource, name: str, options: Mapping[str, Any]
+) -> Map:
     """What a fit returns, after a look at how its map does on the training trials.
 
     For that, a sample is taken on the first pass that the fit makes; trials in memory are sampled afterwards,
     which costs next to nothing.
     """
-    if not _enabled.get() or fit.__name__ in NOT_JUDGED or not isinstance(source, ScoreSource):
-        return fit(source, *args, **options)
+    if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
+        return fit(source)
     watched = None if isinstance(source, Scores) or _is_table(source) else _WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
-        fitted = fit(source if watched is None else watched, *args, **options)
-    prior = options.get("prior", 0.5)
-    judged: Any = source
+        fitted = fit(source if watched is None else watched)
+    prior, judged = options.get("prior", 0.5), cast(Any, source)
     problem = problem_of(
-        cast("Map", fitted),
+        fitted,
         source if options.get("missing", "error") == "error" else judged.complete(),
         watched.box[0] if watched is not None and watched.box else None,
         prior=float(prior) if isinstance(prior, (int, float)) else 0.5,
-        compared=fit.__name__ not in OTHER_AIMS
-        and not any(options.get(name) for name in ("robust", "regularization")),
+        compared=name not in OTHER_AIMS
+        and not any(options.get(option) for option in ("robust", "regularization")),
     )
     if problem:
-        warnings.warn(problem, PoorFitWarning, stacklevel=4)
+        warnings.warn(problem, PoorFitWarning, stacklevel=3)
     return fitted
 
 
@@ -236,7 +232,7 @@ class TrainingSample(SummaryBase):
                 line = fit_linear(source, prior=prior)
             except SeparationError:
                 line = fit_linear(source, prior=prior, shrinkage=Shrinkage(regularization=1.0))
-        return self.loss(lambda s: s.reshape(len(s), -1) @ line.slopes + line.offset, prior)
+        return self.loss(line.llrs, prior)
 
 
 @dataclass(frozen=True)

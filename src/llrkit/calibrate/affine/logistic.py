@@ -9,8 +9,8 @@ from typing import Any
 
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
 from llrkit.calibrate.affine.tempered_rule import TemperedRule, tempered
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.guard import TrainingSample
-from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.moments import Moments
@@ -22,7 +22,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
 
-@remembers_reading
+@fits_map
 def fit_logistic(
     source: ScoreSource,
     *,
@@ -61,7 +61,7 @@ def fit_logistic(
     return _affine(fit, "logistic", options)
 
 
-@remembers_reading
+@fits_map
 def fit_rule(
     source: ScoreSource,
     *,
@@ -73,10 +73,10 @@ def fit_rule(
     ``rule`` is "log", "brier", "boosting", "high-threshold", "low-threshold" or a pair (a, b) of the Beta
     family. The prior shifts, and the rule shapes, the range of thresholds for which the fit should be best.
 
-    Some rules, Brier's among them, charge a gross error no more than a bound. Where a few labels are wrong and
-    all other trials can be told apart, the best slope is then very large or without end. If the line loses
-    twice as much as logistic regression on the training trials, and 0.05 bits more, 1 to 30 % of the logarithmic
-    rule are mixed in, as few as it takes; ``details["log_share"]`` says how much, and a ``ShapeWarning``.
+    Some rules, Brier's among them, charge a gross error no more than a bound. Where a few labels are wrong
+    and all other trials can be told apart, the best slope is then very large or without end. If the line
+    loses twice as much as logistic regression on the training trials, and 0.05 bits more, 1 to 30 % of the
+    logarithmic rule are mixed in, as few as it takes; ``details["log_share"]`` and a ``ShapeWarning`` say so.
 
     Examples
     --------

@@ -52,10 +52,10 @@ class TemperedRule(ScoringRule):
 
 
 def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> ScoringRule:
-    """The rule itself, or with the smallest share of the logarithmic rule that keeps its line from running away.
+    """The rule itself; or with as small a share of the logarithmic rule as keeps its line from running away.
 
     A bounded rule charges a mislabeled trial no more than its bound, so where all other trials can be told
-    apart the best slope is without end, and the LLR of the mislabeled ones as well. A line that loses twice as
+    apart the best slope is without end, and so is the LLR of the mislabeled ones. A line that loses twice as
     much as logistic regression and 0.05 of the prior's entropy more (bits, at 1/2) has run away.
     """
     if rule == LOGARITHMIC:
@@ -69,6 +69,6 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
             if candidate == rule:
                 return rule  # refused by the fit itself, or only the sample separates
             continue
-        if sample.loss(lambda s, line=line: s.reshape(len(s), -1) @ line.slopes + line.offset, prior) <= limit:
+        if sample.loss(line.llrs, prior) <= limit:
             return candidate
     return TemperedRule(rule.a, rule.b, SHARES[-1])

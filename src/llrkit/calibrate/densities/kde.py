@@ -12,7 +12,7 @@ from scipy.signal import oaconvolve
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.saturating.saturating_function import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -24,33 +24,35 @@ from llrkit.scores import ScoreSource
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
 _REACH = 8.5  # a kernel ends here: exp(-36) of its height is nothing beside one trial
 _NOISE = 1e-13  # what rounding leaves of the fast convolution, in trials
-_CLOSE = 1e-5  # nats between the curve and the lines that are saved
+_CLOSE = 1e-4  # nats between the curve and the lines that are saved
 _NOTHING = 1e-18  # of a class in a cell where no trial is near; less than 1e9 trials would show
 
 
-@remembers_reading
+@fits_map
 def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monotone: bool = True) -> KnotMap:
     """Calibration with Gaussian kernel density estimates of both classes.
 
-    ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h_c)``, computed on the density grid by
-    fast convolution and saved as at most 4,096 knots. Two passes.
+    ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h)``, computed on the density grid by
+    fast convolution and saved as at most 4,096 knots, 1e-4 nats close. Two passes.
 
     Parameters
     ----------
     bandwidth
-        Standard deviation of the kernel, in units of the score; or ``"silverman"``:
-        ``0.9 min(sd, IQR/1.349) N^(-1/5)`` for each class. Never below two cells of the grid, which are
+        Standard deviation of the kernel, in units of the score; or ``"silverman"``: the geometric mean of
+        ``0.9 min(sd, IQR/1.349) N^(-1/5)`` of the classes. Never below two cells of the grid, which are
         1/8192 of the range of the scores.
     monotone
-        Replace the log-ratio by its isotonic regression, weighted by the density of the scores (classes
-        weighted equally).
+        Pool both estimates where their ratio would turn back, as PAV pools trials: the LLR of a pooled
+        stretch is the log-ratio of the masses of the two classes in it.
 
-    A kernel estimate says nothing where there are no trials. The LLR is held constant outside the scores
-    at which *both* estimates have at least one trial's share (``1 / (N_c + 1)``) of their mass on either
-    side; and in a gap no density counts as less than one trial spread over the whole range.
+    The classes share the bandwidth, so ties and hard edges, which the kernel smears alike in both, cancel in
+    the ratio. A kernel estimate says nothing where there are no trials. As if one trial more of each class
+    were distributed as the other class is, the density of a class is
+    ``(N_c f_c + f_other) / (N_c + 1)``: the LLR goes to about ``log(N_d + 1)`` where only targets
+    are, to about ``-log(N_e + 1)`` where only non-targets are, and is constant beyond the training scores.
 
-    The map's ``details`` hold the bandwidths, that range, the largest change ``monotone`` made, and the
-    largest error in LLR that thinning to 4,096 knots made.
+    The map's ``details`` hold the bandwidth, the largest change ``monotone`` made, and the largest error in
+    LLR of the knots.
 
     References
     ----------
@@ -108,7 +110,7 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
 
 
 def _density(cells: CellSums, n: float, h: float) -> FloatArray:
-    """A kernel estimate per cell: every cell is deposited on three centers with its count, mean and variance."""
+    """A kernel estimate per cell; a cell is put on three centers, with its count, mean and variance."""
     size = len(cells.count)
     deposit = np.zeros(size + 2)
     deposit[:-2] += 0.5 * (cells.second - cells.first)

@@ -12,7 +12,9 @@ from llrkit._arrays import BoolArray, FloatArray, IntArray
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""
 
-_MOST_EVALUATIONS = 250  # five times what scores with a density need; a class of ties makes a ridge without end
+_MOST_EVALUATIONS = (
+    250  # five times what scores with a density need; a class of ties makes a ridge without end
+)
 
 
 @dataclass(frozen=True, eq=False)
