@@ -103,7 +103,7 @@ class TiedScores(SummaryBase):
                 end, count = (ends.high, ends.at_high) if name == "highest" else (ends.low, ends.at_low)
                 if end == extreme and count >= max(FEWEST_AT_AN_END, SHARE_AT_AN_END * ends.n):
                     shares.append(f"{100.0 * count / ends.n:.1f} % of the {class_name}")
-            if shares:
+            if shares and np.isfinite(extreme):
                 told.append(
                     f"{' and '.join(shares)} scores are exactly {extreme:.6g}, the {name} score: they are "
                     "clipped or saturated"
