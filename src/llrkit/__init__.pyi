@@ -56,6 +56,7 @@ from .errors import MissingPackageError as MissingPackageError
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError
 from .errors import PooledClassesWarning as PooledClassesWarning
+from .errors import PoorFitWarning as PoorFitWarning
 from .errors import ReversedScoresWarning as ReversedScoresWarning
 from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError

@@ -22,6 +22,7 @@
     LlrkitWarning               base class of the warnings
     ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
+    │   └── PoorFitWarning      and the map loses more on its training trials than it should
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
@@ -107,6 +108,10 @@ class PooledClassesWarning(LlrkitWarning):
 
 class ShapeWarning(LlrkitWarning):
     """The scores do not look like what the method assumes."""
+
+
+class PoorFitWarning(ShapeWarning):
+    """A map does worse on its own training trials than a constant, or than logistic regression."""
 
 
 class ReversedScoresWarning(LlrkitWarning):

@@ -35,6 +35,10 @@ ROWS = {
         lk.ShapeWarning,
         lambda _: lk.fit_cmlg(lk.Scores(np.arange(2000.0) / 100, np.arange(4000.0) / 4000)),
     ),
+    "a map that does badly on its own training trials": (
+        lk.PoorFitWarning,
+        lambda _: lk.fit_nig(lk.Scores([1.0] * 90 + [0.1, 0.3, 0.6] * 10, [1.0] * 5 + [0.0, 0.2, 0.7] * 30)),
+    ),
     "constant scores": (lk.ConstantScoreError, lambda _: lk.fit_cmlg(lk.Scores([1.0, 1.0], [1.0]))),
     "complete separation": (lk.SeparationError, lambda _: lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))),
     "a class with one trial, where a spread is needed": (

@@ -564,36 +564,63 @@ def test_bigaussian_on_cells_stays_within_its_stated_error():
 # --- kernels ----------------------------------------------------------------------------------------------
 
 
+def kernel_llr(target, nontarget, h, x):
+    """The log-ratio of two sums of kernels with one misleading trial more in each class, by brute force."""
+    f_e, f_d = (stats.norm(values[:, None], h).pdf(x).mean(axis=0) for values in (target, nontarget))
+    n_e, n_d = len(target), len(nontarget)
+    return np.log((n_e * f_e + f_d) / (n_e + 1)) - np.log((n_d * f_d + f_e) / (n_d + 1))
+
+
 def test_kde_is_the_sum_of_kernels():
     rng = np.random.default_rng(25)
     target, nontarget = rng.normal(1.0, 1.0, 400), rng.gamma(3.0, 0.5, 600) - 2.0
     fitted = fit_kde(Scores(target, nontarget), bandwidth=0.25, monotone=False)
-    assert (fitted.details["bandwidth_target"], fitted.details["bandwidth_nontarget"]) == (0.25, 0.25)
-    x = np.linspace(fitted.details["low"], fitted.details["high"], 101)
-    x = x[(x > -1.2) & (x < 1.2)]
-    logs = [np.log(stats.norm(values[:, None], 0.25).pdf(x).mean(axis=0)) for values in (target, nontarget)]
-    assert_allclose(fitted(x), logs[0] - logs[1], atol=2e-4)
+    assert fitted.details["bandwidth"] == 0.25
+    x = np.linspace(fitted.score[0], fitted.score[-1], 301)
+    assert_allclose(fitted(x), kernel_llr(target, nontarget, 0.25, x), atol=3e-4)
+    assert_allclose(fitted([-99.0, 99.0]), fitted.llr_at[[0, -1]], rtol=0)
 
 
-def test_silverman_bandwidth_and_the_range():
+def test_silverman_bandwidth_and_pooling():
     rng = np.random.default_rng(26)
     target, nontarget = rng.normal(1.0, 1.0, 1000), rng.normal(-1.0, 2.0, 3000)
     fitted = fit_kde(Scores(target, nontarget))
-    for values, name in ((target, "target"), (nontarget, "nontarget")):
+    rules = []
+    for values in (target, nontarget):
         iqr = np.subtract(*np.quantile(values, [0.75, 0.25])) / 1.349
-        rule = 0.9 * min(values.std(), iqr) * len(values) ** -0.2
-        assert_allclose(fitted.details[f"bandwidth_{name}"], rule, rtol=1e-3)
-    h = fitted.details["bandwidth_target"]
-    below = stats.norm.cdf(fitted.details["low"], target, h).mean()
-    assert_allclose(below, 1.0 / 1001.0, rtol=0.02)
-    assert fitted(-99.0) == fitted(fitted.details["low"])
+        rules.append(0.9 * min(values.std(), iqr) * len(values) ** -0.2)
+    assert_allclose(fitted.details["bandwidth"], np.sqrt(rules[0] * rules[1]), rtol=1e-3)
     assert np.all(np.diff(fitted.llr_at) >= 0.0)
     raw = fit_kde(Scores(target, nontarget), monotone=False)
-    assert_allclose(
-        np.abs(raw(fitted.score) - fitted.llr_at).max(), fitted.details["isotonic_change"], atol=0.01
-    )
+    x = np.linspace(raw.score[0], raw.score[-1], 2000)
+    assert_allclose(np.abs(raw(x) - fitted(x)).max(), fitted.details["isotonic_change"], atol=0.01)
     assert len(raw.score) <= 4096
-    assert raw.details["thinning_error"] < 1e-4
+    assert raw.details["thinning_error"] <= 1e-4
+
+
+def test_one_target_among_the_nontargets_does_not_decide_the_others():
+    rng = np.random.default_rng(0)
+    target, nontarget = np.append(rng.normal(4.0, 1.0, 199), -4.0), rng.normal(-4.0, 1.0, 200)
+    fitted = fit_kde(Scores(target, nontarget))
+    assert_allclose(fitted([4.0, 99.0]), np.log(201.0), atol=0.05)  # one misleading non-target in 201
+    assert fitted(-4.0) < -4.0
+    llrs = fitted(target), fitted(nontarget)
+    cllr = (np.logaddexp(0, -llrs[0]).mean() + np.logaddexp(0, llrs[1]).mean()) / 2 / np.log(2.0)
+    assert cllr < 0.05
+
+
+def test_tied_and_cut_scores_get_the_ratio_of_their_shares():
+    # half of the targets and a tenth of the non-targets at one score, which is also an edge
+    rng = np.random.default_rng(5)
+    target = np.append(np.ones(1000), rng.uniform(0.0, 0.5, 1000))
+    nontarget = np.append(np.ones(200), rng.uniform(0.0, 0.5, 1800))
+    assert_allclose(fit_kde(Scores(target, nontarget))(1.0), np.log(0.5 / 0.1), atol=0.02)
+
+
+def test_classes_apart_get_no_more_than_their_numbers_show():
+    rng = np.random.default_rng(2)
+    apart = Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 80))
+    assert_allclose(fit_kde(apart)([0.0, 100.0]), [-np.log(51.0), np.log(81.0)], atol=0.03)
 
 
 # --- quadratic --------------------------------------------------------------------------------------------

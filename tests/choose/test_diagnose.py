@@ -130,3 +130,19 @@ def test_json_of_a_diagnosis_holds_the_same_words(tmp_path, scores):
     assert plain["problems"] == list(found.problems)
     assert [row["why"] for row in plain["advice"]] == [why for _, _, why in found.advice]
     assert "nan" not in repr(found)
+
+
+def test_saturated_probabilities_are_said_and_another_scale_is_advised():
+    rng = np.random.default_rng(3)
+    logits = rng.normal(3.0, 3.0, 1_500), rng.normal(-3.0, 3.0, 3_000)
+    scores = lk.Scores(*(np.round(1.0 / (1.0 + np.exp(-4.0 * values)), 4) for values in logits))
+    with pytest.warns(lk.ScaleWarning, match="probabilities"):
+        found = lk.diagnose(scores)
+    share = 100 * (scores.target == 1.0).mean()
+    assert any(f"{share:.1f} % of the target" in problem for problem in found.problems)
+    assert found.advised("pav")
+    assert not any(found.advised(name) for name in ("cmlg", "logistic", "gaussian", "nig"))
+    assert "take log-odds instead of probabilities, or PAV" in repr(found)
+    plain = lk.diagnose(lk.Scores(*logits))
+    assert plain.advised("logistic")
+    assert not any("saturated" in problem for problem in plain.problems)

@@ -1,4 +1,4 @@
-"""What every fit does besides fitting: it remembers how scores were read, and bounds its LLRs if asked to."""
+"""What every fit does besides: it remembers how scores were read, bounds LLRs if asked to, and is judged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from llrkit.calibrate.composite.named_bounds import bound_map, parse_bound
+from llrkit.calibrate.guard import guarded
 from llrkit.calibrate.input_reading import reading_of
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
@@ -69,9 +70,13 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
         if speakers is not None and kind != "sources":
             raise InputError(f"speakers are counted for bound='sources', not for {bound!r}; leave them out")
-        fitted = cast(Callable[..., Map], fit)(source, *args, **options)
-        fitted = replace(fitted, reading=reading_of(as_source(source).roles))
-        return bound_map(fitted, source, bound, speakers=speakers)
+
+        def fit_and_bound(trials: ScoreSource) -> Map:
+            fitted = cast(Callable[..., Map], fit)(trials, *args, **options)
+            fitted = replace(fitted, reading=reading_of(as_source(source).roles))
+            return bound_map(fitted, source, bound, speakers=speakers)
+
+        return guarded(fit_and_bound, source, fit.__name__, options)
 
     declared = signature(fit)
     more = [

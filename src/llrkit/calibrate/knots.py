@@ -65,21 +65,24 @@ class KnotMap(Map):
         return f"KnotMap({self.method}: {len(self.score)} knots, {self.score[0]:.6g} to {self.score[-1]:.6g})"
 
 
-def thin(x: FloatArray, y: FloatArray, limit: int = MAX_KNOTS) -> tuple[FloatArray, FloatArray, float]:
+def thin(
+    x: FloatArray, y: FloatArray, limit: int = MAX_KNOTS, *, enough: float = 0.0
+) -> tuple[FloatArray, FloatArray, float]:
     """At most ``limit`` of the points of a curve, and the largest error of the lines between them.
 
-    Points are added one at a time where the lines are furthest off, as Ramer and Douglas & Peucker do.
+    Points are added one at a time where the lines are furthest off, as Ramer and Douglas & Peucker do, until
+    there are ``limit`` of them or no line is further off than ``enough``.
 
     Examples
     --------
     >>> thin(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
     (array([0., 2., 3.]), array([0., 2., 0.]), 0.0)
     """
-    if len(x) <= limit:
+    if len(x) <= limit and not enough:
         return x, y, 0.0
     kept = [0, len(x) - 1]
     waiting = [_worst(x, y, 0, len(x) - 1)]
-    while len(kept) < limit and waiting[0][0] < 0.0:
+    while len(kept) < limit and waiting[0][0] < -enough:
         _, worst, start, stop = heapq.heappop(waiting)
         kept.append(worst)
         heapq.heappush(waiting, _worst(x, y, start, worst))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -13,14 +12,18 @@ from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import whole_number, yes_or_no
+from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
+from llrkit.choose.candidates import Candidate, table_of
 from llrkit.choose.expected_loss import MethodLoss
+from llrkit.choose.fold_fits import LlrLimits, fit_bounded_folds, fit_whole
 from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,17 @@ def fit_best(
     blend: bool = True,
     seed: int = 0,
 ) -> Map:
-    """The calibrators with the lowest cross-validated Cllr, fitted on everything: a blend, or a single one.
+    """The blend of calibrators with the lowest cross-validated Cllr, fitted on everything; or a single one.
 
     Every method is fitted on folds that share no group, as in :func:`cross_calibrate`, and evaluated on the
     trials left out. The maps of folds have seen fewer trials than the map that is returned, which counts
     most against methods with much to estimate; Burman's correction takes that out. The folds are dealt
     several times, and what they say is averaged.
+
+    All LLRs are held to ``log(1 + 4 n)`` of n non-targets and ``-log(1 + 4 n)`` of n targets, before they are
+    judged and in the map that is returned: no method wins or loses by what it says beyond the data. Where the
+    classes of a fold do not overlap, regularized logistic regression (``regularization=1``) takes the place
+    of a method that would refuse.
 
     Parameters
     ----------
@@ -90,14 +98,17 @@ def fit_best(
         Where the calibration should be best: losses are cross-entropies at this prior of a target, as
         shares of its entropy, which at 1/2 is Cllr.
     blend
-        Return the weighted mean of the LLRs of several methods. The weights are those with the lowest
-        cross-validated Cllr, held towards equal ones where the methods differ by no more than chance.
+        Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
+        cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
 
-    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr`` and
+    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
+    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
     ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
-    value without correction, ``standard_error`` that of the difference from the best. A method that failed
-    has a ``reason`` instead.
+    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
+    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
+    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
+    instead.
 
     References
     ----------
@@ -117,50 +128,54 @@ def fit_best(
     repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
     blend = yes_or_no(blend, "blend")
     prior, names = probability(prior, "prior"), method_names(methods)
-    training_moments(source)  # what all methods would refuse or warn of is said once
+    moments = training_moments(source)  # what all methods would refuse or warn of is said once
+    limits = LlrLimits.of(moments)
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
-    losses: dict[str, MethodLoss] = {}
-    fitted: dict[str, Map] = {}
-    crossed: dict[str, list[dict[Pair, Map]]] = {}
+    candidates: dict[str, Candidate] = {}
     failed: dict[str, str] = {}
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
-            full_map = fit_quietly(name, source, {})
-            maps = [_fit_folds(wide, deal, name, {}) for deal in deals]
+            full_map, note = fit_whole(name, source, limits)
+            fitted = [fit_bounded_folds(name, wide, deal, limits) for deal in deals]
         except InputError as error:
             failed[name] = str(error)
             continue
+        maps = [deal.maps for deal in fitted]
         loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
-        if math.isfinite(loss.crossed):
-            losses[name], fitted[name], crossed[name] = loss, full_map, maps
-        else:
-            failed[name] = "its cross-validated loss is infinite"
-    if not losses:
+        regularized = sum(deal.n_regularized for deal in fitted)
+        candidates[name] = Candidate(loss, full_map, maps, regularized, note)
+    if not candidates:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise InputError(f"no method could be cross-validated: {reasons}")
-    ranked = sorted(losses, key=lambda name: losses[name].cllr)
-    chosen = ranked[0]
-    table = [{"method": name, **losses[name].row(losses[chosen])} for name in ranked]
-    table += [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
+    losses = {name: candidate.loss for name, candidate in candidates.items()}
+    chosen = min(losses, key=lambda name: losses[name].cllr)
     how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
-    details = {"chosen": chosen, "cross_validation": table, **how}
+    details = {
+        "chosen": chosen,
+        "cross_validation": table_of(candidates, failed),
+        "tied": as_source(source).reduce(TiedScores.of).sentences(),
+        "low": limits.low,
+        "high": limits.high,
+        **how,
+    }
     if not blend or len(losses) == 1:
         mix = Blend({chosen: 1.0}, losses[chosen].cllr)
     else:
+        crossed = {name: candidate.fold_maps for name, candidate in candidates.items()}
         mix = best_blend(wide, deals, crossed, losses)
     details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
     if len(mix.weights) == 1:
-        (only,) = (fitted[name] for name in mix.weights)
-        return replace(only, details={**only.details, **details})
+        (only,) = (candidates[name].full_map for name in mix.weights)
+        return replace(only, details={**only.map.details, **details})
     return MeanMap(
-        maps={name: fitted[name] for name in mix.weights},
+        maps={name: candidates[name].full_map for name in mix.weights},
         weights=mix.weights,
         method="blend",
         options={**how, "methods": names},
         details=details,
-        provenance=fitted[chosen].provenance,
+        provenance=candidates[chosen].full_map.provenance,
     )
 
 

@@ -1,14 +1,12 @@
 """How much each method counts in a blend: the weights with the lowest cross-validated loss.
 
-With few speakers cross-validation cannot tell several methods apart, and the one that comes out best owes it
-to chance. The mean of what methods say never costs more than they do on average, so all that may be the best
-share the weight, and to change that the evidence must be more than chance.
+A single method is a blend too, so the weights that are found never lose more in cross-validation than the
+best of the methods, nor than logistic regression where that is one of them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -17,17 +15,18 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
-from llrkit.choose.expected_loss import MethodLoss, covariance
+from llrkit.choose.expected_loss import MethodLoss
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.minimize import newton_of_shares
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import logit
+from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 
-_CERTAIN = 1e5  # an LLR as good as infinite, with which one can still compute
 _CLOSE = 1e-8  # to the minimum, in Cllr
 _NOTHING = 0.01  # a weight that is not worth a map
 _AT_ONCE = 1 << 16  # trials: the LLRs of all methods are in memory at the same time
+_KEPT = 1 << 23  # LLRs that are kept from one step to the next; more are made again
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,10 @@ def best_blend(
 
     The loss is corrected for the size of the folds by ``sum_j w_j^2 c_j``, where ``c_j`` corrects that of
     method j: the correction is of second order in the errors of a map, and those of different methods are
-    taken to be independent.
+    taken to be independent. At a single method this is the loss of that method; the search begins at equal
+    weights, and where it ends above the best single method it begins again next to that one.
 
-    Without further evidence all methods that are not out of the question count alike; out of the question is
-    one that loses half as much again as the best and more than three standard errors more. What other
-    weights gain is uncertain: to first order its variance is ``d' C d``, where d is by how much the weights
-    change and C the covariance of the methods' losses. Added to the loss is this variance, divided by the
-    standard error of what the best method gains over equal weights.
+    The maps should be bounded: an LLR without end would decide the weights alone.
 
     Parameters
     ----------
@@ -72,58 +68,86 @@ def best_blend(
     """
     names = list(losses)
     first = losses[names[0]]
-    correction = np.array([method.cllr - method.crossed for method in losses.values()])
+    single = np.array([method.cllr for method in losses.values()])
+    correction = single - np.array([method.crossed for method in losses.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
-    start, price = _start_and_penalty(list(losses.values()))
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
+    n_llrs = float(first.deals[0].count.sum()) * len(deals) * len(names)
+    keep = n_llrs <= _KEPT and source.roles.weight is None
+    kept_llrs = source.reduce(CrossedLlrs.at(deals, methods)) if keep else None
+
     def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        sums = source.reduce(lambda chunk: _crossed_sums(chunk, deals, methods, shares, log_odds))
-        target, nontarget, off = sums.target, sums.nontarget, shares - start
+        if kept_llrs is not None:
+            sums = kept_llrs.sums(shares, log_odds)
+        else:
+            make = CrossedLlrs.at(deals, methods)
+            sums = source.reduce(lambda chunk: _sums_by_block(chunk, make, shares, log_odds))
+        target, nontarget = sums.target, sums.nontarget
         gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
         hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
         return (
-            float(weights @ [target.loss, nontarget.loss] + correction @ shares**2 + off @ price @ off),
-            gradient + 2.0 * (correction * shares + price @ off),
-            hessian + 2.0 * price + bent,
+            float(weights @ [target.loss, nontarget.loss] + correction @ shares**2),
+            gradient + 2.0 * correction * shares,
+            hessian + bent,
         )
 
-    minimum = newton_of_shares(objective, start, tolerance=_CLOSE)
-    off, counts = minimum.x - start, minimum.x > _NOTHING
-    shares = minimum.x[counts] / minimum.x[counts].sum()
-    kept = [name for name, counting in zip(names, counts, strict=True) if counting]
-    loss = max(minimum.value - float(off @ price @ off), 0.0)
-    return Blend(dict(zip(kept, shares.tolist(), strict=True)), loss)
+    best = np.eye(len(names))[single.argmin()]
+    even = np.full(len(names), 1.0 / len(names))
+    for start in (even, 0.9 * best + 0.1 * even):
+        found = newton_of_shares(objective, start, tolerance=_CLOSE).x
+        counts = found > _NOTHING
+        shares = np.where(counts, found, 0.0) / found[counts].sum()
+        loss = objective(shares)[0]
+        if loss <= single.min():
+            break
+    else:
+        shares, loss = best, float(single.min())
+    kept = {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0.0}
+    return Blend(kept, max(loss, 0.0))
 
 
-def _start_and_penalty(methods: Sequence[MethodLoss]) -> tuple[FloatArray, FloatArray]:
-    """The same share for every method that may be the best, and what it costs to leave these shares."""
-    values, vectors = np.linalg.eigh(covariance(methods))
-    cov = (vectors * np.maximum(values, 0.0)) @ vectors.T  # dependent trials may leave a negative variance
-    losses, units = np.array([method.cllr for method in methods]), np.eye(len(methods))
-    best = units[losses.argmin()]
+@dataclass(frozen=True, eq=False)
+class CrossedLlrs(SummaryBase):
+    """LLRs under maps that have not seen the trials: by trial, deal of the folds and method."""
 
-    def error(difference: FloatArray) -> float:
-        return math.sqrt(max(float(difference @ cov @ difference), _CLOSE**2))
+    target: FloatArray
+    nontarget: FloatArray
 
-    far = losses - losses.min() > 3.0 * np.array([error(unit - best) for unit in units])
-    possible = ~far | (losses <= 1.5 * losses.min())
-    return possible / possible.sum(), np.asarray(cov / error(best - 1.0 / len(methods)))
+    @classmethod
+    def at(
+        cls, deals: Sequence[Folds], methods: Sequence[Sequence[Mapping[Pair, Map]]]
+    ) -> Callable[[Scores], CrossedLlrs]:
+        """A summarizer, for the maps of all methods in each deal."""
+
+        def make(chunk: Scores) -> CrossedLlrs:
+            llrs = [crossed_llrs(chunk, folds, maps) for folds, maps in zip(deals, methods, strict=True)]
+            return cls(*(np.stack(of_class, axis=1) for of_class in zip(*llrs, strict=True)))
+
+        return make
+
+    def sums(self, shares: FloatArray, log_odds: float) -> NewtonSums:
+        """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
+        parts = [
+            NewtonSums.of(
+                Scores.part(self.target[:, deal], self.nontarget[:, deal]), np.append(shares, 0.0), log_odds
+            )
+            for deal in range(self.target.shape[1])
+        ]
+        return reduce(add, parts)
+
+    def __add__(self, other: CrossedLlrs) -> CrossedLlrs:
+        return CrossedLlrs(
+            np.concatenate([self.target, other.target]), np.concatenate([self.nontarget, other.nontarget])
+        )
+
+    def __mul__(self, weight: float) -> CrossedLlrs:
+        raise TypeError("LLRs that are kept have no weight")
 
 
-def _crossed_sums(
-    chunk: Scores,
-    deals: Sequence[Folds],
-    methods: Sequence[Sequence[Mapping[Pair, Map]]],
-    shares: FloatArray,
-    log_odds: float,
+def _sums_by_block(
+    chunk: Scores, make: Callable[[Scores], CrossedLlrs], shares: FloatArray, log_odds: float
 ) -> NewtonSums:
-    """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
-    sums = []
-    for block in list(chunk.chunks(_AT_ONCE)) or [chunk]:  # which may have nothing left
-        for folds, maps in zip(deals, methods, strict=True):
-            target, nontarget = crossed_llrs(block, folds, maps)
-            llrs = Scores.part(target.clip(-_CERTAIN, _CERTAIN), nontarget.clip(-_CERTAIN, _CERTAIN))
-            sums.append(NewtonSums.of(llrs, np.append(shares, 0.0), log_odds))
-    return reduce(add, sums)
+    blocks = list(chunk.chunks(_AT_ONCE)) or [chunk]  # which may have nothing left
+    return reduce(add, (make(block).sums(shares, log_odds) for block in blocks))

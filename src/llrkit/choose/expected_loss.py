@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.maps import Map
+from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.choose.folds import Folds, Pair
 from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
@@ -34,17 +34,18 @@ class CrossLosses(SummaryBase):
     """How many trials each of those maps is used for."""
     on_all: FloatArray
     """For each of those maps, and at the end for the map fitted on everything, the losses of all trials."""
+    at_bounds: FloatArray
+    """How many LLRs of the map fitted on everything are at the ends of what it can say."""
 
     @classmethod
     def at(
-        cls, folds: Folds, maps: Mapping[Pair, Map], full_map: Map, prior: float
+        cls, folds: Folds, maps: Mapping[Pair, BoundedMap], full_map: BoundedMap, prior: float
     ) -> Callable[[Scores], CrossLosses]:
         """A summarizer: each trial goes through every map."""
         log_odds = float(logit(prior))
         sets = replace(folds, n=SETS)
 
-        def losses(fitted: Map, chunk: Scores) -> list[FloatArray]:
-            llrs = fitted(chunk)
+        def losses(llrs: Scores) -> list[FloatArray]:
             return [softplus(-llrs.target - log_odds), softplus(llrs.nontarget + log_odds)]
 
         def make(chunk: Scores) -> CrossLosses:
@@ -52,15 +53,20 @@ class CrossLosses(SummaryBase):
             held_out = [np.zeros(len(code)) for code in own]
             share, on_all = np.zeros((2, len(maps))), np.zeros((2, len(maps) + 1))
             for i, ((f, g), fitted) in enumerate(maps.items()):
-                for class_index, loss in enumerate(losses(fitted, chunk)):
+                for class_index, loss in enumerate(losses(fitted(chunk))):
                     mine = own[class_index] == f * folds.n + g
                     held_out[class_index][mine] = loss[mine]
                     share[class_index, i], on_all[class_index, i] = mine.sum(), loss.sum()
-            on_all[:, -1] = [loss.sum() for loss in losses(full_map, chunk)]
+            full = full_map(chunk)
+            on_all[:, -1] = [loss.sum() for loss in losses(full)]
+            ends = [
+                (llrs <= full_map.low) | (llrs >= full_map.high) for llrs in (full.target, full.nontarget)
+            ]
             size = SETS * SETS
             count = [np.bincount(block, minlength=size) for block in blocks]
             sums = [np.bincount(block, held, size) for block, held in zip(blocks, held_out, strict=True)]
-            return cls(np.array(count, dtype=np.float64), np.array(sums), share, on_all)
+            beyond = np.array([float(each.sum()) for each in ends])
+            return cls(np.array(count, dtype=np.float64), np.array(sums), share, on_all, beyond)
 
         return make
 
@@ -70,11 +76,16 @@ class CrossLosses(SummaryBase):
             self.held_out + other.held_out,
             self.share + other.share,
             self.on_all + other.on_all,
+            self.at_bounds + other.at_bounds,
         )
 
     def __mul__(self, weight: float) -> CrossLosses:
         return CrossLosses(
-            self.count * weight, self.held_out * weight, self.share * weight, self.on_all * weight
+            self.count * weight,
+            self.held_out * weight,
+            self.share * weight,
+            self.on_all * weight,
+            self.at_bounds * weight,
         )
 
 
@@ -91,8 +102,8 @@ class MethodLoss:
         cls,
         source: ScoreSource,
         deals: Sequence[Folds],
-        maps: Sequence[Mapping[Pair, Map]],
-        full_map: Map,
+        maps: Sequence[Mapping[Pair, BoundedMap]],
+        full_map: BoundedMap,
         prior: float,
         *,
         corrected: bool = True,
@@ -149,6 +160,11 @@ class MethodLoss:
             "cllr_crossed": self.crossed,
             "standard_error": self.standard_error(best),
         }
+
+    @property
+    def at_bounds(self) -> FloatArray:
+        """The share of the trials of each class whose LLR is at the ends of what the map can say."""
+        return np.asarray(self.deals[0].at_bounds / self.deals[0].count.sum(1))
 
     @property
     def weights(self) -> FloatArray:

@@ -139,6 +139,7 @@ def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """The Newton step with absolute eigenvalues: downhill also where the objective is not convex."""
     values, vectors = np.linalg.eigh(hessian)
     size = np.abs(values)
-    usable = size > 1e-14 * size.max()  # systems that repeat each other leave directions without curvature
+    # systems that repeat each other leave directions without curvature; where all trials are decided all are
+    usable = size > max(1e-14 * size.max(), 1e-200)
     along = (vectors.T @ gradient)[usable] / size[usable]
     return np.asarray(-(vectors[:, usable] @ along))

@@ -8,9 +8,11 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit.calibrate.affine.cmlg import shape_problems, shape_statistics
-from llrkit.evaluation.advice import advice_for, overlap_problems
+from llrkit.calibrate.tied_scores import TiedScores
+from llrkit.evaluation.advice import advice_for, is_separable, overlap_problems
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.tied_advice import advice_for_ties
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
 
@@ -71,7 +73,8 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits, see
     :func:`llrkit.calibrate.affine.cmlg.shape_problems` and :mod:`llrkit.evaluation.advice`. The shape of
     a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that is steep
-    enough.
+    enough. Scores that are clipped, saturated or tied are told with their shares; they have no density, and
+    PAV or another scale is advised.
 
     Examples
     --------
@@ -83,11 +86,11 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     >>> diagnosis.problems, diagnosis.advised("cmlg")
     ((), True)
     """
-    return diagnosis_of(evaluate(source))
+    return diagnosis_of(evaluate(source), source.reduce(TiedScores.of))
 
 
-def diagnosis_of(result: Evaluation) -> Diagnosis:
-    """What follows from an evaluation, without another look at the trials."""
+def diagnosis_of(result: Evaluation, tied: TiedScores | None = None) -> Diagnosis:
+    """What follows from an evaluation, without another look at the trials; and from ties, where counted."""
     problems = shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
@@ -97,11 +100,12 @@ def diagnosis_of(result: Evaluation) -> Diagnosis:
     if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)
+    problems += tied.sentences() if tied is not None else []
     return Diagnosis(
         evaluation=result,
         shape=shape_statistics(result.moments),
         problems=tuple(problems),
-        advice=tuple(advice_for(result, problems)),
+        advice=tuple(advice_for_ties(None if is_separable(result) else tied, advice_for(result, problems))),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),

@@ -40,6 +40,10 @@ class LinearFit:
     passes: int
     moments: Moments
 
+    def llrs(self, scores: FloatArray) -> FloatArray:
+        """The linear function of scores, one row for each trial, or of the scores of one system."""
+        return np.asarray(scores.reshape(len(scores), -1) @ self.slopes + self.offset)
+
     def details(self) -> dict[str, Any]:
         """What is worth keeping in a map."""
         return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.signal import fftconvolve
-from scipy.special import ndtr
+from scipy.signal import oaconvolve
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.affine.saturating.saturating_function import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
@@ -18,35 +18,41 @@ from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.errors import InputError, SeparationError
+from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
+_REACH = 8.5  # a kernel ends here: exp(-36) of its height is nothing beside one trial
+_NOISE = 1e-13  # what rounding leaves of the fast convolution, in trials
+_CLOSE = 1e-4  # nats between the curve and the lines that are saved
+_NOTHING = 1e-18  # of a class in a cell where no trial is near; less than 1e9 trials would show
 
 
 @fits_map
 def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monotone: bool = True) -> KnotMap:
     """Calibration with Gaussian kernel density estimates of both classes.
 
-    ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h_c)``, computed on the density grid by
-    fast convolution and saved as at most 4,096 knots. Two passes.
+    ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h)``, computed on the density grid by
+    fast convolution and saved as at most 4,096 knots, 1e-4 nats close. Two passes.
 
     Parameters
     ----------
     bandwidth
-        Standard deviation of the kernel, in units of the score; or ``"silverman"``:
-        ``0.9 min(sd, IQR/1.349) N^(-1/5)`` for each class. Never below two cells of the grid, which are
+        Standard deviation of the kernel, in units of the score; or ``"silverman"``: the geometric mean of
+        ``0.9 min(sd, IQR/1.349) N^(-1/5)`` of the classes. Never below two cells of the grid, which are
         1/8192 of the range of the scores.
     monotone
-        Replace the log-ratio by its isotonic regression, weighted by the density of the scores (classes
-        weighted equally).
+        Pool both estimates where their ratio would turn back, as PAV pools trials: the LLR of a pooled
+        stretch is the log-ratio of the masses of the two classes in it.
 
-    A kernel estimate says nothing where there are no trials. The LLR is held constant outside the scores
-    at which *both* estimates have at least one trial's share (``1 / (N_c + 1)``) of their mass on either
-    side; and in a gap no density counts as less than one trial spread over the whole range.
+    The classes share the bandwidth, so ties and hard edges, which the kernel smears alike in both, cancel in
+    the ratio. A kernel estimate says nothing where there are no trials. As if one trial more of each class
+    were distributed as the other class is, the density of a class is
+    ``(N_c f_c + f_other) / (N_c + 1)``: the LLR goes to about ``log(N_d + 1)`` where only targets
+    are, to about ``-log(N_e + 1)`` where only non-targets are, and is constant beyond the training scores.
 
-    The map's ``details`` hold the bandwidths, that range, the largest change ``monotone`` made, and the
-    largest error in LLR that thinning to 4,096 knots made.
+    The map's ``details`` hold the bandwidth, the largest change ``monotone`` made, and the largest error in
+    LLR of the knots.
 
     References
     ----------
@@ -73,67 +79,27 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     return kde_from_grid(source.reduce(DensityGrid.at(low, high)), moments, bandwidth, monotone)
 
 
-@dataclass(frozen=True, eq=False)
-class _KernelEstimate:
-    """A kernel estimate at the cell centers: density per cell, and distribution function."""
-
-    density: FloatArray
-    cdf: FloatArray
-    n: float
-    bandwidth: float
-
-    @classmethod
-    def of(
-        cls, cells: CellSums, class_moments: ClassMoments, grid: DensityGrid, bandwidth: str | float
-    ) -> _KernelEstimate:
-        """Deposit every cell on three centers with its count, mean and variance, then convolve."""
-        width = grid.high / grid.cells - grid.low / grid.cells
-        n = float(class_moments.n)
-        wide = _silverman(cells, class_moments, grid) if isinstance(bandwidth, str) else float(bandwidth)
-        h = max(wide / width, _SMALLEST_IN_CELLS)
-        deposit = np.zeros(grid.cells + 2)
-        deposit[:-2] += 0.5 * (cells.second - cells.first)
-        deposit[1:-1] += cells.count - cells.second
-        deposit[2:] += 0.5 * (cells.second + cells.first)
-        offset = np.arange(-grid.cells - 1, grid.cells + 2) / h
-        kernel = np.exp(-0.5 * offset**2) / (np.sqrt(2.0 * np.pi) * h)
-        density = fftconvolve(deposit, kernel, mode="same")[1:-1] / n
-        below = float((deposit * ndtr((-0.5 - (np.arange(grid.cells + 2) - 1.0)) / h)).sum()) / n
-        density = np.maximum(density, 0.0)
-        cdf = below + np.cumsum(density) - 0.5 * density
-        return cls(density, cdf, n, h * width)
-
-
 def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
     """The fit, from the counts on the density grid."""
-    e = _KernelEstimate.of(grid.target, moments.target, grid, bandwidth)
-    d = _KernelEstimate.of(grid.nontarget, moments.nontarget, grid, bandwidth)
-    inside = np.ones(grid.cells, dtype=bool)
-    for estimate in (e, d):
-        share = 1.0 / (estimate.n + 1.0)
-        inside &= (estimate.cdf >= share) & (estimate.cdf <= 1.0 - share)
-    where = np.flatnonzero(inside)
-    if len(where) < 2:
-        raise SeparationError("the kernel estimates of the two classes do not overlap; use a wider bandwidth")
-    where = np.arange(where[0], where[-1] + 1)
-    logs = [
-        np.log(np.maximum(estimate.density[where], 1.0 / (estimate.n + 1.0) / grid.cells))
-        for estimate in (e, d)
-    ]
-    llr = logs[0] - logs[1]
+    classes = ((grid.target, moments.target), (grid.nontarget, moments.nontarget))
+    width = grid.high / grid.cells - grid.low / grid.cells
+    wide = (
+        math.sqrt(math.prod(_silverman(cells, of_class, grid) for cells, of_class in classes))
+        if isinstance(bandwidth, str)
+        else float(bandwidth)
+    )
+    h = max(wide / width, _SMALLEST_IN_CELLS)
+    target, nontarget = (_density(cells, float(of_class.n), h) for cells, of_class in classes)
+    ratio = np.log(target + _NOTHING) - np.log(nontarget + _NOTHING)
     change = 0.0
     if monotone:
-        weights = e.density[where] + d.density[where] + 1e-12
         up = bool(moments.target.mean[0] >= moments.nontarget.mean[0])
-        level = isotonic_regression(llr, weights=weights, increasing=up).x
-        change = float(np.abs(level - llr).max())
-        llr = level
-    score, llr_at, error = thin(grid.centers[where], llr, MAX_KNOTS)
+        level = _pooled(target, nontarget, up)
+        change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
+        ratio = level
+    score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=_CLOSE)
     details: dict[str, Any] = {
-        "bandwidth_target": e.bandwidth,
-        "bandwidth_nontarget": d.bandwidth,
-        "low": float(score[0]),
-        "high": float(score[-1]),
+        "bandwidth": h * width,
         "isotonic_change": change,
         "thinning_error": error,
     }
@@ -141,6 +107,36 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
         score=score, llr_at=llr_at, method="kde", options={"bandwidth": bandwidth, "monotone": monotone},
         details=details, provenance=provenance(moments),
     )  # fmt: skip
+
+
+def _density(cells: CellSums, n: float, h: float) -> FloatArray:
+    """A kernel estimate per cell; a cell is put on three centers, with its count, mean and variance."""
+    size = len(cells.count)
+    deposit = np.zeros(size + 2)
+    deposit[:-2] += 0.5 * (cells.second - cells.first)
+    deposit[1:-1] += cells.count - cells.second
+    deposit[2:] += 0.5 * (cells.second + cells.first)
+    reach = min(size + 1, int(np.ceil(_REACH * h)))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2) / (np.sqrt(2.0 * np.pi) * h)
+    density = oaconvolve(deposit, kernel, mode="same")[1:-1] / n
+    return np.asarray(np.where(density > _NOISE / n, density, 0.0))
+
+
+def _pooled(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
+    """The log-ratio of the masses of both classes, pooled where the ratio goes the wrong way."""
+    total = target + nontarget
+    weights = total + _NOTHING
+    share = (target + 0.5 * _NOTHING) / weights
+    starts = isotonic_regression(share, weights=weights, increasing=up).blocks[:-1]
+    masses = (np.add.reduceat(density + 0.5 * _NOTHING, starts) for density in (target, nontarget))
+    level_target, level_nontarget = (np.log(mass) for mass in masses)
+    lengths = np.diff(np.append(starts, len(total)))
+    return np.asarray(np.repeat(level_target - level_nontarget, lengths))
+
+
+def _one_misleading(ratio: FloatArray, moments: Moments) -> FloatArray:
+    """The LLR if one trial more of each class were distributed as the other class is."""
+    return saturate(ratio, -float(np.log(moments.target.n)), -float(np.log(moments.nontarget.n)))
 
 
 def _silverman(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:

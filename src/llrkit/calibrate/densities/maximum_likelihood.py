@@ -12,6 +12,10 @@ from llrkit._arrays import BoolArray, FloatArray, IntArray
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""
 
+_MOST_EVALUATIONS = (
+    250  # five times what scores with a density need; a class of ties makes a ridge without end
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
@@ -54,7 +58,8 @@ def _climb(
     """BFGS held within bounds. SciPy's calls LAPACK, whose threads cost more than all of a small fit."""
     value, gradient = objective(x)
     inverse, free = np.eye(len(x)), _free(x, gradient, low, high)
-    for _ in range(500):
+    evaluations = 1
+    while evaluations < _MOST_EVALUATIONS:
         if not free.any() or np.abs(gradient[free]).max() < 1e-7:
             break
         step = (inverse * np.where(free, gradient, 0.0)).sum(axis=1) * free
@@ -64,6 +69,7 @@ def _climb(
         for _ in range(40):
             moved = np.clip(x + step, low, high)
             new_value, new_gradient = objective(moved)
+            evaluations += 1
             if new_value >= value + 1e-4 * float(((moved - x) * gradient).sum()):
                 break
             step *= 0.5

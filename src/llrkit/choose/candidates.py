@@ -1,0 +1,60 @@
+"""The methods that were cross-validated, as a table, and what is wrong with each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.guard import TOLERATED
+from llrkit.choose.expected_loss import MethodLoss
+from llrkit.choose.folds import Pair
+
+MANY_AT_BOUNDS = 0.05
+"""Share of the LLRs of a class at the bounds from which on a method is said to go beyond the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A method: its losses, its map of all trials and its maps of the folds, all of them bounded."""
+
+    loss: MethodLoss
+    full_map: BoundedMap
+    fold_maps: Sequence[Mapping[Pair, BoundedMap]]
+    n_regularized: int
+    note: str
+    """What was done to fit it on all trials, if anything."""
+
+    def flags(self, logistic: MethodLoss | None) -> list[str]:
+        """What is wrong with the method, in words."""
+        told = [self.note] if self.note else []
+        n_folds = sum(len(maps) for maps in self.fold_maps)
+        if self.n_regularized:
+            told.append(
+                f"the classes do not overlap in {self.n_regularized} of {n_folds} folds: regularized "
+                "logistic regression there"
+            )
+        if self.loss.cllr > 1.0:
+            told.append("it loses more than LLRs that are all 0")
+        elif logistic is not None and self.loss.cllr > logistic.cllr + TOLERATED:
+            told.append(f"it loses {self.loss.cllr - logistic.cllr:.2g} bits more than logistic regression")
+        for name, share in zip(("target", "non-target"), self.loss.at_bounds.tolist(), strict=True):
+            if share > MANY_AT_BOUNDS:
+                told.append(f"{100.0 * share:.0f} % of the LLRs of {name} trials are at the bounds")
+        return told
+
+
+def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A row for each method, best first; those that failed, and why, at the end."""
+    ranked = sorted(candidates, key=lambda name: candidates[name].loss.cllr)
+    best = candidates[ranked[0]].loss
+    logistic = candidates["logistic"].loss if "logistic" in candidates else None
+    table: list[dict[str, Any]] = []
+    for name in ranked:
+        flags = candidates[name].flags(logistic)
+        table.append(
+            {"method": name, **candidates[name].loss.row(best), **({"flags": flags} if flags else {})}
+        )
+    return table + [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]

@@ -1,0 +1,104 @@
+"""The fits that are compared: without warnings, bounded, and regularized where the classes do not overlap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llrkit._progress import tracked
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.guard import without_guard
+from llrkit.calibrate.maps import Map
+from llrkit.choose.folds import Folds, Pair, training_source
+from llrkit.choose.methods import fit_quietly
+from llrkit.core.moments import Moments
+from llrkit.errors import SeparationError
+from llrkit.scores import ScoreSource
+
+BEYOND = 4.0
+"""How many times as many trials as were seen an LLR may speak for; decided by ``benchmarks/regret.py``."""
+REGULARIZATION = 1.0
+"""Of logistic regression where the classes do not overlap."""
+
+
+@dataclass(frozen=True)
+class LlrLimits:
+    """The LLRs that methods are held to before they are compared, blended and returned.
+
+    The upper one is ``log(1 + 4 n)`` of n non-targets, the lower one ``-log(1 + 4 n)`` of n targets: had a
+    trial in four times as many contradicted, no more could be said. What is beyond rests on the shape that a
+    method assumes, and a single such trial may decide which method looks best.
+
+    Examples
+    --------
+    >>> limits = LlrLimits(100, 1000)
+    >>> round(limits.low, 2), round(limits.high, 2)
+    (-5.99, 8.29)
+    """
+
+    n_target: float
+    n_nontarget: float
+
+    @classmethod
+    def of(cls, moments: Moments) -> LlrLimits:
+        """Those of the training trials."""
+        return cls(float(moments.target.n), float(moments.nontarget.n))
+
+    @property
+    def low(self) -> float:
+        """The lowest LLR."""
+        return -math.log1p(BEYOND * self.n_target)
+
+    @property
+    def high(self) -> float:
+        """The highest LLR."""
+        return math.log1p(BEYOND * self.n_nontarget)
+
+    def around(self, fitted: Map, **more: Any) -> BoundedMap:
+        """A map held to these limits."""
+        return BoundedMap(
+            map=fitted,
+            low=self.low,
+            high=self.high,
+            method=fitted.method,
+            options=fitted.options,
+            provenance=fitted.provenance,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class FoldMaps:
+    """The maps of one deal of the folds, and for how many of them the classes did not overlap."""
+
+    maps: Mapping[Pair, BoundedMap]
+    n_regularized: int
+
+
+def fit_whole(method: str, source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
+    """A method on all trials, and what was done where logistic regression finds no overlap."""
+    with without_guard():
+        try:
+            return limits.around(fit_quietly(method, source, {})), ""
+        except SeparationError:
+            if method != "logistic":
+                raise
+            fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
+            return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
+
+
+def fit_bounded_folds(method: str, source: ScoreSource, folds: Folds, limits: LlrLimits) -> FoldMaps:
+    """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
+    maps, n_regularized = {}, 0
+    with without_guard():
+        for pair in tracked(folds.pairs, method, len(folds.pairs), "fits"):
+            training = training_source(source, folds, pair)
+            try:
+                fitted = fit_quietly(method, training, {})
+            except SeparationError:
+                fitted = fit_quietly("logistic", training, {"regularization": REGULARIZATION})
+                n_regularized += 1
+            maps[pair] = limits.around(fitted)
+    return FoldMaps(maps, n_regularized)

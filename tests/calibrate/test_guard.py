@@ -1,0 +1,163 @@
+"""The guard of every fit: what it says of, what it leaves alone, and that it sees the same in any source."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pieces import Pieces
+from scipy.optimize import minimize
+
+import llrkit as lk
+from llrkit.calibrate import guard
+from llrkit.calibrate.guard import TrainingSample, problem_of, without_guard
+from llrkit.calibrate.maps import AffineMap
+from llrkit.choose.methods import METHODS
+
+
+def saturated(n=400):
+    """Probabilities of which three quarters of the targets, and some non-targets, are exactly 1."""
+    rng = np.random.default_rng(4)
+    target = np.append(np.ones(3 * n), rng.uniform(0.0, 1.0, n))
+    return lk.Scores(target, np.append(np.ones(n // 2), rng.uniform(0.0, 1.0, 4 * n) ** 3))
+
+
+def gaussian(n_target=300, n_nontarget=900, seed=1):
+    rng = np.random.default_rng(seed)
+    return lk.Scores(rng.normal(2.0, 1.0, n_target), rng.normal(0.0, 1.0, n_nontarget))
+
+
+def logistic_cllr_by_brute_force(scores, prior=0.5):
+    odds = np.log(prior / (1 - prior))
+    entropy = -prior * np.log(prior) - (1 - prior) * np.log(1 - prior)
+
+    def loss(x):
+        target = np.logaddexp(0, -(x[0] * scores.target + x[1] + odds)).mean()
+        nontarget = np.logaddexp(0, x[0] * scores.nontarget + x[1] + odds).mean()
+        return (prior * target + (1 - prior) * nontarget) / entropy
+
+    return minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12}).fun
+
+
+def test_a_map_worse_than_a_constant_is_warned_of_with_the_reason():
+    with pytest.warns(lk.PoorFitWarning) as caught:
+        fitted = lk.fit_nig(saturated())
+    said = str(caught[0].message)
+    assert lk.cllr(fitted.on(saturated())) > 1.0
+    assert f"a Cllr of {lk.cllr(fitted.on(saturated())):.4g}, worse than the 1 of LLRs that are all 0" in said
+    assert "75.0 % of the target and 11.1 % of the non-target scores are exactly 1" in said
+    assert "fit_pav" in said
+    assert caught[0].filename == __file__
+
+
+def test_a_map_clearly_worse_than_logistic_regression_is_warned_of():
+    scores = saturated()
+    line = logistic_cllr_by_brute_force(scores)
+    with pytest.warns(lk.PoorFitWarning, match=f"logistic regression one of {line:.4g}"):
+        fitted = lk.fit_tied_nig(scores)
+    assert lk.cllr(fitted.on(scores)) > line + 0.05
+
+
+@pytest.mark.parametrize("method", ["pav", "kde", "logistic", "saturating"])
+def test_methods_that_suit_saturated_scores_are_silent(method):
+    METHODS[method](saturated())  # warnings are errors here
+
+
+def test_no_fit_of_scores_that_suit_it_is_warned_of():
+    for n in (30, 300, 3_000):
+        scores = gaussian(n, 3 * n, seed=n)
+        for method in ("cmlg", "gaussian", "tied-nig", "nig", "kde", "bigaussian", "pav", "saturating"):
+            METHODS[method](scores)
+
+
+def test_just_below_and_just_above_the_limit():
+    scores = gaussian()
+    line, fitted = logistic_cllr_by_brute_force(scores), lk.fit_logistic(scores)
+
+    def off(shift):
+        moved = AffineMap(a=fitted.a, b=fitted.b + shift, method="moved")
+        return lk.cllr(moved.on(scores)) - line, problem_of(moved, scores)
+
+    shifts = np.linspace(0.0, 1.2, 25)
+    found = [off(shift) for shift in shifts]
+    assert {lost > guard.TOLERATED for lost, _ in found} == {True, False}
+    for lost, problem in found:
+        assert bool(problem) == (lost > guard.TOLERATED)
+
+
+def test_the_loss_is_that_of_the_prior_the_fit_was_made_for():
+    scores = gaussian()
+    fitted = lk.fit_logistic(scores, prior=0.01)
+    sample = TrainingSample.of(scores)
+    assert_allclose(
+        sample.loss(lambda s: fitted(s), 0.01), lk.cross_entropy(fitted.on(scores), 0.01), rtol=1e-12
+    )
+    assert_allclose(sample.logistic_loss(0.01), logistic_cllr_by_brute_force(scores, 0.01), rtol=1e-6)
+
+
+def test_pieces_are_judged_like_the_whole_and_without_a_pass_more():
+    scores = saturated()
+    said, passes = [], []
+    for source in (scores, Pieces(scores, pieces=5, seed=3)):
+        with pytest.warns(lk.PoorFitWarning) as caught:
+            lk.fit_tied_nig(source)
+        said.append(str(caught[0].message))
+        passes.append(len(getattr(source, "passes", [])))
+    assert said[0] == said[1]
+    assert passes[1] == 2
+
+
+def test_weights_count():
+    rng = np.random.default_rng(2)
+    good = gaussian()
+    wrong = rng.normal(-6.0, 1.0, 100)  # targets that do not count
+    weights = np.append(np.ones(good.n_target), np.zeros(100)), np.ones(good.n_nontarget)
+    scores = lk.Scores(np.append(good.target, wrong), good.nontarget, {"w": weights})
+    weighed = lk.weigh(scores, "w").reduce(TrainingSample.of)
+    assert_allclose(weighed.logistic_loss(0.5), logistic_cllr_by_brute_force(good), rtol=1e-6)
+    twice = {"w": (np.where(np.arange(400) < 300, 2.0, 1.0), np.ones(900))}
+    half = lk.weigh(lk.Scores(scores.target, scores.nontarget, twice), "w").reduce(TrainingSample.of)
+    repeated = lk.Scores(np.append(scores.target, good.target), good.nontarget)
+    assert_allclose(half.logistic_loss(0.5), logistic_cllr_by_brute_force(repeated), rtol=1e-6)
+
+
+def test_a_sample_is_bounded_and_spread_over_all_trials():
+    n = 450_000
+    position = np.arange(float(n))
+    sample = Pieces(lk.Scores(position, position[:10]), pieces=7).reduce(TrainingSample.of)
+    kept = sample.target.values
+    assert guard.MOST_JUDGED / 4 < len(kept) <= guard.MOST_JUDGED
+    assert_allclose(np.quantile(kept, [0.1, 0.5, 0.9]), np.array([0.1, 0.5, 0.9]) * n, rtol=0.02)
+
+
+def test_the_guard_can_be_put_aside_and_comes_back():
+    with without_guard():
+        lk.fit_nig(saturated())
+    with pytest.warns(lk.PoorFitWarning):
+        lk.fit_nig(saturated())
+
+
+def test_fits_that_are_not_judged_exist():
+    assert set(guard.NOT_JUDGED) | set(guard.OTHER_AIMS) <= set(lk.__all__)
+
+
+def test_a_bounded_rule_does_not_run_away_from_mislabeled_trials():
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.normal(6.0, 1.0, 100), rng.normal(0.0, 1.0, 1_000)
+    target[0], nontarget[:10] = 0.1, rng.normal(6.0, 1.0, 10)  # one in a hundred of each class
+    scores = lk.Scores(target, nontarget)
+    with pytest.warns(lk.ShapeWarning, match="mislabeled"):
+        fitted = lk.fit_rule(scores, rule="brier")
+    assert fitted.details["log_share"] in (0.01, 0.03, 0.1, 0.3)
+    assert lk.cllr(fitted.on(scores)) < 2 * logistic_cllr_by_brute_force(scores) + 0.06
+
+
+def test_a_rule_that_does_not_run_away_is_left_alone():
+    scores = gaussian()
+    fitted = lk.fit_rule(scores, rule="brier")
+    assert "log_share" not in fitted.details
+
+    def brier(x):
+        p, q = (1 / (1 + np.exp(-(x[0] * s + x[1]))) for s in (scores.target, scores.nontarget))
+        return ((1 - p) ** 2).mean() + (q**2).mean()
+
+    found = minimize(brier, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13}).x
+    assert_allclose([fitted.a, fitted.b], found, rtol=1e-4)

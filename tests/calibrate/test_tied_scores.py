@@ -1,0 +1,52 @@
+"""Saturated and tied scores are recognized, continuous ones are not taken for them."""
+
+import numpy as np
+import pytest
+from pieces import Pieces
+
+import llrkit as lk
+from llrkit.calibrate.tied_scores import TiedScores
+
+
+def sentences(scores):
+    return scores.reduce(TiedScores.of).sentences()
+
+
+def drawn(n=500):
+    rng = np.random.default_rng(6)
+    return rng.normal(2.0, 1.0, n), rng.normal(0.0, 1.0, 2 * n)
+
+
+def test_continuous_scores_neither_saturate_nor_tie():
+    assert sentences(lk.Scores(*drawn())) == []
+    assert sentences(lk.Scores([1.0, 2.0], [0.0, 1.0])) == []
+
+
+def test_clipped_scores_are_said_to_be_with_their_shares():
+    target, nontarget = (np.clip(values, -0.5, 2.5) for values in drawn())
+    high, low = (target == 2.5).mean(), (nontarget == -0.5).mean()
+    said = sentences(lk.Scores(target, nontarget))
+    assert len(said) == 2
+    assert f"{100 * high:.1f} % of the target" in said[0]
+    assert "scores are exactly 2.5, the highest score" in said[0]
+    assert f"{100 * low:.1f} % of the non-target scores are exactly -0.5, the lowest score" in said[1]
+
+
+def test_few_digits_are_counted():
+    target, nontarget = (np.round(values) for values in drawn())
+    n = len(np.unique(np.append(target, nontarget)))
+    assert f"there are only {n} different scores among 1,500 trials" in sentences(
+        lk.Scores(target, nontarget)
+    )
+
+
+@pytest.mark.parametrize("pieces", [2, 7])
+def test_pieces_tell_the_same(pieces):
+    target, nontarget = (np.clip(np.round(values, 1), -0.5, 2.5) for values in drawn())
+    scores = lk.Scores(target, nontarget)
+    assert sentences(Pieces(scores, pieces)) == sentences(scores) != []
+
+
+def test_probabilities_are_told_from_other_scores():
+    assert lk.Scores([0.0, 1.0], [0.5]).reduce(TiedScores.of).within_0_and_1
+    assert not lk.Scores([0.0, 1.1], [0.5]).reduce(TiedScores.of).within_0_and_1
