@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.zoo import zoo_curve
-from llrkit.plot.paper_figures import PriorScan
 from llrkit.plot.weights_and_speakers import FusionWeights
 
 FOLDER = Path(__file__).parent / "pictures" / "gallery"

@@ -65,6 +65,7 @@ from .errors import TooFewTrialsError as TooFewTrialsError
 from .errors import UnconfirmedPresetError as UnconfirmedPresetError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreadableWarning as UnreadableWarning
+from .evaluation.alpha_scan import alpha_scan as alpha_scan
 from .evaluation.compare import Comparison as Comparison
 from .evaluation.compare import compare as compare
 from .evaluation.condition_table import ConditionTable as ConditionTable

@@ -7,8 +7,9 @@ from drawn import lines
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
-from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.paper_figures import CllrScatter
 
 
 def test_two_gaussians_are_normal_densities():

@@ -3,10 +3,11 @@
 import numpy as np
 
 import llrkit as lk
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.zoo import zoo_curve
-from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.paper_figures import CllrScatter
 from llrkit.plot.weights_and_speakers import FusionWeights
 from llrkit.trust.calibration.llr_curves import LlrCurve
 

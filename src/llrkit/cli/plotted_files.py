@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from llrkit.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
-    from llrkit.plot.paper_figures import CllrScatter, PriorScan
+    from llrkit.evaluation.alpha_scan import PriorScan
+    from llrkit.plot.paper_figures import CllrScatter
     from llrkit.plot.weights_and_speakers import FusionWeights
 
 
@@ -45,16 +46,18 @@ def scatter_of(file: str) -> CllrScatter:
 
 def scans_of(file: str) -> list[PriorScan]:
     """The scans of ``llrkit reproduce prior-scan``."""
-    from llrkit.plot.paper_figures import PriorScan
+    from llrkit.evaluation.alpha_scan import PriorScan
 
     try:
+        results = _results(file)
         return [
             PriorScan(
                 case["log_odds"],
                 {"CMLG": case["cmlg"], "logistic regression": case["logistic"]},
                 float(case["minimum"]),
+                str(results["cost"]),
             )
-            for case in _results(file)["cases"]
+            for case in results["cases"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce prior-scan", file) from error

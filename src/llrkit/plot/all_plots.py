@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.curves import (
@@ -29,7 +30,7 @@ from llrkit.plot import (
     paper_figures,
     weights_and_speakers,
 )
-from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.paper_figures import CllrScatter
 from llrkit.plot.weights_and_speakers import FusionWeights
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.calibration.llr_curves import LlrCurve
