@@ -14,7 +14,7 @@ from llrkit.calibrate.affine.alpha_choice import choose_alpha
 from llrkit.calibrate.affine.gaussian_tests import gaussian_tests
 from llrkit.calibrate.affine.predicted_cost import PredictedCost, predicted_cost
 from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.option_checks import class_weight
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -27,7 +27,7 @@ from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 AUTO = "auto"
 
 
-@remembers_reading
+@fits_map
 def fit_cmlg(
     source: ScoreSource,
     *,
