@@ -10,6 +10,7 @@ from llrkit.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.alpha_scan import PriorScan
+    from llrkit.evaluation.mixing_curve import MixingCurve
     from llrkit.plot.paper_figures import CllrScatter
     from llrkit.plot.weights_and_speakers import FusionWeights
 
@@ -27,6 +28,16 @@ def fusion_weights_of(file: str) -> FusionWeights:
     if not isinstance(fitted, LinearMap):
         raise InputError(f"{file}: is a calibration of one system, not a fusion")
     return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+
+
+def mixing_of(file: str) -> MixingCurve:
+    """w(mu) of a calibration file."""
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.cli.output import named_file
+    from llrkit.evaluation.mixing_curve import mixing_curve
+
+    with named_file(file):
+        return mixing_curve(load_map(file))
 
 
 def scatter_of(file: str) -> CllrScatter:
