@@ -69,6 +69,7 @@ from .errors import UnreadableWarning as UnreadableWarning
 from .evaluation.alpha_scan import alpha_scan as alpha_scan
 from .evaluation.compare import Comparison as Comparison
 from .evaluation.compare import compare as compare
+from .evaluation.compound_trials import compound_trials as compound_trials
 from .evaluation.condition_table import ConditionTable as ConditionTable
 from .evaluation.condition_table import condition_table as condition_table
 from .evaluation.diagnose import Diagnosis as Diagnosis
@@ -78,6 +79,7 @@ from .evaluation.mixing_curve import mixing_curve as mixing_curve
 from .evaluation.result import Evaluation as Evaluation
 from .io.write import write_trials as write_trials
 from .metrics.det_slope import det_slope as det_slope
+from .metrics.det_straightness import det_straightness as det_straightness
 from .metrics.discrimination import auc as auc
 from .metrics.discrimination import eer as eer
 from .metrics.discrimination import eer_roc as eer_roc
