@@ -17,9 +17,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
+from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.zoo import zoo_curve
-from llrkit.plot.paper_figures import PriorScan
 from llrkit.plot.weights_and_speakers import FusionWeights
 
 FOLDER = Path(__file__).parent / "pictures" / "gallery"
@@ -99,6 +100,12 @@ def prior_scan(rng: np.random.Generator) -> PriorScan:
     return PriorScan(log_odds, costs, lk.c_primary(test, "sre12", actual=False))
 
 
+def mixing(rng: np.random.Generator) -> MixingCurve:
+    """Easy and difficult trials, told apart by nothing but the shape of the scores."""
+    pair = lk.theory.MixtureLLR([0.3, 0.7], [1.0, 9.0])
+    return lk.mixing_curve(lk.fit_mixture(lk.Scores(*pair.rvs(20_000, 40_000, rng)), components="grid"))
+
+
 def draw_all(rng: np.random.Generator) -> None:
     """One PNG for each kind of plot."""
     found = systems(rng)
@@ -122,6 +129,7 @@ def draw_all(rng: np.random.Generator) -> None:
         "two_gaussians": lk.plot.two_gaussians(lk.theory.GaussianLLR.from_eer(0.05)),
         "cllr_scatter": lk.plot.cllr_scatter(_scatter(rng)),
         "prior_scan": lk.plot.prior_scan(prior_scan(rng)),
+        "mixing": lk.plot.mixing(mixing(rng)),
         "heat_map": lk.plot.heat_map(
             HeatMap(EERS / 100, DURATIONS, DURATIONS, value_name="EER", percent=True)
         ),

@@ -57,10 +57,10 @@ def test_a_spread_that_chance_may_explain_is_not_called_the_same(tmp_path):
     rng = np.random.default_rng(1)
     target, nontarget = rng.normal(3, 1, 120), rng.normal(0, 1, 130)
     scores = lk.Scores(3 + (target - target.mean()) / target.std(), 1.3 * (nontarget / nontarget.std()))
-    out = both_ways(tmp_path, scores)  # 1.3 is beyond 1.25, not beyond what 120 + 130 trials show by chance
+    out = both_ways(tmp_path, scores)  # 1.3 is beyond 1.1, not beyond what 120 + 130 trials show by chance
     assert "the same spread" not in out
     assert not lk.diagnose(scores).advised("cmlg")
-    assert "the ratio of the spreads, 1.30, is beyond 1.25 but may be chance" in out
+    assert "the ratio of the spreads, 1.30, is beyond 1.10 but may be chance" in out
 
 
 @pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
@@ -99,9 +99,9 @@ def test_the_advice_for_classes_that_do_not_overlap_can_be_followed():
         (lambda rng: (rng.standard_t(4, N) + 3, rng.normal(0, 1, N)),
          "target scores are heavy-tailed: excess kurtosis {kurtosis_target:+.2f} is beyond 1"),
         (lambda rng: (rng.normal(3, 1, N), rng.normal(0, 2.1, N)),
-         "spread {sd_ratio:.2f} times as much as target scores, more than 1.25"),
+         "spread {sd_ratio:.2f} times as much as target scores, more than 1.10"),
         (lambda rng: (rng.normal(3, 2.1, N), rng.normal(0, 1, N)),
-         "spread {sd_ratio:.2f} times as much as target scores, less than 0.80"),
+         "spread {sd_ratio:.2f} times as much as target scores, less than 0.91"),
         (lambda rng: (np.full(N, 3.0), rng.normal(0, 2, N)), "all target scores are the same: no spread"),
     ],
 )  # fmt: skip
@@ -114,7 +114,7 @@ def test_every_problem_has_its_number_and_its_threshold(make, sentence):
 def test_gaussian_scores_are_called_so_with_the_numbers(tmp_path):
     scores = lk.Scores(*MODEL.rvs(2000, 5000, np.random.default_rng(3)))
     out = both_ways(tmp_path, scores)
-    assert "skewness within 0.5, excess kurtosis within 1 and ratio of the spreads within 1.25" in out
+    assert "skewness within 0.5, excess kurtosis within 1 and ratio of the spreads within 1.1" in out
     assert lk.diagnose(scores).advised("cmlg")
 
 
@@ -146,3 +146,43 @@ def test_saturated_probabilities_are_said_and_another_scale_is_advised():
     plain = lk.diagnose(lk.Scores(*logits))
     assert plain.advised("logistic")
     assert not any("saturated" in problem for problem in plain.problems)
+
+
+def test_a_det_at_45_degrees_does_not_license_cmlg(reference_set, tmp_path):
+    scores = reference_set("voxceleb1_o.ivector_plda")
+    found = lk.diagnose(scores, point="sre08")
+    assert abs(found.evaluation.det_slope.slope + 1.0) < 0.1
+    lost = lk.cllr(lk.fit_logistic(scores).on(scores))
+    with pytest.warns(lk.ShapeWarning):
+        fitted = lk.fit_cmlg(scores)
+    assert found.check.costs.cllr_logistic == pytest.approx(lost, abs=1e-4)
+    assert found.check.costs.cllr_cmlg == pytest.approx(lk.cllr(fitted.on(scores)), abs=1e-4)
+    assert found.check.costs.dcf_cmlg == pytest.approx(lk.act_dcf(fitted.on(scores), "sre08"), abs=2e-3)
+    assert f"CMLG loses {found.check.costs.cllr_cmlg - found.check.costs.cllr_logistic:.3f} bits" in repr(
+        found
+    )
+    slope = found.evaluation.det_slope.slope
+    assert f"a DET slope near -1 ({slope:.2f}) does not make it right" in repr(found)
+    code, out, _ = run("diagnose", written(tmp_path / "s.csv", scores), "--point", "sre08")
+    assert (code, out.rstrip("\n")) == (0, repr(found))
+
+
+@pytest.mark.parametrize("ratio", [1.2, 1 / 1.2])
+def test_a_ratio_of_spreads_that_costs_is_flagged(ratio):
+    rng = np.random.default_rng(12)
+    scores = lk.Scores(rng.normal(4.1, 1.0, 2000), rng.normal(0.0, ratio, 50_000))
+    found = lk.diagnose(scores, point="sre12")
+    assert any("spread" in problem for problem in found.problems)
+    assert not found.advised("cmlg")
+    assert found.check.costs.dcf_cmlg > 1.01 * found.check.costs.dcf_logistic
+    with pytest.warns(lk.ShapeWarning, match="spread"):
+        lk.fit_cmlg(scores)
+
+
+def test_json_holds_the_tests_and_the_costs(tmp_path):
+    scores = lk.Scores(*MODEL.rvs(500, 3000, np.random.default_rng(3)))
+    _, out, _ = run("diagnose", written(tmp_path / "s.csv", scores), "--json", "-", "--point", "0.01")
+    plain = json.loads(out)
+    assert [test["p_value"] > 0.01 for test in plain["gaussian_tests"]] == [True] * 4
+    assert plain["costs"]["point"] == "P=0.01"
+    assert plain["costs"]["cllr_cmlg"] == pytest.approx(MODEL.cllr, abs=0.02)

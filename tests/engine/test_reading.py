@@ -19,7 +19,7 @@ OTHER = {
     "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),
     "nontargets": "non.txt", "positive": "yes", "log10": True, "distance": True, "missing": "drop",
     "duplicates": "drop", "quality": "snr.csv", "weight": "times", "ids": ("trial",), "classes": ("en", "de"),
-    "unreadable": "skip",
+    "unreadable": "skip", "where": ("times > 0",),
 }  # fmt: skip
 WAYS = {name: way for name, way in vars(ways).items() if isinstance(way, Way)}
 

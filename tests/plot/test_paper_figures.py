@@ -7,8 +7,10 @@ from drawn import lines
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
-from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.plot.paper_figures import CllrScatter
 
 
 def test_two_gaussians_are_normal_densities():
@@ -78,3 +80,15 @@ def test_curves_cannot_be_written_to():
         scan.log_odds[0] = 1.0
     with pytest.raises(ValueError, match="read-only"):
         scan.costs["CMLG"][0] = 1.0
+
+
+def test_mixing_draws_shares_and_their_sum():
+    curve = MixingCurve([0.0, 1.0, 9.0], [0.1, 0.3, 0.6])
+    axes = lk.plot.mixing(curve)
+    steps, *stems = (line.get_xydata() for line in axes.lines[:4])
+    assert_allclose(np.unique(steps[:, 1]), [0.0, 0.1, 0.4, 1.0])
+    assert_allclose([stem[1, 1] for stem in stems], curve.weights)
+    assert_allclose([stem[0, 0] for stem in stems][1:], np.log([1.0, 9.0]))
+    # the tick of an EER of 10 % stands at the mu whose Gaussian pair has it
+    ticks = dict(zip((label.get_text() for label in axes.get_xticklabels()), axes.get_xticks(), strict=True))
+    assert_allclose(np.exp(ticks["10"]), lk.theory.GaussianLLR.from_eer(0.1).mu, rtol=1e-9)

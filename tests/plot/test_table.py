@@ -38,6 +38,7 @@ TESTED_BY = {
     "two_gaussians": "test_two_gaussians_are_normal_densities",
     "cllr_scatter": "test_scatter_draws_the_points_and_the_diagonal",
     "prior_scan": "test_prior_scan_draws_each_method",
+    "mixing": "test_mixing_draws_shares_and_their_sum",
     "heat_map": "test_heat_map_writes_the_values",
     "fusion_weights": "test_fusion_weights_and_intervals",
     "zoo": "test_zoo_points_quartiles_and_animals",

@@ -16,6 +16,7 @@ from llrkit.cli.apply import apply_command
 from llrkit.cli.calibrate import calibrate_command
 from llrkit.cli.compare import compare_command
 from llrkit.cli.compare_systems import compare_systems_command
+from llrkit.cli.compound import compound_command
 from llrkit.cli.convert import convert_command
 from llrkit.cli.demo import demo_command
 from llrkit.cli.diagnose import diagnose_command
@@ -75,6 +76,7 @@ for command in (
     report_command,
     validate_command,
     convert_command,
+    compound_command,
     recognize_command,
     simulate_command,
     reproduce_command,

@@ -22,6 +22,7 @@ from llrkit.cli.output import (
     bound_options,
     json_option,
     parse_options,
+    parse_points,
     print_table,
     split_names,
     write_json,
@@ -73,7 +74,9 @@ def _spelled(value: Any) -> str:
 )
 @click.option("--by", metavar="COLUMN", help="One calibration for each value of this column.")
 @click.option(
-    "--groups", metavar="COL[,COL]", help="With 'best': columns whose values never share two folds."
+    "--groups",
+    metavar="COL[,COL]",
+    help="With 'best', or cmlg and alpha=auto: columns whose values never share two folds.",
 )
 @bound_options
 @classes_option
@@ -107,6 +110,7 @@ def calibrate_command(
     \b
     Examples:
       llrkit calibrate dev.csv --method cmlg -o cal.json
+      llrkit calibrate dev.csv --method cmlg --option alpha=auto --option point=sre08 -o cal.json
       llrkit calibrate dev.csv --method logistic --option prior=0.01 -o cal.json
       llrkit calibrate dev.tsv --method best --groups enroll_speaker,test_speaker -o cal.json
       llrkit calibrate dev.tsv --speakers enroll_speaker,test_speaker -o cal.json
@@ -134,11 +138,15 @@ def calibrate_command(
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]
-    if groups and method != "best":
-        raise InputError("--groups is for --method best")
     refuse_unknown(fit, options, method)
+    if "point" in options:
+        options["point"] = parse_points([str(options["point"])])[0]
+    if groups:
+        if method != "best" and options.get("alpha") != "auto":
+            raise InputError("--groups is for --method best, and for cmlg with --option alpha=auto")
+        options["groups"] = split_names(groups)
     if method == "best":
-        fitted = fit_best(trials, groups=groups.split(",") if groups else None, **options)
+        fitted = fit_best(trials, **options)
     elif by:
         fitted = fit_by(trials, by, fit, **options)
     else:
@@ -160,6 +168,8 @@ def calibrate_command(
     click.echo(f"{fitted!r}", err=to_stderr)
     if "cross_validation" in chosen:
         _show_cross_validation(chosen, to_stderr)
+    if "alpha_choice" in chosen:
+        click.echo(_words_on_alpha(chosen["alpha_choice"]), err=to_stderr)
     click.echo(bound_sentence(fitted), err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
@@ -180,6 +190,14 @@ def _show_cross_validation(details: Mapping[str, Any], to_stderr: bool) -> None:
         rows.append(("the blend", f"{details['expected_cllr']:.4f}", ""))
     title = f"Cross-validated {loss}, and the weight in the result:"
     print_table(("", "", ""), rows, to_stderr=to_stderr, title=title, left=(0, 2))
+
+
+def _words_on_alpha(choice: Mapping[str, Any]) -> str:
+    """Which alpha was chosen, and what for."""
+    at = f"cross-validated cost at {choice['point']}"
+    if choice["alpha"] == 0.5:
+        return f"alpha = 1/2 kept: {at} {choice['cost_at_half']:.4f}, and no weight is surely better"
+    return f"alpha = {choice['alpha']:.3g}: {at} {choice['cost']:.4f}; {choice['cost_at_half']:.4f} at 1/2"
 
 
 def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:

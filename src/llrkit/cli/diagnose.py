@@ -6,24 +6,31 @@ from typing import Any
 
 import click
 
-from llrkit.cli.output import json_option, write_json
+from llrkit.cli.output import json_option, parse_points, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 
 
 @click.command("diagnose")
 @click.argument("scores")
+@click.option(
+    "--point",
+    metavar="NAME|P[,CMISS,CFA]",
+    help="Compare CMLG and logistic regression at this operating point too.",
+)
 @reading_options
 @cluster_options
 @json_option
-def diagnose_command(scores: str, json_path: str | None, **reading: Any) -> None:
+def diagnose_command(scores: str, point: str | None, json_path: str | None, **reading: Any) -> None:
     """Say what the scores look like and which calibrators suit them.
 
     \b
-    Example:
+    Examples:
       llrkit diagnose dev.csv
+      llrkit diagnose dev.csv --point sre08
     """
     from llrkit.evaluation.diagnose import diagnose
 
-    diagnosis = diagnose(TrialInput.of(reading).open(scores))
+    points = parse_points([point]) if point else [None]
+    diagnosis = diagnose(TrialInput.of(reading).open(scores), point=points[0])
     click.echo(repr(diagnosis), err=json_path == "-")
     write_json(diagnosis.to_dict(), "diagnose", json_path)

@@ -14,6 +14,7 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.known_costs import known_costs, words_on_known
 from llrkit.cli.output import (
     input_files,
     interval_options,
@@ -28,6 +29,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
+@click.option("--known", metavar="COLUMN",
+              help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
+@click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @interval_options
 @reading_options
 @cluster_options
@@ -69,6 +74,8 @@ def evaluate_command(
     html_path: str | None,
     json_path: str | None,
     equalize: str | None,
+    known: str | None,
+    p_known: str | None,
     ci: str,
     speakers: str | None,
     recordings: str | None,
@@ -94,14 +101,15 @@ def evaluate_command(
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
       llrkit evaluate scores.csv --html report.html --table latex
+      llrkit evaluate sre12.tsv --point sre12 --known known
       llrkit evaluate languages.tsv --key utt2lang --point lre22
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     given = TrialInput.of(reading)
     if has_classes(scores, classes, prior, given):
         refuse_for_classes(
-            by=by, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
-            ci=None if ci == "none" else ci,
+            by=by, threshold_from=threshold_from, equalize=equalize, speakers=speakers, known=known,
+            p_known=p_known, ci=None if ci == "none" else ci,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -112,7 +120,15 @@ def evaluate_command(
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
+    if known is not None and equalize is not None:
+        raise InputError("--known and --equalize do not go together")
+    if known is None and p_known is not None:
+        raise InputError("--p-known is for --known")
     trials = given.open(scores)
+    mixed = []
+    if known is not None:
+        share = None if p_known is None else parse_share(p_known, "--p-known")
+        mixed = known_costs(trials, parse_points(points) or ["sre12"], known, share, allow_unconfirmed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     result = evaluate(
         trials,
@@ -138,6 +154,8 @@ def evaluate_command(
         click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
     else:
         print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
+    for cost in mixed:
+        click.echo(words_on_known(cost), err=to_stderr)
     if html_path is not None:
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key)
@@ -145,7 +163,8 @@ def evaluate_command(
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
-    write_json({"scores": scores, **result.to_dict(), **again}, "evaluate", json_path)
+    costs = {"known": mixed} if mixed else {}
+    write_json({"scores": scores, **result.to_dict(), **costs, **again}, "evaluate", json_path)
 
 
 def _repeated(trials: ScoreSource) -> dict[str, int | None]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
 OTHERS = ("idempotence", "two-gaussians", "heat-map", "zoo")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
-OF_RESULTS = ("fusion-weights", "cllr-scatter", "prior-scan")
+OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
 WITH_BANDS = ("det", "tippett", "ece")
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
@@ -98,6 +98,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       class-det, confusion, class-calibration, pair-histogram, class-idempotence
                           several classes
       fusion-weights      SCORES is a fusion file made by llrkit fuse
+      mixing              SCORES is a calibration file of --method mixture
       cllr-scatter        SCORES is the JSON of llrkit reproduce durations
       prior-scan          SCORES is the JSON of llrkit reproduce prior-scan
 
@@ -212,10 +213,12 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
 
 
 def _curves(kind: str, file: str) -> list[Any]:
-    from llrkit.cli.plotted_files import fusion_weights_of, scans_of, scatter_of
+    from llrkit.cli.plotted_files import fusion_weights_of, mixing_of, scans_of, scatter_of
 
     if kind == "prior-scan":
         return list(scans_of(file))
+    if kind == "mixing":
+        return [mixing_of(file)]
     return [fusion_weights_of(file) if kind == "fusion-weights" else scatter_of(file)]
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from llrkit.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
-    from llrkit.plot.paper_figures import CllrScatter, PriorScan
+    from llrkit.evaluation.alpha_scan import PriorScan
+    from llrkit.evaluation.mixing_curve import MixingCurve
+    from llrkit.plot.paper_figures import CllrScatter
     from llrkit.plot.weights_and_speakers import FusionWeights
 
 
@@ -26,6 +28,16 @@ def fusion_weights_of(file: str) -> FusionWeights:
     if not isinstance(fitted, LinearMap):
         raise InputError(f"{file}: is a calibration of one system, not a fusion")
     return FusionWeights(tuple(fitted.systems), fitted.weights[: fitted.n_systems], fitted.offset)
+
+
+def mixing_of(file: str) -> MixingCurve:
+    """w(mu) of a calibration file."""
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.cli.output import named_file
+    from llrkit.evaluation.mixing_curve import mixing_curve
+
+    with named_file(file):
+        return mixing_curve(load_map(file))
 
 
 def scatter_of(file: str) -> CllrScatter:
@@ -45,16 +57,18 @@ def scatter_of(file: str) -> CllrScatter:
 
 def scans_of(file: str) -> list[PriorScan]:
     """The scans of ``llrkit reproduce prior-scan``."""
-    from llrkit.plot.paper_figures import PriorScan
+    from llrkit.evaluation.alpha_scan import PriorScan
 
     try:
+        results = _results(file)
         return [
             PriorScan(
                 case["log_odds"],
                 {"CMLG": case["cmlg"], "logistic regression": case["logistic"]},
                 float(case["minimum"]),
+                str(results["cost"]),
             )
-            for case in _results(file)["cases"]
+            for case in results["cases"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce prior-scan", file) from error

@@ -37,6 +37,8 @@ _READING: tuple[Callable[[Any], Any], ...] = (
                  help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
     click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
                  help="With a key: trials that only one of the files has."),
+    click.option("--where", multiple=True, metavar="'COLUMN OP VALUE'",
+                 help="Only trials with, say, 'seconds >= 5' or 'room in a,b'. Repeatable: all must hold."),
     click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
                  help="Trials that occur more than once. Default: keep; when joining: error."),
 )  # fmt: skip

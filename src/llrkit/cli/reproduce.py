@@ -13,17 +13,11 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.reproduce_scan import out_option, prior_scan_command, scale_option, seed_option
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.experiments.list_results import ListTable
-
-scale_option = click.option(
-    "--scale", default="small", show_default=True, metavar="small|paper|25x",
-    help="small takes seconds; paper has the paper's number of trials; 25x has them in every list.",
-)  # fmt: skip
-seed_option = click.option("--seed", default=2013, show_default=True, help="The same seed, the same numbers.")
-out_option = click.option("--out", metavar="DIR", help="Write a page and the figures (SVG, PDF) there.")
 
 
 @click.group("reproduce")
@@ -35,6 +29,7 @@ def reproduce_command() -> None:
       llrkit reproduce durations
       llrkit reproduce durations --scale paper --out out/durations --json durations.json
       llrkit reproduce prior-scan
+      llrkit reproduce prior-scan --scores scores.tsv --point sre08
       llrkit reproduce real --scores scores.tsv --by condition
     """
 
@@ -68,32 +63,7 @@ def durations_command(scale: str, seed: int, out: str | None, json_path: str | N
     write_json({"experiment": "durations", **durations.to_dict()}, "reproduce", json_path)
 
 
-@reproduce_command.command("prior-scan")
-@scale_option
-@seed_option
-@out_option
-@json_option
-def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | None) -> None:
-    """What the training weight does to C_primary: nothing, or everything (figure 2).
-
-    \b
-    Example:
-      llrkit reproduce prior-scan --scale paper --out out/scan
-    """
-    from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.result_tables import scan_table
-
-    scan = run_prior_scan(scale, seed=seed)
-    header, rows = scan_table(scan.cases)
-    print_table(header, rows, to_stderr=json_path == "-", title="C_primary of SRE12")
-    for case in scan.cases:
-        _say(f"{case.name}: {case.about}", json_path)
-    if out:
-        from llrkit.experiments.result_folder import write_experiments
-
-        page = write_experiments(out, scan=scan, made_from=made_by_command())
-        _say(f"The report is in {page}", json_path)
-    write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
+reproduce_command.add_command(prior_scan_command)
 
 
 @reproduce_command.command("real")

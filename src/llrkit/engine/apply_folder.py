@@ -74,7 +74,8 @@ def apply_parts(
     target = Path(folder)
     done = target / DONE
     done.mkdir(parents=True, exist_ok=True)
-    calibration = hashlib.sha256(json.dumps(map_to_dict(fitted), sort_keys=True).encode()).hexdigest()
+    told = json.dumps(map_to_dict(fitted), sort_keys=True) + "".join(reading.where)
+    calibration = hashlib.sha256(told.encode()).hexdigest()
     finished = {part.name: part for part in _finished(target, calibration)}
     kept = [part for part in parts if part.name in finished and finished[part.name].same_input(part)]
     todo = [part for part in parts if part not in kept]

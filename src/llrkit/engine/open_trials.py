@@ -13,6 +13,7 @@ from llrkit.io.formats import in_batches
 from llrkit.io.open import read_whole
 from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
+from llrkit.io.trial_table import one_after_another
 from llrkit.scores.source import ScoreSource
 from llrkit.scores.trials import Trials
 
@@ -58,6 +59,8 @@ def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     scans = scan_tables(
         paths, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
     )
+    if reading.selection is not None:
+        scans = [reading.selection.of_scan(one_after_another(scans))]
     like = scans[0].like.roles
     roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
@@ -69,7 +72,7 @@ def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> S
     reading.require(CLUSTER)
     if len(paths) > 1:
         raise InputError("several files are several systems, which a cluster does not join; give one path")
-    return DaskSource.from_parquet(
+    trials = DaskSource.from_parquet(
         paths[0],
         client,
         score=reading.score,
@@ -79,6 +82,7 @@ def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> S
         weight=reading.weight,
         unreadable="skip" if reading.unreadable == "skip" else "error",
     )
+    return trials if reading.selection is None else reading.selection.of_source(trials)
 
 
 def read_trials(
@@ -97,6 +101,7 @@ def read_trials(
     duplicates: str | None = None,
     quality: PathArg | None = None,
     weight: str | None = None,
+    where: str | Sequence[str] = (),
 ) -> Trials:
     """Read trials from a file of any of the usual formats.
 
@@ -130,6 +135,10 @@ def read_trials(
         columns ``enroll_<name>`` and ``test_<name>``.
     weight
         The column that says how often each trial counts.
+    where
+        A condition such as ``"seconds >= 5"``, or several: only trials that satisfy all of them are read. A
+        column, one of ``= != < <= > >=`` and a value, or ``in`` and ``not in`` with values separated by
+        commas.
 
     Examples
     --------
@@ -159,6 +168,7 @@ def read_trials(
         duplicates=duplicates,
         quality=quality,
         weight=weight,
+        where=_names(where) or (),
     )
     return read_whole([path], reading)
 
@@ -174,6 +184,7 @@ def scan_trials(
     positive: str | None = None,
     log10: bool = False,
     distance: bool = False,
+    where: str | Sequence[str] = (),
 ) -> Files:
     """Trials in files of any size, to be used like trials in memory.
 
@@ -202,6 +213,7 @@ def scan_trials(
         positive=positive,
         log10=log10,
         distance=distance,
+        where=_names(where) or (),
     )
     return _in_batches(given, reading)
 

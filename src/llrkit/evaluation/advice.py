@@ -2,21 +2,21 @@
 
 Every sentence names the number it rests on. The thresholds: fewer than ``FEW`` trials of a class do not show
 its shape; ``PAV_NEEDS`` of each class are enough for a map that follows the data; ``DET_SLOPE``; and the
-limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.cmlg`.
+limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.score_shape`.
 """
 
 from __future__ import annotations
 
 import math
 
-from llrkit.calibrate.affine.cmlg import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
+from llrkit.calibrate.affine.score_shape import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
 from llrkit.evaluation.result import Evaluation
 
 FEW = 100
 """Trials of a class that show its shape.
 
-With fewer, Gaussian scores have a skewness beyond 1.2 (5 sqrt(6 / 100)) or spreads of 1 to 1.5
-(exp(4 sqrt(1 / 100))) before the tests of :func:`llrkit.calibrate.affine.cmlg.shape_problems` see them.
+With fewer, Gaussian scores have a skewness beyond 1.2 (5 sqrt(6 / 100)) or spreads of 1 to 1.5 (exp(4 sqrt(1
+/ 100))) before the tests of :func:`llrkit.calibrate.affine.score_shape.shape_problems` see them.
 """
 PAV_NEEDS = 1000
 """Trials of each class from which on the steps of PAV are small beside what it finds."""
@@ -88,13 +88,23 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
         f"{SD_RATIO:g}: Gaussian with the same spread"
     )
     return [
-        ("cmlg", not (problems or doubt), "see the lines above" if problems else doubt or within),
+        ("cmlg", not (problems or doubt), _against_cmlg(result, problems) or doubt or within),
         ("logistic", True, "assumes only that the LLR is a straight line of the score"),
         _gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubt),
         _nig(few, shaped),
         _bayes(few, shaped),
         _pav(result),
     ]
+
+
+def _against_cmlg(result: Evaluation, problems: list[str]) -> str:
+    """Why CMLG is not advised; a DET at 45 degrees is no reason in its favor."""
+    if not problems:
+        return ""
+    slope = result.det_slope.slope
+    straight = abs(slope + 1.0) <= DET_SLOPE
+    said = f"; a DET slope near -1 ({slope:.2f}) does not make it right" if straight else ""
+    return f"see the lines above{said}"
 
 
 def _gaussian(few: str, shaped: bool, unequal: bool, ratio: float, slope: float, doubt: str) -> Advice:

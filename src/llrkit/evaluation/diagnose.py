@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from llrkit._format import number
-from llrkit.calibrate.affine.cmlg import shape_problems, shape_statistics
+from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation.advice import advice_for, is_separable, overlap_problems
+from llrkit.evaluation.advice import FEW, advice_for, is_separable, overlap_problems, short_class
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.gaussian_check import GaussianCheck, check_from_moments, check_trials
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.tied_advice import advice_for_ties
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
+from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class Diagnosis:
     """Method, whether it is advised, and why."""
     cllr_from_eer: float
     """The Cllr that Gaussian LLRs with this EER would have."""
+    check: GaussianCheck = field(default_factory=GaussianCheck)
+    """Tests of two Gaussians of equal spread, and what CMLG costs beside logistic regression."""
 
     def advised(self, method: str) -> bool:
         """Whether a method is advised for these scores."""
@@ -45,6 +49,7 @@ class Diagnosis:
             "cllr_from_eer": self.cllr_from_eer,
             "det_slope": self.evaluation.det_slope.slope,
             **self.shape,
+            **self.check.to_dict(),
             "problems": list(self.problems),
             "advice": [{"method": name, "advised": good, "why": why} for name, good, why in self.advice],
         }
@@ -62,19 +67,25 @@ class Diagnosis:
             skew, kurtosis = self.shape[f"skewness_{name}"], self.shape[f"kurtosis_{name}"]
             lines.append(f"{name:<9} scores: skewness {skew:+.2f}, excess kurtosis {kurtosis:+.2f}")
         lines.append(f"spread of non-target over target scores: {self.shape['sd_ratio']:.2f}")
+        lines += self.check.lines()
         lines += [f"! {problem}" for problem in self.problems]
         lines += [f"{'use' if good else 'avoid':<5} {name:<10} {why}" for name, good, why in self.advice]
         return "\n".join(lines)
 
 
-def diagnose(source: ScoreSource) -> Diagnosis:
+def diagnose(source: ScoreSource, *, point: Preset | OperatingPoint | str | float | None = None) -> Diagnosis:
     """Say what the scores look like and which calibrators suit them.
 
-    Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits, see
-    :func:`llrkit.calibrate.affine.cmlg.shape_problems` and :mod:`llrkit.evaluation.advice`. The shape of
-    a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that is steep
-    enough. Scores that are clipped, saturated or tied are told with their shares; they have no density, and
-    PAV or another scale is advised.
+    Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
+    see :func:`llrkit.calibrate.affine.score_shape.shape_problems` and :mod:`llrkit.evaluation.advice`. The
+    shape of a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that
+    is steep enough. Scores that are clipped, saturated or tied are told with their shares; they have no
+    density, and PAV or another scale is advised.
+
+    The Gaussian assumption of CMLG is tested (:func:`llrkit.calibrate.affine.gaussian_tests.gaussian_tests`;
+    one Gaussian pair against a mixture by the gain in likelihood), and what it costs is measured on the
+    trials: Cllr of CMLG and of logistic regression, and with ``point`` their costs there. A DET with a slope
+    of -1 does not replace that: every increasing map of the scores has the same DET.
 
     Examples
     --------
@@ -86,11 +97,32 @@ def diagnose(source: ScoreSource) -> Diagnosis:
     >>> diagnosis.problems, diagnosis.advised("cmlg")
     ((), True)
     """
-    return diagnosis_of(evaluate(source), source.reduce(TiedScores.of))
+    cost = None if point is None else cost_of(point)
+    result, tied = evaluate(source), source.reduce(TiedScores.of)
+    if not can_be_checked(result):
+        return diagnosis_of(result, tied=tied)
+    return diagnosis_of(result, check_trials(source, result.moments, cost), tied=tied)
 
 
-def diagnosis_of(result: Evaluation, tied: TiedScores | None = None) -> Diagnosis:
-    """What follows from an evaluation, without another look at the trials; and from ties, where counted."""
+def can_be_checked(result: Evaluation) -> bool:
+    """Whether the trials show the shape of both classes: enough of each, finite, and overlapping."""
+    finite = not (result.moments.target.n_infinite or result.moments.nontarget.n_infinite)
+    return (
+        finite
+        and not (is_separable(result) or short_class(result, FEW))
+        and all(math.isfinite(value) for value in shape_statistics(result.moments).values())
+    )
+
+
+def diagnosis_of(
+    result: Evaluation, check: GaussianCheck | None = None, *, tied: TiedScores | None = None
+) -> Diagnosis:
+    """What follows from an evaluation without another look at the trials, unless they were checked.
+
+    ``tied`` says which scores occur often, where they were counted.
+    """
+    if check is None:
+        check = check_from_moments(result.moments) if can_be_checked(result) else GaussianCheck()
     problems = shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
@@ -100,6 +132,7 @@ def diagnosis_of(result: Evaluation, tied: TiedScores | None = None) -> Diagnosi
     if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)
+    problems += check.problems(min(result.n_target, result.n_nontarget))
     problems += tied.sentences() if tied is not None else []
     return Diagnosis(
         evaluation=result,
@@ -109,4 +142,5 @@ def diagnosis_of(result: Evaluation, tied: TiedScores | None = None) -> Diagnosi
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),
+        check=check,
     )

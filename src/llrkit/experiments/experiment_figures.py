@@ -40,9 +40,11 @@ def scatter(table: ListTable) -> Picture:
 
 
 def scan(case: ScanCase) -> Picture:
-    """Figure 2 of the paper: a cost against the log-odds of the training weight."""
+    """A cost against the log-odds of the training weight, as in figure 2 of the paper."""
     picture: Picture = prior_scan(case.curve, renderer="none")
     costs = np.concatenate([*case.curve.costs.values(), [case.curve.minimum or np.nan]])
+    if not np.isfinite(costs).any():
+        return picture
     low, high = min(np.nanmin(costs), PAPER_RANGE[0]), max(np.nanmax(costs), PAPER_RANGE[1])
     # at least the range of the paper's figure, so that a constant looks like one
     limits = float(low) - 0.02, float(high) + 0.02

@@ -1,18 +1,17 @@
-"""What the weight alpha, or the training prior, does to a cost: where nothing, and where everything."""
+"""What the weight alpha, or the training prior, does to a cost: populations, simulated corpora, scores."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from llrkit._progress import tracked
-from llrkit.choose.methods import fit_quietly
-from llrkit.core.special import sigmoid
-from llrkit.errors import InputError
+from llrkit.evaluation.alpha_scan import LOG_ODDS, NAMES, PriorScan, alpha_scan
+from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.durations import SECONDS, make_corpora
 from llrkit.experiments.list_results import calibrated, closer_look, fit_both
@@ -22,22 +21,18 @@ from llrkit.experiments.population_calibration import (
     population_logistic,
     population_minimum,
 )
-from llrkit.metrics.primary import c_primary
-from llrkit.plot.paper_figures import PriorScan
 from llrkit.scores import ScoreSource
+from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.unequal_gaussians import UnequalGaussians
 
-LOG_ODDS = np.arange(-12.0, 4.5)
-"""Log-odds of alpha: from the variance of non-targets alone to almost that of targets alone."""
 EVALUATION = "sre12"
 EQUAL = UnequalGaussians(mean_target=4.5, std_target=1.0, mean_nontarget=0.0, std_nontarget=1.0)
 UNEQUAL = UnequalGaussians(mean_target=5.0, std_target=1.6, mean_nontarget=0.0, std_nontarget=1.0)
-NAMES = {"cmlg": "CMLG", "logistic": "logistic regression"}
 
 
 @dataclass(frozen=True, eq=False)
 class ScanCase:
-    """One scan: C_primary of both methods at each of the log-odds, and the best that thresholds can do."""
+    """One scan: the cost of both methods at each of the log-odds, and the best that thresholds can do."""
 
     name: str
     about: str
@@ -59,19 +54,26 @@ class PriorScanResult:
     """All scans and how they were made."""
 
     cases: tuple[ScanCase, ...]
-    scale: str
     seed: int
     seconds: float
     closer: Mapping[str, Evaluation]
-    """The corpora: raw scores, and both calibrations with weight 1/2."""
+    """The corpora: raw scores, and both calibrations with weight 1/2; of own scores, as they are."""
+    scale: str | None = None
+    """The size of the simulation; None for scores of a file."""
+
+    @property
+    def cost_name(self) -> str:
+        """The cost that was measured."""
+        return self.cases[-1].curve.cost_name
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
+        simulated = {} if self.scale is None else {"scale": self.scale}
         return {
-            "cost": f"C_primary of {EVALUATION}",
+            "cost": self.cost_name,
             "cases": [case.to_dict() for case in self.cases],
             "seconds": self.seconds,
-            "scale": self.scale,
+            **simulated,
             "seed": self.seed,
         }
 
@@ -89,25 +91,13 @@ def scan_population(name: str, about: str, scores: UnequalGaussians) -> ScanCase
         shown: np.array([population_c_primary(scores, fit(scores, x), EVALUATION) for x in LOG_ODDS])
         for shown, fit in zip(NAMES.values(), (population_cmlg, population_logistic), strict=True)
     }
-    return ScanCase(name, about, PriorScan(LOG_ODDS, costs, population_minimum(scores, EVALUATION)))
+    minimum = population_minimum(scores, EVALUATION)
+    return ScanCase(name, about, PriorScan(LOG_ODDS, costs, minimum, f"C_primary of {EVALUATION}"))
 
 
 def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreSource) -> ScanCase:
-    """A scan of trials: calibration trained on one set at each weight, its cost on another.
-
-    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN.
-    """
-    costs: dict[str, Any] = {}
-    for key, option in (("cmlg", "alpha"), ("logistic", "prior")):
-        values = []
-        for x in tracked(LOG_ODDS, f"scanning {NAMES[key]}", len(LOG_ODDS), "fits"):
-            try:
-                fitted = fit_quietly(key, train, {option: float(sigmoid(x))})
-                values.append(c_primary(fitted.on(evaluation), EVALUATION))
-            except InputError:
-                values.append(float("nan"))
-        costs[NAMES[key]] = np.array(values)
-    return ScanCase(name, about, PriorScan(LOG_ODDS, costs, c_primary(evaluation, EVALUATION, actual=False)))
+    """A scan of trials: calibration trained on one set at each weight, its cost on another."""
+    return ScanCase(name, about, alpha_scan(train, evaluation, point=EVALUATION))
 
 
 def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
@@ -124,4 +114,33 @@ def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult
         scan_trials_of("corpora", "whole segments of the simulated corpora", train, evaluation),
     )
     closer = closer_look(evaluation, calibrated(evaluation, fit_both(train)))
-    return PriorScanResult(cases, scale, seed, time.perf_counter() - began, closer)
+    return PriorScanResult(cases, seed, time.perf_counter() - began, closer, scale)
+
+
+def run_scan_of_scores(
+    train: ScoreSource,
+    test: ScoreSource | None = None,
+    *,
+    point: OperatingPoint | str = EVALUATION,
+    known: str | None = None,
+    p_known: float | None = None,
+    groups: Sequence[str] | None = None,
+    seed: int = 0,
+) -> PriorScanResult:
+    """Scan own scores: cross-validated, or trained on some and measured on others.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.simulate_trials(EQUAL, n_target=900, n_nontarget=9000, seed=1).scores()
+    >>> result = run_scan_of_scores(scores, point="sre08")
+    >>> result.cost_name, bool(np.ptp(result.cases[0].curve.costs["CMLG"]) < 0.05)
+    ('cost at sre08', True)
+    """
+    began = time.perf_counter()
+    curve = alpha_scan(train, test, point=point, known=known, p_known=p_known, groups=groups, seed=seed)
+    how = "cross-validated" if test is None else "trained on other trials"
+    measured = evaluate(train if test is None else test)
+    about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {how}"
+    closer = MappingProxyType({"raw scores": measured})
+    return PriorScanResult((ScanCase("scores", about, curve),), seed, time.perf_counter() - began, closer)

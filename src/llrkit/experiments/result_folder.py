@@ -113,11 +113,11 @@ def _lists_section(
 def _scan_section(result: PriorScanResult) -> tuple[Section, Shown]:
     pictures = {f"prior-scan-{case.name}": experiment_figures.scan(case) for case in result.cases}
     words = (
-        "C_primary of NIST SRE 2012 against the log-odds of alpha, the weight of targets in CMLG, or of the "
-        "training prior of logistic regression.",
+        f"{result.cost_name[0].upper()}{result.cost_name[1:]} against the log-odds of alpha, the weight of "
+        "targets in CMLG, or of the training prior of logistic regression.",
         *(f"{case.name}: {case.about}." for case in result.cases),
     )
-    tables = [_captioned(scan_table(result.cases), "C_primary")]
+    tables = [_captioned(scan_table(result.cases), result.cost_name)]
     return Section("Prior scan", words, tables, list(pictures.values())), pictures
 
 

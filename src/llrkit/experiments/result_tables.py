@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number, percent
+from llrkit.evaluation.alpha_scan import NAMES
 from llrkit.experiments.list_results import POOLED, ListTable
 from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.prior_scan import NAMES, ScanCase
+from llrkit.experiments.prior_scan import ScanCase
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -67,7 +68,7 @@ def paper_table(table: ListTable) -> Table:
 
 
 def scan_table(cases: Sequence[ScanCase]) -> Table:
-    """C_primary of every case and method at each of the log-odds, then the minimum."""
+    """The cost of every case and method at each of the log-odds, then the minimum."""
     header = ["log-odds of alpha"]
     header += [f"{case.name}, {name}" for case in cases for name in ("CMLG", "logistic")]
     columns = [case.curve.costs[shown] for case in cases for shown in NAMES.values()]

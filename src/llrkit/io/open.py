@@ -33,6 +33,8 @@ def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
             table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
         table = with_quality(table, reading.quality, missing=absent)
+    if reading.selection is not None:
+        table = reading.selection.of_table(table)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
@@ -50,10 +52,12 @@ def open_batches(path: PathArg, reading: Reading) -> Scan:
         return Scan.of(table_of(read_whole([path], reading)))
     scan = one_after_another(scan_tables(path, **_table_options(reading)))
     require_roles(scan.like, labeled=False)
-    if reading.positive is not None:
-        scan = _with_positive(scan, reading.positive)
     if reading.quality is not None:
         scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing))
+    if reading.selection is not None:
+        scan = reading.selection.of_scan(scan)
+    if reading.positive is not None:
+        scan = _with_positive(scan, reading.positive)
     factor = reading.factor_for(scan.like.roles)
     return scan if factor == 1.0 else _rescaled(scan, factor)
 

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import Any, Self
 
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.where import Where
 from llrkit.scores.roles import Roles
 
 PathArg = str | PathLike[str]
@@ -62,19 +63,27 @@ class Reading:
     """For several files: the columns that identify a trial."""
     classes: tuple[str, ...] | None = None
     """For log-likelihoods of several classes: their names, in order."""
+    where: tuple[str, ...] = ()
+    """Conditions such as ``seconds >= 5``: only trials that satisfy all of them are read."""
     unreadable: str | None = None
     """On a cluster: what to do with a file that cannot be read, 'error' or 'skip'."""
 
     def __post_init__(self) -> None:
-        for name in ("score", "columns", "ids", "classes"):
+        for name in ("score", "columns", "ids", "classes", "where"):
             names = getattr(self, name)
             if names is not None:
                 object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
+        _ = self.selection  # a condition that is none is refused before anything is read
         _one_of(self.missing, MISSING, "missing")
         _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
         _one_of(self.unreadable, (None, "error", "skip"), "unreadable")
         if self.nontargets is not None and self.key is not None:
             raise InputError("a key and a file of non-targets do not go together")
+
+    @property
+    def selection(self) -> Where | None:
+        """The conditions of ``where``, parsed; None if there are none."""
+        return Where.parse(self.where) if self.where else None
 
     @property
     def factor(self) -> float:
@@ -160,7 +169,7 @@ FLAGS = {
 }
 """Options of the command line that are not called like their keyword."""
 
-_TABLE = {"score", "label", "positive", "log10", "distance", "weight"}
+_TABLE = {"score", "label", "positive", "log10", "distance", "weight", "where"}
 # The policy for missing trials is honored where nothing is joined: nothing can be missing.
 MEMORY = Way(
     frozenset({*_TABLE, "format", "columns", "key", "nontargets", "missing", "duplicates", "quality", "ids"}),

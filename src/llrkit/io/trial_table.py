@@ -29,6 +29,8 @@ class TrialTable:
     roles: Roles = NO_ROLES
     lines: Lines | None = None
     first_row: int = 0
+    row_numbers: Lines | None = None
+    """The numbers of rows in their file, where not all of its rows are here."""
 
     @property
     def score(self) -> tuple[str, ...]:
@@ -70,7 +72,8 @@ class TrialTable:
         """Where rows stand in their file, in words."""
         s = "s" if len(rows) > 1 else ""
         if self.lines is None:
-            return f"row{s} " + ", ".join(str(self.first_row + row) for row in rows) + " (counted from 0)"
+            numbers = self.row_numbers(rows) if self.row_numbers else [self.first_row + row for row in rows]
+            return f"row{s} " + ", ".join(map(str, numbers)) + " (counted from 0)"
         return f"line{s} " + ", ".join(map(str, self.lines(rows)))
 
 

@@ -21,12 +21,12 @@ from llrkit.metrics.condition_weights import nist_weights
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Preset, preset
+from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
 
 def c_primary(
     source: ScoreSource,
-    evaluation: str,
+    evaluation: str | Preset | OperatingPoint | float,
     *,
     actual: bool = True,
     known: str | None = None,
@@ -40,7 +40,8 @@ def c_primary(
     Parameters
     ----------
     evaluation
-        Name of a preset: "sre12", "sre16", "sre21", ... A preset with one point is that point.
+        Name of a preset: "sre12", "sre16", "sre21", ... A preset with one point is that point. Or an
+        operating point, or a prior.
     actual
         At the Bayes thresholds (default) or at the best thresholds (``False``).
     known
@@ -65,7 +66,7 @@ def c_primary(
         return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
     if dataset is not None:
         raise InputError(f"{evaluation!r} is of one set: dataset is for {', '.join(COMPOSED)}")
-    chosen_preset = preset(evaluation, allow_unconfirmed=allow_unconfirmed)
+    chosen_preset = cost_of(evaluation, allow_unconfirmed=allow_unconfirmed)
     if known is not None and partition is not None:
         raise InputError("give either known or partition, not both")
     if known is not None:

@@ -12,6 +12,7 @@ from .idempotence_plot import idempotence as idempotence
 from .llr_plots import histogram as histogram
 from .llr_plots import pav as pav
 from .llr_plots import tippett as tippett
+from .mixing_plot import mixing as mixing
 from .paper_figures import cllr_scatter as cllr_scatter
 from .paper_figures import heat_map as heat_map
 from .paper_figures import prior_scan as prior_scan

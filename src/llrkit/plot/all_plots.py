@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.condition_map import HeatMap
+from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.curves import (
     BayesErrorCurve,
     CrossEntropyCurve,
@@ -26,10 +28,11 @@ from llrkit.plot import (
     error_curves,
     idempotence_plot,
     llr_plots,
+    mixing_plot,
     paper_figures,
     weights_and_speakers,
 )
-from llrkit.plot.paper_figures import CllrScatter, PriorScan
+from llrkit.plot.paper_figures import CllrScatter
 from llrkit.plot.weights_and_speakers import FusionWeights
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.calibration.llr_curves import LlrCurve
@@ -74,6 +77,7 @@ PLOTS: dict[str, Plot] = {
         Plot(paper_figures.cllr_scatter, (CllrScatter,), None),
         Plot(paper_figures.prior_scan, (PriorScan,), None),
         Plot(paper_figures.heat_map, (HeatMap,), None),
+        Plot(mixing_plot.mixing, (MixingCurve,), None),
         Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
         Plot(weights_and_speakers.zoo, (ZooCurve,), None),
         Plot(class_plots.class_det, (ClassDets,), None),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number, percent
+from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
-from llrkit.metrics.curve import Curve, as_floats, named_arrays, same_length
+from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 from llrkit.theory import CalibratedPair
@@ -38,30 +38,6 @@ class CllrScatter(Curve):
     def __post_init__(self) -> None:
         as_floats(self, "x", "y")
         same_length(self, "x", "y", *(("labels",) if self.labels else ()))
-        super().__post_init__()
-
-
-@dataclass(frozen=True, eq=False)
-class PriorScan(Curve):
-    """A cost against the log-odds of the weight that calibration was trained with.
-
-    Examples
-    --------
-    >>> scan = PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, minimum=0.24)
-    >>> scan.cost_name
-    'C_primary'
-    """
-
-    log_odds: FloatArray
-    costs: Mapping[str, FloatArray]
-    """For each method, the cost at each of the log-odds."""
-    minimum: float | None = None
-    """What the best threshold would give."""
-    cost_name: str = "C_primary"
-
-    def __post_init__(self) -> None:
-        as_floats(self, "log_odds")
-        object.__setattr__(self, "costs", named_arrays(self.costs, len(self.log_odds), "costs"))
         super().__post_init__()
 
 
@@ -161,7 +137,7 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.plot.paper_figures import PriorScan
+    >>> from llrkit.evaluation.alpha_scan import PriorScan
     >>> scan = PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55], "logistic": [0.25, 0.27, 0.30]})
     >>> [line.get_label() for line in lk.plot.prior_scan(scan).lines if not line.get_label().startswith("_")]
     ['CMLG', 'logistic']
@@ -178,7 +154,9 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
             Points(curve.log_odds, costs, ink, MARKERS[i % len(MARKERS)], filled=False, size=0.9, group=name)
         )
     ranges = "; ".join(
-        f"{name} from {number(c.min())} to {number(c.max())}" for name, c in curve.costs.items()
+        f"{name} from {number(c.min())} to {number(c.max())}"
+        for name, c in ((name, costs[np.isfinite(costs)]) for name, costs in curve.costs.items())
+        if len(c)
     )
     return render(
         Picture(

@@ -34,6 +34,7 @@ from .odds import probability_from_log_odds as probability_from_log_odds
 from .operating_points import PRESETS as PRESETS
 from .operating_points import OperatingPoint as OperatingPoint
 from .operating_points import Preset as Preset
+from .operating_points import cost_of as cost_of
 from .operating_points import operating_point as operating_point
 from .operating_points import preset as preset
 from .plda_pair import PLDALLR as PLDALLR

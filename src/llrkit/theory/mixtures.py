@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from scipy.special import ndtr
@@ -17,6 +18,7 @@ from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.jfunction import cllr_from_sigma
 from llrkit.theory.normal_distributions import NormalMixture
 from llrkit.theory.tabulated_density import Axis, LogDensity
+from llrkit.theory.tilting import HasLogpdf
 
 
 class MuMixture(CalibratedPair):
@@ -34,6 +36,11 @@ class MuMixture(CalibratedPair):
     @abstractmethod
     def _components(self) -> tuple[FloatArray, FloatArray]:
         """Weights and values of mu; the weights sum to 1."""
+
+    @property
+    def components(self) -> tuple[FloatArray, FloatArray]:
+        """Weights and values of mu: those given, or the nodes that stand for a density."""
+        return self._components()
 
     @property
     def symmetric(self) -> bool:
@@ -110,23 +117,38 @@ class MixtureLLR(MuMixture):
 class DensityMixtureLLR(MuMixture):
     """Mixture of calibrated Gaussian pairs over a density of mu, ``∫ w(mu) N(x | ±mu, sqrt(2 mu)) dmu``.
 
-    ``log_weight`` is the vectorized logarithm of ``w``, normalized, on ``support`` within ``[0, inf)``.
-    The integral becomes a sum over some thousand values of ``log mu``, close enough together that the sum
-    over normals is smooth; ``rvs`` draws from that sum.
+    ``log_weight`` is the vectorized logarithm of ``w``, normalized, on ``support`` within ``[0, inf)``; or a
+    frozen ``scipy.stats`` distribution, whose support is then its own. The integral becomes a sum over some
+    thousand values of ``log mu``, close enough together that the sum over normals is smooth; ``rvs`` draws
+    from that sum.
 
     Examples
     --------
     >>> exponential = DensityMixtureLLR(lambda mu: -mu)
     >>> round(exponential.eer, 10)  # ∫ e^-mu Phi(-sqrt(mu/2)) dmu = (1 - 1/sqrt 5)/2
     0.2763932023
+    >>> from scipy import stats
+    >>> round(DensityMixtureLLR(stats.expon()).eer, 10)
+    0.2763932023
     """
 
-    log_weight: LogDensity
-    support: tuple[float, float] = (0.0, np.inf)
+    log_weight: LogDensity | HasLogpdf
+    support: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        low, high = self.support
+        given = self.log_weight
+        if isinstance(given, HasLogpdf):
+            object.__setattr__(self, "log_weight", given.logpdf)
+            if self.support is None:
+                object.__setattr__(self, "support", tuple(float(end) for end in given.support()))
+        elif not callable(given):
+            raise InputError(
+                f"a frozen distribution with a density or a log density is needed, got {type(given).__name__}"
+            )
+        if self.support is None:
+            object.__setattr__(self, "support", (0.0, np.inf))
+        low, high = self._ends
         if not 0.0 <= low < high:
             raise InputError(
                 f"the support of mu must be two ascending numbers from 0 on, got {self.support!r}"
@@ -135,12 +157,17 @@ class DensityMixtureLLR(MuMixture):
         if not abs(mass - 1.0) < 1e-6:
             raise InputError(f"w(mu) integrates to {mass:.6g}, not 1, over the support {self.support!r}")
 
+    @property
+    def _ends(self) -> tuple[float, float]:
+        assert self.support is not None  # set when it was made
+        return self.support
+
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
         # log mu as the variable: power laws at 0 are smooth in it, and so are the normals
-        low, high = self.support
+        low, high = self._ends
         start, stop = np.log(low) if low > 0.0 else -700.0, np.log(high) if high < np.inf else 30.0
-        log_density = Axis((0.0, np.inf)).weighted(self.log_weight)
+        log_density = Axis((0.0, np.inf)).weighted(cast(LogDensity, self.log_weight))
 
         def density(s: FloatArray) -> FloatArray:
             return np.exp(log_density(s))

@@ -198,3 +198,23 @@ def operating_point(
             "or one point"
         )
     return entry.points[0]
+
+
+def cost_of(point: Preset | OperatingPoint | str | float, *, allow_unconfirmed: bool = False) -> Preset:
+    """One cost, whichever way it is given: a preset, its name, an operating point, or a prior.
+
+    Examples
+    --------
+    >>> [point.name for point in cost_of("sre12").points], cost_of(0.01).name
+    (['sre12:P=0.01', 'sre12:P=0.001'], 'P=0.01')
+    """
+    if isinstance(point, Preset):
+        return point
+    if isinstance(point, str):
+        return preset(point, allow_unconfirmed=allow_unconfirmed)
+    if not isinstance(point, (OperatingPoint, float)):
+        raise InputError(
+            f"expected an operating point, the name of one ({', '.join(PRESETS)}) or a prior, got {point!r}"
+        )
+    one = operating_point(point)
+    return Preset(one.name, (one,), "an operating point")

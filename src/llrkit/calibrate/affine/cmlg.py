@@ -4,52 +4,99 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from llrkit.calibrate.affine.alpha_choice import choose_alpha
+from llrkit.calibrate.affine.gaussian_tests import gaussian_tests
+from llrkit.calibrate.affine.predicted_cost import PredictedCost, predicted_cost
+from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.option_checks import class_weight
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.errors import ConstantScoreError, ShapeWarning
+from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
+from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
-SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.25
-"""Skewness, excess kurtosis and ratio of the spreads that CMLG bears; beyond them it is not recommended."""
+AUTO = "auto"
 
 
 @fits_map
-def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
+def fit_cmlg(
+    source: ScoreSource,
+    *,
+    alpha: float | str = 0.5,
+    point: Preset | OperatingPoint | str | float | None = None,
+    groups: str | Sequence[str] | None = None,
+) -> AffineMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
     ``a = (m_e - m_d) / v``, ``b = -a (m_e + m_d) / 2`` with the 1/N variance
     ``v = alpha v_e + (1 - alpha) v_d``: the maximum of the class-weighted Gaussian likelihood under the
-    constraint that the result is calibrated. One pass.
+    constraint that the result is calibrated. One pass, three with ``alpha="auto"``.
 
     Parameters
     ----------
     alpha
         Weight of the targets, from 0 to 1, both ends included. It matters only when the variances differ.
+        "auto" chooses the weight with the lowest cross-validated cost at ``point``, and keeps 1/2 where the
+        gain may be chance.
+    point
+        The operating point of "auto" and of the predicted cost: the name of a preset, an operating point, or
+        a prior.
+    groups
+        For "auto": one column, or the two columns with the speakers of the two sides. No trial is decided by
+        a map that has seen its groups. By default the enrollment and test ids of a table; without any,
+        trials are taken to be independent.
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
-    log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), and the shape of the scores. A
-    ``ShapeWarning`` says when they do not look Gaussian with equal variances: the method is not
-    recommended then.
+    log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
+    assumption (``gaussian_tests``), the predicted cost beside logistic regression (``predicted_cost``), and
+    with "auto" the cost at every weight (``alpha_choice``). A ``ShapeWarning`` says when the scores do not
+    look Gaussian with equal variances: the method is not recommended then.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> lk.fit_cmlg(lk.Scores([2.0, 4.0], [0.0, 2.0]))
     AffineMap(cmlg: llr = 2 * score -4)
+    >>> rng = np.random.default_rng(1)
+    >>> wide = lk.Scores(rng.normal(5.0, 1.6, 4000), rng.normal(0.0, 1.0, 40_000))
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     fitted = lk.fit_cmlg(wide, alpha="auto", point="sre12")
+    >>> choice = fitted.details["alpha_choice"]
+    >>> fitted.options["alpha"] < 0.2, round(choice["cost"], 2), round(choice["cost_at_half"], 2)
+    (True, 0.25, 0.4)
     """
-    weight = class_weight(alpha)
-    moments = training_moments(source)
+    cost = None if point is None else cost_of(point)
+    chosen: dict[str, Any] = {}
+    if isinstance(alpha, str):
+        if alpha != AUTO or cost is None:
+            raise InputError(
+                f'alpha must be between 0 and 1, or "auto" with an operating point (point=...); got {alpha!r}'
+            )
+        moments = training_moments(source)
+        choice = choose_alpha(source, moments, cost, groups)
+        weight, chosen = choice.alpha, {"alpha_choice": choice.to_dict()}
+    else:
+        if groups is not None:
+            raise InputError('groups are for alpha="auto"')
+        weight, moments = class_weight(alpha), training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
-    warn_of_shape(moments)
-    return fitted
+    predicted = predicted_cost(moments, fitted.a, fitted.b, cost)
+    found = {
+        "gaussian_tests": [test.to_dict() for test in gaussian_tests(moments)],
+        "predicted_cost": None if predicted is None else predicted.to_dict(),
+    }
+    warn_of_shape(moments, predicted, chosen=bool(chosen))
+    return replace(fitted, details={**fitted.details, **found, **chosen})
 
 
 def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
@@ -103,67 +150,15 @@ def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.
     return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 
-def shape_statistics(moments: Moments) -> dict[str, float]:
-    """Skewness and excess kurtosis of each class, and the ratio of their standard deviations."""
-    statistics = {}
-    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
-        constant = class_moments.n == 0 or class_moments.variance[0] == 0.0
-        statistics[f"skewness_{name}"] = 0.0 if constant else float(class_moments.skewness[0])
-        statistics[f"kurtosis_{name}"] = 0.0 if constant else float(class_moments.excess_kurtosis[0])
-    v_e, v_d = (float(one.m2[0, 0] / max(one.n, 1)) for one in (moments.target, moments.nontarget))
-    statistics["sd_ratio"] = math.sqrt(v_d / v_e) if v_e > 0 else math.inf
-    return statistics
-
-
-def spread_limit(n_target: float, n_nontarget: float) -> float:
-    """The larger of ``SD_RATIO`` and exp of 4 standard errors of the log ratio of two Gaussians' spreads.
-
-    Examples
-    --------
-    >>> spread_limit(10_000, 10_000), round(spread_limit(100, 100), 2)
-    (1.25, 1.49)
-    """
-    return max(SD_RATIO, math.exp(4.0 * math.sqrt(0.5 / n_target + 0.5 / n_nontarget)))
-
-
-def shape_problems(moments: Moments) -> list[str]:
-    """In words, what about the scores is unlike two Gaussians of equal variance, beyond chance.
-
-    Each limit is the larger of what CMLG bears and what chance does: ``SKEWNESS`` or 5 standard errors
-    sqrt(6 / n), ``KURTOSIS`` or 6 standard errors sqrt(24 / n), and :func:`spread_limit`.
-    """
-    statistics, problems = shape_statistics(moments), []
-    if min(moments.target.n, moments.nontarget.n) == 0:
-        return ["all scores of a class are infinite"]
-    n = {"target": moments.target.n, "nontarget": moments.nontarget.n}
-    for name, count in n.items():
-        scores = f"{'non-target' if name == 'nontarget' else name} scores"
-        skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
-        limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
-        if abs(skewness) > limit:
-            problems.append(f"{scores} are skewed: skewness {skewness:+.2f} is beyond {limit:.3g}")
-        limit = max(KURTOSIS, 6.0 * math.sqrt(24.0 / count))
-        if abs(kurtosis) > limit:
-            tails = "heavy" if kurtosis > 0 else "light"
-            said = f"excess kurtosis {kurtosis:+.2f} is beyond {limit:.3g}"
-            problems.append(f"{scores} are {tails}-tailed: {said}")
-    ratio = statistics["sd_ratio"]
-    widest = spread_limit(n["target"], n["nontarget"])
-    if ratio in (0.0, math.inf):
-        problems.append(f"all {'non-target' if ratio == 0.0 else 'target'} scores are the same: no spread")
-    elif ratio > widest or ratio < 1.0 / widest:
-        limits = f"more than {widest:.2f}" if ratio > 1.0 else f"less than {1.0 / widest:.2f}"
-        problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores, {limits}")
-    return problems
-
-
-def warn_of_shape(moments: Moments) -> None:
-    """Warn when CMLG is not recommended for these scores."""
+def warn_of_shape(moments: Moments, predicted: PredictedCost | None = None, *, chosen: bool = False) -> None:
+    """Warn when CMLG is not recommended for these scores; ``chosen``: alpha was chosen for a point."""
     problems = shape_problems(moments)
     if problems:
+        costs = "" if predicted is None else f" Predicted: {predicted}."
+        other = "" if chosen else ', or choose alpha for the operating point: alpha="auto", point=...'
         warnings.warn(
-            f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}. "
-            "Compare with fit_logistic, or choose alpha for the operating point.",
+            f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}.{costs} "
+            f"Compare with fit_logistic{other}.",
             ShapeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -11,6 +11,13 @@ from scipy.special import logsumexp
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
+from llrkit.calibrate.densities.mixture_grid import (
+    GRID,
+    GRID_CELLS,
+    FittedMixture,
+    mixture_on_grid,
+    weighted_trials,
+)
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, points_of_grid
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
@@ -30,7 +37,7 @@ MU = (0.02, 1e4)
 def fit_mixture(
     source: ScoreSource,
     *,
-    components: int | Sequence[float] = 2,
+    components: int | str | Sequence[float] = 2,
     alpha: float = 0.5,
     point_mass: float | None = None,
 ) -> AffineMap:
@@ -45,7 +52,8 @@ def fit_mixture(
     ----------
     components
         Number of components whose ``mu_k`` (between 0.02 and 1e4) are free, or given values of ``mu_k``
-        of which only the weights are free.
+        of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
+        nonparametric maximum-likelihood estimate of w(mu) (:mod:`llrkit.calibrate.densities.mixture_grid`).
     alpha
         Weight of the targets, strictly between 0 and 1.
     point_mass
@@ -67,17 +75,28 @@ def fit_mixture(
     (1.0, 0.0, 0.11)
     """
     share = probability(alpha, "alpha")
-    grid = _fixed_mu(components)
+    on_grid = isinstance(components, str) and components == GRID
+    grid = None if on_grid else _fixed_mu(components)
     moments = training_moments(source, at_least=2)
     low, high = moments.extremes
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
         raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
-    make = DensityGrid.at(low, high)
+    make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
     cells = source.reduce(make if point_mass is None else _without(float(point_mass), make))
-    return mixture_from_training(points_of_grid(cells, moments), components, grid, share, point_mass)
+    training = points_of_grid(cells, moments)
+    if on_grid:
+        return _from_grid(training, share, point_mass)
+    return mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
 
 
-def _fixed_mu(components: int | Sequence[float]) -> FloatArray | None:
+def _from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
+    """The nonparametric estimate as a map."""
+    gaussian = cmlg_from_moments(training.moments, alpha)
+    found = mixture_on_grid(training, alpha, gaussian, MU, point_mass)
+    return _map_of(training, alpha, point_mass, found, gaussian, {"components": GRID})
+
+
+def _fixed_mu(components: int | str | Sequence[float]) -> FloatArray | None:
     if isinstance(components, (int, np.integer)) and not isinstance(components, bool):
         if components < 1:
             raise InputError(f"components must be at least 1, got {components}")
@@ -108,8 +127,8 @@ def mixture_from_training(
     point_mass: float | None,
 ) -> AffineMap:
     """The fit, from points that stand for the scores."""
-    moments, center, scale = training.moments, training.center, training.scale
-    gaussian = cmlg_from_moments(moments, alpha)
+    center, scale = training.center, training.scale
+    gaussian = cmlg_from_moments(training.moments, alpha)
     pile = None if point_mass is None else (float(point_mass) - center) / scale
     k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
     objective = _objective(training, alpha, k, grid, pile)
@@ -122,10 +141,28 @@ def mixture_from_training(
     if grid is None:
         bounds += [(float(np.log(MU[0])), float(np.log(MU[1])))] * k
     best = maximize(objective, starts, bounds)
-    a = float(np.exp(best.x[0])) / scale
-    b = -a * float(point_mass) if point_mass is not None else float(best.x[1]) - a * center
     log_w = np.append(best.x[2 : k + 1], 0.0)
     weights, mu = np.exp(log_w - logsumexp(log_w)), grid if grid is not None else np.exp(best.x[k + 1 :])
+    found = FittedMixture(
+        float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
+    )
+    options: dict[str, Any] = {"components": k if grid is None else grid.tolist()}
+    return _map_of(training, alpha, point_mass, found, gaussian, options)
+
+
+def _map_of(
+    training: TrainingPoints,
+    alpha: float,
+    point_mass: float | None,
+    found: FittedMixture,
+    gaussian: AffineMap,
+    options: dict[str, Any],
+) -> AffineMap:
+    """The map of scores as they are, from what was fitted to standardized ones."""
+    moments, center, scale = training.moments, training.center, training.scale
+    a = found.a / scale
+    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
+    weights, mu = found.weights, found.mu
     rest = _mass_left(training, moments, alpha)
     if point_mass is not None:
         weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
@@ -136,13 +173,11 @@ def mixture_from_training(
         "mu": list(pair.mu),
         "eer": pair.eer,
         "cllr": pair.cllr,
-        "log_likelihood": best.value - rest * float(np.log(abs(scale))),
+        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
         "log_likelihood_cmlg": gaussian.details["log_likelihood"],
-        "gradient_left": best.gradient,
+        **found.accuracy,
     }
-    options = {
-        "components": k if grid is None else grid.tolist(), "alpha": alpha, "point_mass": point_mass,
-    }  # fmt: skip
+    options |= {"alpha": alpha, "point_mass": point_mass}
     return AffineMap(
         a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
     )
@@ -163,16 +198,7 @@ def _objective(
     With ``c = 1`` for targets and -1 for non-targets, ``log N(x | c mu, 2 mu)`` is
     ``c x/2 - x^2/(4 mu) - mu/4 - log(4 pi mu)/2``: the class enters one term only.
     """
-    target, nontarget = training.standardized()
-    moments = training.moments
-    t = np.concatenate([target.points, nontarget.points])
-    w = np.concatenate(
-        [
-            alpha * target.weights / float(moments.target.n),
-            (1.0 - alpha) * nontarget.weights / float(moments.nontarget.n),
-        ]
-    )
-    sign = np.repeat([1.0, -1.0], [len(target.points), len(nontarget.points)])
+    t, w, sign = weighted_trials(training, alpha)
     mass = float(w.sum())
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:

@@ -1,0 +1,147 @@
+"""Tests of the assumption that CMLG rests on, two Gaussians of equal variance, all from the moments.
+
+The tests take trials to be independent. Trials that share speakers say less than their number, so p-values
+are too small then; what a deviation costs (:mod:`llrkit.calibrate.affine.predicted_cost`) does not depend on
+that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy.special import chdtrc, ndtr, ndtri
+
+from llrkit.calibrate.affine.score_shape import spread_error
+from llrkit.core.moments import ClassMoments, Moments
+
+LEVEL = 0.01
+"""Level of the tests for which their power is told."""
+RATIO, SKEW, VARIATION = 1.2, 0.5, 0.3
+"""The deviations for which it is told: ratio of the spreads, skewness, coefficient of variation of mu."""
+
+
+@dataclass(frozen=True)
+class GaussianTest:
+    """A test of one part of the assumption.
+
+    ``power`` is the probability that the test at the level of 1 % finds a deviation of ``of_size``, with as
+    many trials as there are.
+    """
+
+    name: str
+    deviation: float
+    """What was measured: a ratio of spreads, a skewness, a coefficient of variation."""
+    statistic: float
+    """Twice the gain in log-likelihood, or what equals it in large samples."""
+    p_value: float
+    of_size: float
+    power: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.deviation:.2f}, p = {_p(self.p_value)} "
+            f"(would find {self.of_size:g} with probability {_p(self.power)})"
+        )
+
+
+def _p(value: float) -> str:
+    if value < 0.001:
+        return f"{value:.0e}" if value > 0.0 else "0"
+    return f"{value:.2f}" if value < 0.995 else "1.00"
+
+
+def gaussian_tests(moments: Moments) -> list[GaussianTest]:
+    """Equal variances, the skewness of each class, and one difficulty against a mixture of them.
+
+    - Equal variances: twice the gain in log-likelihood of two variances over one,
+      ``N log v - n_e log v_e - n_d log v_d``, is chi-square with one degree of freedom.
+    - Skewness: ``n g^2 / 6``, the score test, which equals the likelihood-ratio test in large samples.
+    - Mixture over mu: the score test of a coefficient of variation of 0, one-sided. With ``z`` the scores of
+      each class, centered and divided by the root of the common variance, and ``c = 1`` for targets, -1 for
+      non-targets, it sums ``c sqrt(mu/8) H3(z) + H4(z)/8`` (Hermite polynomials), whose variance is ``3 mu/4
+      + 3/8`` a trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llrkit.scores import Scores
+    >>> rng = np.random.default_rng(3)
+    >>> scores = Scores(rng.normal(3.3, 1.0, 2000), rng.normal(0.0, 1.2, 50_000))
+    >>> for test in gaussian_tests(scores.reduce(Moments.of)):
+    ...     print(test)
+    ratio of the spreads, non-target over target: 1.20, p = 1e-27 (would find 1.2 with probability 1.00)
+    skewness of target scores: -0.02, p = 0.66 (would find 0.5 with probability 1.00)
+    skewness of non-target scores: -0.00, p = 0.75 (would find 0.5 with probability 1.00)
+    variation of mu over trials: 0.02, p = 0.44 (would find 0.3 with probability 1.00)
+    """
+    target, nontarget = moments.target, moments.nontarget
+    if min(target.n, nontarget.n) < 2 or min(target.variance[0], nontarget.variance[0]) <= 0.0:
+        return []
+    tests = [_equal_variances(target, nontarget)]
+    tests += [
+        _skewness(f"skewness of {name} scores", one)
+        for name, one in (("target", target), ("non-target", nontarget))
+    ]
+    return [*tests, _mixture(target, nontarget)]
+
+
+def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+    v_e, v_d, n = float(target.variance[0]), float(nontarget.variance[0]), target.n + nontarget.n
+    v = (target.n * v_e + nontarget.n * v_d) / n
+    gain = max(n * math.log(v) - target.n * math.log(v_e) - nontarget.n * math.log(v_d), 0.0)
+    error = spread_error(target.n, nontarget.n)
+    return GaussianTest(
+        "ratio of the spreads, non-target over target", math.sqrt(v_d / v_e), gain, float(chdtrc(1, gain)),
+        RATIO, _two_sided(math.log(RATIO) / error),
+    )  # fmt: skip
+
+
+def _skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
+    value, n = float(class_moments.skewness[0]), class_moments.n
+    statistic = n * value**2 / 6.0
+    return GaussianTest(
+        name, value, statistic, float(chdtrc(1, statistic)), SKEW, _two_sided(SKEW * math.sqrt(n / 6.0))
+    )
+
+
+def _mixture(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+    n = target.n + nontarget.n
+    v = float(target.m2[0, 0] + nontarget.m2[0, 0]) / n
+    mu = float(target.mean[0] - nontarget.mean[0]) ** 2 / (2.0 * v)
+    direction = 1.0 if target.mean[0] >= nontarget.mean[0] else -1.0
+    third = direction * float(target.m3[0] - nontarget.m3[0]) / v**1.5
+    fourth = float(target.m4[0] + nontarget.m4[0]) / v**2 - 3.0 * n  # the sum of z^2 is n
+    information = 0.75 * mu + 0.375
+    score = math.sqrt(mu / 8.0) * third + fourth / 8.0
+    z = score / math.sqrt(n * information)
+    variation = math.sqrt(max(score / (n * information), 0.0))
+    shift = math.sqrt(n / information) * _mean_score(mu)
+    return GaussianTest(
+        "variation of mu over trials", variation, max(z, 0.0) ** 2, float(ndtr(-z)), VARIATION,
+        float(ndtr(shift + ndtri(LEVEL))),
+    )  # fmt: skip
+
+
+def _mean_score(mu: float) -> float:
+    """The mean score of a trial where mu is ``m (1 ± VARIATION)`` and looks like ``mu`` on the whole.
+
+    The variance is ``2 m + s`` then with ``s = (m VARIATION)^2``, the third central moment ``±6 s``, the
+    fourth ``s^2 + 12 m s + 12 (m^2 + s)``.
+    """
+    m = 2.0 * mu / max(2.0 - mu * VARIATION**2, 0.1)  # beyond that no such mixture looks like mu
+    s = (m * VARIATION) ** 2
+    v = 2.0 * m + s
+    fourth = (s**2 + 12.0 * m * s + 12.0 * (m**2 + s)) / v**2 - 3.0
+    return float(math.sqrt(mu / 8.0) * 6.0 * s / v**1.5 + fourth / 8.0)
+
+
+def _two_sided(shift: float) -> float:
+    """Power of a two-sided test whose statistic is normal and moved by ``shift`` standard errors."""
+    limit = -float(ndtri(LEVEL / 2.0))
+    return float(ndtr(shift - limit) + ndtr(-shift - limit))

@@ -1,0 +1,54 @@
+"""``llrkit compound``: LLRs against the other enrolled speakers and the unknown, as in SRE12."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llrkit._format import counted
+from llrkit.cli.output import named_file, parse_share
+from llrkit.cli.reading import TrialInput, reading_options
+
+
+@click.command("compound")
+@click.argument("scores")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where the trials go, with a column more."
+)
+@click.option("--p-known", default="0.5", show_default=True, metavar="SHARE",
+              help="The share of known impostors among non-targets.")  # fmt: skip
+@click.option(
+    "--model-column", metavar="NAME", help="Column of the enrolled speakers; by default by its name."
+)
+@click.option("--segment-column", metavar="NAME", help="Column of the test segments; by default by its name.")
+@reading_options
+def compound_command(
+    scores: str,
+    output: str,
+    p_known: str,
+    model_column: str | None,
+    segment_column: str | None,
+    **reading: Any,
+) -> None:
+    """Turn LLRs against an unknown speaker into LLRs against another enrolled or an unknown one.
+
+    Each test segment must have been compared with all enrolled speakers, once with each. The result is in the
+    column 'compound_llr'; all other columns are kept.
+
+    \b
+    Examples:
+      llrkit compound llrs.csv -o compound.csv
+      llrkit compound llrs.csv --p-known 0 -o unknown.csv
+      llrkit evaluate compound.csv --score-column compound_llr --point sre12 --known known
+    """
+    from llrkit.evaluation.compound_trials import compound_trials
+    from llrkit.io.open import read_whole
+    from llrkit.io.write import write_trials
+
+    trials = read_whole([scores], TrialInput.of(reading).reading)
+    share = parse_share(p_known, "--p-known")
+    with named_file(scores):
+        made = compound_trials(trials, p_known=share, enroll=model_column or "", test=segment_column or "")
+    write_trials(made, output)
+    click.echo(f"{counted(len(made), 'compound LLR')} written to {output} (column 'compound_llr')")

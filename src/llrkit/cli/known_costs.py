@@ -1,0 +1,51 @@
+"""Costs of evaluations that mix known and unknown impostors, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.scores.source import ScoreSource
+    from llrkit.theory.operating_points import OperatingPoint
+
+
+def known_costs(
+    trials: ScoreSource,
+    points: Sequence[OperatingPoint | str],
+    known: str,
+    p_known: float | None,
+    allow_unconfirmed: bool,
+) -> list[dict[str, Any]]:
+    """Minimum and actual cost of every point with the two kinds of non-targets weighted."""
+    from llrkit.metrics.primary import c_primary
+    from llrkit.theory.operating_points import cost_of
+
+    costs = [cost_of(point, allow_unconfirmed=allow_unconfirmed) for point in points]
+    mixing = [cost for cost in costs if p_known is not None or cost.p_known is not None]
+    if not mixing:
+        raise InputError(
+            "--known needs a cost that mixes known and unknown non-targets (--point sre12), or their share "
+            "(--p-known)"
+        )
+    return [
+        {
+            "name": cost.name,
+            "p_known": cost.p_known if p_known is None else p_known,
+            **{
+                which: c_primary(trials, cost, actual=which == "act", known=known, p_known=p_known)
+                for which in ("min", "act")
+            },
+        }
+        for cost in mixing
+    ]
+
+
+def words_on_known(cost: dict[str, Any]) -> str:
+    """One line for people."""
+    return (
+        f"{cost['name']}, {100 * cost['p_known']:g} % of non-targets known: minimum {cost['min']:.4f}, "
+        f"actual {cost['act']:.4f}"
+    )

@@ -1,0 +1,105 @@
+"""``llrkit reproduce prior-scan``: what the training weight does to a cost, simulated or on own scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from llrkit.cli.output import (
+    json_option,
+    made_by_command,
+    parse_points,
+    parse_share,
+    print_table,
+    split_names,
+    write_json,
+)
+from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.errors import InputError
+
+scale_option = click.option(
+    "--scale", default="small", show_default=True, metavar="small|paper|25x",
+    help="small takes seconds; paper has the paper's number of trials; 25x has them in every list.",
+)  # fmt: skip
+seed_option = click.option("--seed", default=2013, show_default=True, help="The same seed, the same numbers.")
+out_option = click.option("--out", metavar="DIR", help="Write a page and the figures (SVG, PDF) there.")
+
+
+@click.command("prior-scan")
+@scale_option
+@seed_option
+@click.option("--scores", metavar="FILE", help="Scan these scored trials instead of simulations.")
+@click.option(
+    "--test", metavar="FILE", help="With --scores: measure the cost on these; else cross-validated."
+)
+@click.option("--point", metavar="NAME|P[,CMISS,CFA]",
+              help="With --scores: the cost, a preset or a prior with costs; by default sre12.")  # fmt: skip
+@click.option("--known", metavar="COLUMN", help="With --scores: the column that marks known non-targets.")
+@click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
+@click.option(
+    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values never share two folds."
+)
+@out_option
+@reading_options
+@json_option
+def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | None, **options: Any) -> None:
+    """What the training weight does to a cost: simulated (figure 2), or on scores of a file.
+
+    Without --scores: two populations, one where the weight has no effect and one where it decides, and the
+    simulated corpora. With --scores, every trial is calibrated by trials that share no group with it, models
+    and test segments unless --groups says whose they are.
+
+    \b
+    Examples:
+      llrkit reproduce prior-scan --scale paper --out out/scan
+      llrkit reproduce prior-scan --scores scores.tsv --point sre08 --groups enroll_speaker,test_speaker
+      llrkit reproduce prior-scan --scores sre12.tsv --known known
+      llrkit reproduce prior-scan --scores dev.csv --test eval.csv --point 0.01
+    """
+    from llrkit.experiments.prior_scan import run_prior_scan
+    from llrkit.experiments.result_tables import scan_table
+
+    own = ("scores", "test", "point", "known", "p_known", "groups")
+    reading = TrialInput.of({name: value for name, value in options.items() if name not in own})
+    asked = click.get_current_context().get_parameter_source
+    if options["scores"] is None:
+        for name in own[1:]:
+            if options[name] is not None:
+                raise InputError(f"--{name.replace('_', '-')} is for --scores")
+        for name in reading.reading.given():
+            raise InputError(f"the option {name!r} of reading is for --scores")
+        scan = run_prior_scan(scale, seed=seed)
+    else:
+        if asked("scale") is not ParameterSource.DEFAULT:
+            raise InputError("--scale is for the simulation, not for --scores")
+        scan = _of_scores(options, reading, seed if asked("seed") is not ParameterSource.DEFAULT else 0)
+    header, rows = scan_table(scan.cases)
+    print_table(header, rows, to_stderr=json_path == "-", title=scan.cost_name)
+    for case in scan.cases:
+        click.echo(f"{case.name}: {case.about}", err=json_path == "-")
+    if out:
+        from llrkit.experiments.result_folder import write_experiments
+
+        files = [options[name] for name in ("scores", "test", "key", "nontargets", "quality_file")]
+        page = write_experiments(out, scan=scan, made_from=made_by_command([file for file in files if file]))
+        click.echo(f"The report is in {page}", err=json_path == "-")
+    write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
+
+
+def _of_scores(options: dict[str, Any], reading: TrialInput, seed: int) -> Any:
+    from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
+
+    points = parse_points([options["point"]]) if options["point"] else [EVALUATION]
+    share = options["p_known"]
+    test = options["test"]
+    return run_scan_of_scores(
+        reading.open(options["scores"]),
+        None if test is None else reading.open(test),
+        point=points[0],
+        known=options["known"],
+        p_known=None if share is None else parse_share(share, "--p-known"),
+        groups=split_names(options["groups"]),
+        seed=seed,
+    )

@@ -1,0 +1,74 @@
+"""``llrkit reproduce prior-scan --scores``: the scan of anybody's scores."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import llrkit as lk
+from llrkit.cli import cli
+
+
+def run(*arguments):
+    done = CliRunner().invoke(cli, [*map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def scored(path, n=3000, seed=1):
+    """Wide target scores of trials between models and segments; every third is of a known impostor."""
+    rng = np.random.default_rng(seed)
+    is_target = np.arange(n) % 4 == 0
+    score = np.where(is_target, rng.normal(5.0, 1.6, n), rng.normal(0.0, 1.0, n))
+    table = {"enroll": rng.integers(0, 40, n), "test": rng.integers(0, 60, n), "score": score}
+    lk.write_trials(lk.Trials({**table, "label": is_target, "known": np.arange(n) % 3 == 0}), path)
+    return path
+
+
+def test_prior_scan_of_own_scores_is_cross_validated_and_drawn(tmp_path):
+    file = scored(tmp_path / "s.csv")
+    done = run("reproduce", "prior-scan", "--scores", file, "--point", "sre08", "--out", tmp_path / "out",
+               "--json", tmp_path / "scan.json")  # fmt: skip
+    found = json.loads((tmp_path / "scan.json").read_text())
+    (case,) = found["cases"]
+    assert (found["cost"], case["name"]) == ("cost at sre08", "scores")
+    assert "750 target and 2,250 non-target trials, cross-validated" in done.output
+    trials = lk.read_trials(file)
+    crossed = lk.cross_calibrate(trials, "logistic", prior=float(1 / (1 + np.exp(4.0))))
+    at = case["log_odds"].index(-4.0)
+    assert case["logistic"][at] == pytest.approx(lk.act_dcf(crossed.source, "sre08"), rel=1e-12)
+    assert (tmp_path / "out" / "prior-scan-scores.svg").exists()
+    assert "Cost at sre08 against" in (tmp_path / "out" / "index.html").read_text()
+    run("plot", "prior-scan", tmp_path / "scan.json", "-o", tmp_path / "scan.svg")
+    assert "cost at sre08" in (tmp_path / "scan.svg").read_text()
+
+
+def test_prior_scan_with_known_non_targets_and_with_a_file_to_test_on(tmp_path):
+    train, test = scored(tmp_path / "a.csv"), scored(tmp_path / "b.csv", seed=2)
+    run("reproduce", "prior-scan", "--scores", train, "--test", test, "--known", "known", "--json",
+        tmp_path / "scan.json")  # fmt: skip
+    found = json.loads((tmp_path / "scan.json").read_text())
+    assert found["cost"] == "C_primary of sre12, known and unknown non-targets"
+    fitted = lk.fit_logistic(lk.read_trials(train), prior=0.5)
+    at = found["cases"][0]["log_odds"].index(0.0)
+    wanted = lk.c_primary(fitted.on(lk.read_trials(test)), "sre12", known="known")
+    assert found["cases"][0]["logistic"][at] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--known", "known"], "--known is for --scores"),
+        (["--log10"], "'log10' of reading is for --scores"),
+        (["--scores", "s.csv", "--scale", "paper"], "--scale is for the simulation"),
+        (["--scores", "nothing.csv"], "no such file"),
+        (["--scores", "s.csv", "--known", "nobody"], "there is no column 'nobody'"),
+        (["--scores", "s.csv", "--p-known", "0.3"], "p_known needs the name of the column"),
+    ],
+)
+def test_prior_scan_refuses_what_it_cannot_honor(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    scored(tmp_path / "s.csv", n=400)
+    with pytest.raises(lk.LlrkitError, match=said):
+        CliRunner().invoke(cli, ["reproduce", "prior-scan", *arguments], catch_exceptions=False)
