@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from llrkit.errors import InputError
@@ -13,7 +13,14 @@ from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import SOURCE
 from llrkit.experiments.prior_scan import PriorScanResult
 from llrkit.experiments.real_result import RealResult
-from llrkit.experiments.result_tables import Table, list_table, paper_table, scan_table, verdict
+from llrkit.experiments.result_tables import (
+    Table,
+    list_table,
+    one_map_table,
+    paper_table,
+    scan_table,
+    verdict,
+)
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
@@ -66,10 +73,15 @@ def write_experiments(
 def _about_durations(result: DurationsResult) -> tuple[str, ...]:
     return (
         f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
-        f"{result.scale}, seed {result.seed}): a PLDA recognizer trained on whole recordings scores segments "
-        "of all durations, calibration is trained on the first corpus and evaluated on the second. The "
-        "second half of this page is about the list in the middle, 20 s on both sides.",
+        f"{result.scale}): a PLDA recognizer trained on whole recordings scores length-normalized embeddings "
+        "of all durations, calibration is trained on the first corpus and evaluated on the second. All "
+        f"numbers are means over {_seeds_in_words(result.seeds)}. The second half of this page is about the "
+        f"list in the middle, 20 s on both sides, of seed {result.seeds[0]}.",
     )
+
+
+def _seeds_in_words(seeds: Sequence[int]) -> str:
+    return f"the seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"the single seed {seeds[0]}"
 
 
 def _about_real(result: RealResult) -> tuple[str, ...]:
@@ -107,6 +119,8 @@ def _lists_section(
         _captioned(paper_table(table), f"All lists together, beside {SOURCE}"),
         _captioned(list_table(table), "Every list; Cllr in bits"),
     ]
+    if table.sd:
+        tables.insert(1, _captioned(one_map_table(table), "One calibration per list, or one for all; bits"))
     return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
+from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
+from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
+from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
+from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
 from llrkit.calibrate.input_reading import remembers_reading
 from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.option_checks import class_weight
+from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, ShapeWarning
@@ -21,8 +26,22 @@ SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.25
 """Skewness, excess kurtosis and ratio of the spreads that CMLG bears; beyond them it is not recommended."""
 
 
+@overload
+def fit_cmlg(
+    source: ScoreSource, *, alpha: float = 0.5, conditions: None = None, basis: str = "log"
+) -> AffineMap: ...
+@overload
+def fit_cmlg(
+    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str = "log"
+) -> ConditionedMap: ...
 @remembers_reading
-def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
+def fit_cmlg(
+    source: ScoreSource,
+    *,
+    alpha: float = 0.5,
+    conditions: Sequence[str] | str | None = None,
+    basis: str = "log",
+) -> AffineMap | ConditionedMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
     ``a = (m_e - m_d) / v``, ``b = -a (m_e + m_d) / 2`` with the 1/N variance
@@ -33,6 +52,13 @@ def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     ----------
     alpha
         Weight of the targets, from 0 to 1, both ends included. It matters only when the variances differ.
+    conditions
+        Columns of numbers that say under which conditions a trial was made, such as ``("enroll_seconds",
+        "test_seconds")``. The means and log-variances of the classes are then quadratics of the conditions,
+        and every trial is calibrated by the closed form at its own: one map for all durations. Two passes.
+        See :meth:`ConditionedMap.at` for the line of one set of conditions.
+    basis
+        What the quadratics are of: the 'log' of the conditions, their 'inverse', or 'linear', themselves.
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
     log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), and the shape of the scores. A
@@ -46,6 +72,12 @@ def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     AffineMap(cmlg: llr = 2 * score -4)
     """
     weight = class_weight(alpha)
+    one_of(basis, BASES, "basis of the conditions")
+    if conditions is not None:
+        cells = condition_cells(source, condition_names(conditions), basis)
+        conditioned = conditioned_from_cells(cells, weight)
+        warn_of_shape(residual_moments(cells, conditioned))
+        return conditioned
     moments = training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     warn_of_shape(moments)
