@@ -112,6 +112,10 @@ class ReversedScoresWarning(LlrkitWarning):
     """Targets score below non-targets."""
 
 
+class TrainingRangeWarning(LlrkitWarning):
+    """Scores lie outside the range that a calibration was trained on."""
+
+
 class ScaleWarning(LlrkitWarning):
     """The scores look like something else than LLRs in nats; nothing was converted."""
 

@@ -72,5 +72,5 @@ def with_durations(trials: Scores, pair: Pair) -> Scores:
 def line_at(fitted: Map, conditions: Mapping[str, float]) -> AffineMap:
     """The straight line that a map is at given conditions."""
     columns = {name: np.full(2, value) for name, value in conditions.items()}
-    offset, one = fitted(np.array([0.0, 1.0]), columns).tolist()
+    offset, one = fitted.llr(np.array([0.0, 1.0]), columns).tolist()
     return AffineMap(a=one - offset, b=offset, method=fitted.method)

@@ -13,8 +13,8 @@ from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
-from llrkit.calibrate.input_reading import remembers_reading
-from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
@@ -34,7 +34,11 @@ def fit_cmlg(
 def fit_cmlg(
     source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str = "log"
 ) -> ConditionedMap: ...
-@remembers_reading
+@overload
+def fit_cmlg(
+    source: ScoreSource, *, bound: str, speakers: str | Sequence[str] | None = None, **options: Any
+) -> Map: ...
+@fits_map
 def fit_cmlg(
     source: ScoreSource,
     *,
