@@ -39,6 +39,7 @@ TESTED_BY = {
     "cllr_scatter": "test_scatter_draws_the_points_and_the_diagonal",
     "prior_scan": "test_prior_scan_draws_each_method",
     "heat_map": "test_heat_map_writes_the_values",
+    "theory": "test_theory_draws_every_family_and_list",
     "fusion_weights": "test_fusion_weights_and_intervals",
     "zoo": "test_zoo_points_quartiles_and_animals",
     "class_det": "test_class_det_lines_are_probits_of_the_rates",

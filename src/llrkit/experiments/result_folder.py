@@ -25,6 +25,7 @@ from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
 from llrkit.report.sections import Section, TextTable
+from llrkit.report.theory_section import section_of
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"
@@ -57,6 +58,7 @@ def write_experiments(
         sections.insert(
             0, _lists_section(durations.table, "Durations", "durations", _about_durations(durations), brief)
         )
+        sections.insert(1, _costs_section(durations.table, "durations"))
         sections.insert(0, _theory_section(durations))
         closer = durations.closer
     if not closer:
@@ -105,6 +107,12 @@ def _theory_section(result: DurationsResult) -> tuple[Section, Shown]:
         "of whole segments.",
     )
     return Section("Two Gaussians", words, pictures=list(pictures.values())), pictures
+
+
+def _costs_section(table: ListTable, prefix: str) -> tuple[Section, Shown]:
+    section = section_of(experiment_figures.theory_curves(table))
+    names = (f"{prefix}-theory", f"{prefix}-theory-difference")
+    return section, dict(zip(names, section.pictures, strict=True))
 
 
 def _lists_section(

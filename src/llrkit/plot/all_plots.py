@@ -16,6 +16,7 @@ from llrkit.metrics.curves import (
     PavCurve,
     TippettCurve,
 )
+from llrkit.metrics.theory_costs import TheoryCosts
 from llrkit.metrics.zoo import ZooCurve
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
@@ -27,6 +28,7 @@ from llrkit.plot import (
     idempotence_plot,
     llr_plots,
     paper_figures,
+    theory_plot,
     weights_and_speakers,
 )
 from llrkit.plot.paper_figures import CllrScatter, PriorScan
@@ -74,6 +76,7 @@ PLOTS: dict[str, Plot] = {
         Plot(paper_figures.cllr_scatter, (CllrScatter,), None),
         Plot(paper_figures.prior_scan, (PriorScan,), None),
         Plot(paper_figures.heat_map, (HeatMap,), None),
+        Plot(theory_plot.theory, (TheoryCosts,), None),
         Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
         Plot(weights_and_speakers.zoo, (ZooCurve,), None),
         Plot(class_plots.class_det, (ClassDets,), None),
