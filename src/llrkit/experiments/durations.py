@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -88,6 +88,10 @@ class DurationsResult:
     seconds: float
     closer: Mapping[str, Evaluation]
     """The list in the middle (20 s on both sides) of the first seed: raw scores, and both calibrations."""
+    start: str = "embeddings"
+    """What was simulated."""
+    shortcut: SeedMeans | None = None
+    """The same experiment from embeddings, where this one is from frames."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -96,14 +100,16 @@ class DurationsResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
-        return {
+        plain = {
             **self.table.to_dict(),
             "paper": dict(PAPER),
             "seconds": self.seconds,
             "trials": self.table.trials,
             "scale": self.scale,
             "seed": self.seeds[0],
+            "from": self.start,
         }
+        return plain if self.shortcut is None else {**plain, "embeddings": self.shortcut.to_dict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +158,16 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     vectors = background.vectors[SECONDS[-1]]
     chain = Chain((Affine(vectors.mean(axis=0), name="center"), LengthNorm("sqrt-dim")))
     trained = train_plda(chain(vectors), background.speaker_names, iterations=ITERATIONS).model
-    # the last bits of EM depend on the threads of the linear algebra library: round them away
-    recognizer = PLDA(
-        *(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within))
-    )
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
-    return Corpora(_ready(first, size.train, chain), _ready(second, size.evaluate, chain), recognizer)
+    return Corpora(
+        _ready(first, size.train, chain), _ready(second, size.evaluate, chain), rounded_plda(trained)
+    )
+
+
+def rounded_plda(trained: PLDA) -> PLDA:
+    """The model without its last bits, which depend on the threads of the linear algebra library."""
+    return PLDA(*(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within)))
 
 
 def _ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
@@ -171,7 +180,9 @@ def _ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
     return CorpusTrials(sides[0], sides[1], pairs)
 
 
-def run_durations(scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS) -> DurationsResult:
+def run_durations(
+    scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS, make: Callable[..., Corpora] | None = None
+) -> DurationsResult:
     """Run the experiment with several seeds; the same seeds give the same numbers, whatever the threads are.
 
     The linear algebra library has threads of its own, whose number changes the last bits of the recognizer's
@@ -185,6 +196,8 @@ def run_durations(scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS)
         The first seed; the others follow it.
     seeds
         Their number. All results are means over seeds.
+    make
+        What makes the corpora of a scale and a seed, by default :func:`make_corpora`.
 
     Examples
     --------
@@ -195,15 +208,17 @@ def run_durations(scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS)
     began = time.perf_counter()
     count = whole_number(seeds, 1, "seeds")
     first = checked_seed(seed)
+    make = make or make_corpora
     tables: dict[int, ListTable] = {}
     closer: Mapping[str, Evaluation] = {}
     for number in tracked(range(first, first + count), "simulating", count, "seeds"):
-        tables[number], middle = _run_seed(make_corpora(scale, seed=number), look_closer=number == first)
+        tables[number], middle = run_seed(make(scale, seed=number), look_closer=number == first)
         closer = closer or middle
     return DurationsResult(SeedMeans.of(tables), scale, time.perf_counter() - began, closer)
 
 
-def _run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[str, Evaluation]]:
+def run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[str, Evaluation]]:
+    """All lists of one pair of corpora, and if wanted the list in the middle in full."""
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     one_map = fit_one_map(train)

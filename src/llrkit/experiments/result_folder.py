@@ -73,6 +73,13 @@ def write_experiments(
 
 
 def _about_durations(result: DurationsResult) -> tuple[str, ...]:
+    if result.start == "frames":
+        return (
+            f"{len(result.table.lists)} trial lists of simulated frames (scale {result.scale}): background "
+            "model, statistics, total variability, i-vectors, length normalization, LDA and PLDA are trained "
+            "on whole recordings of a background and score all durations; calibration is trained on one "
+            f"corpus and evaluated on another. All numbers are means over {_seeds_in_words(result.seeds)}.",
+        )
     return (
         f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
         f"{result.scale}): a PLDA recognizer trained on whole recordings scores length-normalized embeddings "

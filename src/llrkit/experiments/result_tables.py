@@ -11,6 +11,7 @@ from llrkit._format import number, percent
 from llrkit.experiments.list_results import ONE_MAP, POOLED, ListTable
 from llrkit.experiments.paper_values import PAPER
 from llrkit.experiments.prior_scan import NAMES, ScanCase
+from llrkit.experiments.seed_means import SeedMeans
 
 Table = tuple[list[str], list[list[str]]]
 ONE_MAP_NAMES = {
@@ -103,6 +104,29 @@ def one_map_table(table: ListTable) -> Table:
         loss = float(np.max(table.column(name) - table.column("min_cllr")))
         rows.append([words, number(table.mean[name], 4), _spread(table.sd, name, 4), number(loss, 3)])
     return ["calibration", "mean Cllr", "sd of seeds", "most lost in a list"], rows
+
+
+def shortcut_table(frames: SeedMeans, embeddings: SeedMeans) -> Table:
+    """The experiment from frames beside the one from embeddings."""
+    names = {
+        "cmlg": "mean Cllr, CMLG",
+        "logistic": "mean Cllr, logistic regression",
+        "min_cllr": "mean minimum Cllr",
+        "raw_cllr": "mean Cllr of raw scores",
+        "pooled_cmlg": "mean Cllr, one CMLG for all lists",
+        "conditioned_cmlg": "mean Cllr, one CMLG given the durations",
+        "det_slope": "slope of the DET",
+    }
+    rows = []
+    for i, words in enumerate(("smallest EER, %", "largest EER, %")):
+        pair = [100.0 * table.eer_range[i] for table in (frames, embeddings)]
+        rows.append([words, *(number(value, 1) for value in (*pair, pair[0] - pair[1]))])
+    for name, words in names.items():
+        pair = [table.mean[name] for table in (frames, embeddings)]
+        rows.append([words, *(number(value, 3) for value in (*pair, pair[0] - pair[1]))])
+    pair = [table.rms_cllr_from_eer for table in (frames, embeddings)]
+    rows.append(["Cllr from the EER, RMS", *(number(value, 4) for value in (*pair, pair[0] - pair[1]))])
+    return ["", "from frames", "from embeddings", "difference"], rows
 
 
 def scan_table(cases: Sequence[ScanCase]) -> Table:
