@@ -38,9 +38,10 @@ def main() -> None:
         "quality": {"columns": ["seconds"]},
         "lineup": {"by": "test"},
         "best": {"methods": "cmlg,logistic,gaussian,nig", "repeats": 1},
+        "cmlg_conditions": {"conditions": ["seconds"]},
     }
-    for name in sorted(n for n in lk.__all__ if n.startswith("fit_")):
-        method = name.removeprefix("fit_")
+    methods = {name.removeprefix("fit_"): name for name in sorted(lk.__all__) if name.startswith("fit_")}
+    for method, name in {**methods, "cmlg_conditions": "fit_cmlg"}.items():
         path = FOLDER / f"{method}.json"
         if path.exists():
             continue
@@ -50,7 +51,7 @@ def main() -> None:
             kept["scores"] = np.column_stack([probe, probe[::-1]]).tolist()
         if method == "by":
             kept["columns"] = {"room": [0, 1] * 7}
-        if method == "quality":
+        if method in ("quality", "cmlg_conditions"):
             kept["columns"] = {"seconds": np.linspace(3, 60, 14).tolist()}
         if method == "lineup":
             kept["scores"], kept["cohort"] = [1, 2, 3, 5, 8], [8, 8, 8, 8, 8]

@@ -20,6 +20,7 @@ import llrkit as lk
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.metrics.theory_costs import theory_costs
 from llrkit.metrics.zoo import zoo_curve
 from llrkit.plot.weights_and_speakers import FusionWeights
 
@@ -106,6 +107,20 @@ def mixing(rng: np.random.Generator) -> MixingCurve:
     return lk.mixing_curve(lk.fit_mixture(lk.Scores(*pair.rvs(20_000, 40_000, rng)), components="grid"))
 
 
+def measured(rng: np.random.Generator) -> dict[str, tuple[float, float]]:
+    """EER and minimum DCF of Gaussian lists, and of lists in which half the trials are harder."""
+    lists = {}
+    for eer in (0.01, 0.02, 0.05, 0.1):
+        gaussian = scores(eer, rng)
+        pair = lk.theory.MixtureLLR((0.5, 0.5), (mu := lk.theory.GaussianLLR.from_eer(eer).mu, 0.25 * mu))
+        mixed = lk.Scores(*pair.rvs(1500, 40_000, rng))
+        lists |= {
+            f"{kind} {eer:g}": (lk.eer(made), lk.min_dcf(made, "sre10"))
+            for kind, made in (("Gaussian", gaussian), ("mixed", mixed))
+        }
+    return lists
+
+
 def draw_all(rng: np.random.Generator) -> None:
     """One PNG for each kind of plot."""
     found = systems(rng)
@@ -133,6 +148,7 @@ def draw_all(rng: np.random.Generator) -> None:
         "heat_map": lk.plot.heat_map(
             HeatMap(EERS / 100, DURATIONS, DURATIONS, value_name="EER", percent=True)
         ),
+        "theory": lk.plot.theory(theory_costs("sre10", measured(rng))),
         "fusion_weights": lk.plot.fusion_weights(
             FusionWeights(("i-vector", "x-vector", "ResNet"), [0.21, -0.08, 0.93], -0.33, [0.1, -0.2, 0.8],
                           [0.32, 0.04, 1.06])

@@ -6,6 +6,7 @@ from . import theory as theory
 from ._version import __version__ as __version__
 from .calibrate.affine.bayesian import fit_bayes as fit_bayes
 from .calibrate.affine.cmlg import fit_cmlg as fit_cmlg
+from .calibrate.affine.conditions.condition_map import ConditionedMap as ConditionedMap
 from .calibrate.affine.expectation import fit_expectation as fit_expectation
 from .calibrate.affine.logistic import fit_logistic as fit_logistic
 from .calibrate.affine.logistic import fit_rule as fit_rule

@@ -67,6 +67,7 @@ def test_plots_of_scores(folder, tmp_path, kind):
         ("zoo", "--by", "speaker"),
         ("heat-map", "--by", "sex,long", "--value", "cllr"),
         ("two-gaussians",),
+        ("theory", "--by", "sex", "--point", "sre12"),
         ("idempotence", "--speakers", "speaker"),
         ("det", "--bands"),
         ("tippett", "--bands", "--speakers", "speaker"),
@@ -83,6 +84,30 @@ def test_options_of_plots(folder, tmp_path, arguments):
 def test_two_gaussians_without_scores(tmp_path):
     run("plot", "two-gaussians", "--eer", "5%", "-o", tmp_path / "out.pdf")
     assert (tmp_path / "out.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_theory_says_how_far_the_lists_of_an_experiment_are_from_it(tmp_path):
+    eers = (0.05, 0.2)
+    lists = [
+        {"enroll": f"{i}", "test": "full", "eer": eer, "min_cllr": lk.theory.cllr_from_eer(eer) + 0.004}
+        for i, eer in enumerate(eers)
+    ]
+    (tmp_path / "d.json").write_text(json.dumps({"lists": lists}))
+    done = run("plot", "theory", tmp_path / "d.json", "-o", tmp_path / "out.svg")
+    assert "minimum of 2 lists: root mean square 0.0040" in done.output
+    alone = run("plot", "theory", "--point", "sre08", "-o", tmp_path / "alone.pdf")
+    assert "minimum DCF (sre08)" in alone.output
+
+
+def test_a_report_has_the_curves_of_theory_with_every_group_on_them(folder, tmp_path):
+    done = run("report", folder / "a.csv", "--by", "sex", "--theory", "-o", tmp_path / "r.html")
+    assert done.exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert ">Theory</h2>" in page
+    figures = [figure for figure in data_of(tmp_path / "r.html")["figures"] if figure["kind"] == "theory"]
+    assert figures[0]["title"] == "Cllr that the EER implies"
+    points = [trace for trace in figures[0]["data"] if trace["mode"] == "markers"]
+    assert [len(trace["x"]) for trace in points] == [2]
 
 
 def test_columns_are_systems_and_html_is_interactive(folder, tmp_path):
@@ -117,6 +142,8 @@ def test_plots_of_results(folder, tmp_path):
         (("ece", "a.csv", "--by", "sex"), "--by is not possible"),
         (("roc", "a.csv", "--bands"), "--bands is for det, tippett, ece"),
         (("prior-scan", "a.csv"), "reproduce prior-scan --json"),
+        (("theory", "absent.json"), "reproduce durations --json"),
+        (("theory", "absent.json", "a.csv"), "go without files of scores"),
         (("cllr-scatter", "a.csv"), "reproduce durations --json"),
         (("det", "both.csv", "--score-columns", "plda", "--score-column", "plda"), "do not go together"),
         (("det", "a.csv", "--width", "wide"), "is not a number"),

@@ -41,7 +41,7 @@ def test_demo_ends_by_saying_where_the_report_is(tmp_path):
     assert {"0.375", "0.376", "0.370", "-0.99 ± 0.06", "raw scores", "CMLG"} <= cells_of(page)
     for title in ("Two Gaussians", "Durations", "Prior scan"):
         assert f">{title}</" in page
-    assert re.search(r"mean Cllr, CMLG +0\.\d{3} +0\.375", done.output)
+    assert re.search(r"mean Cllr, CMLG +0\.\d{3} +0\.0\d\d +0\.375", done.output)
     numbers = json.loads((tmp_path / "demo" / "numbers.json").read_text())
     assert numbers["schema"] == "llrkit.demo/1"
     assert len(numbers["durations"]["lists"]) == 25
@@ -51,15 +51,18 @@ def test_demo_ends_by_saying_where_the_report_is(tmp_path):
 
 @pytest.mark.usefixtures("two_durations")
 def test_durations_prints_tables_and_json_alone_goes_to_standard_output(tmp_path):
-    done = run("reproduce", "durations", "--seed", 3, "--json", "-", "--out", tmp_path / "out")
+    done = run("reproduce", "durations", "--seed", 3, "--seeds", 2, "--json", "-", "--out", tmp_path / "out")
     found = json.loads(done.stdout)
     assert found["schema"] == "llrkit.reproduce/1"
     assert found["experiment"] == "durations"
     assert found["mean"].keys() >= {"eer", "cmlg", "logistic", "min_cllr"}
     assert "logistic regression" in done.stderr
     assert len(found["pooled"]["cmlg"]) == 4
+    assert found["seeds"] == [3, 4]
+    assert "one for all, CMLG given the durations" in done.stderr
+    assert "CMLG given the durations" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".html", ".svg", ".pdf"}
-    again = json.loads(run("reproduce", "durations", "--seed", 3, "--json", "-").stdout)
+    again = json.loads(run("reproduce", "durations", "--seed", 3, "--seeds", 2, "--json", "-").stdout)
     assert {**again, "seconds": 0} == {**found, "seconds": 0}
 
 
@@ -92,6 +95,7 @@ def test_real_scores_and_embeddings(tmp_path):
     [
         (["durations", "--scale", "huge"], "expected one of small, paper, 25x"),
         (["durations", "--seed", "-3"], "seed must be a whole number"),
+        (["durations", "--seeds", "0"], "seeds must be a whole number"),
         (["prior-scan", "--scale", "huge"], "expected one of small, paper, 25x"),
         (["real"], "either --embeddings or --scores"),
         (["real", "--scores", "a", "--embeddings", "b"], "either --embeddings or --scores"),

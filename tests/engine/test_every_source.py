@@ -24,6 +24,7 @@ from llrkit.scores.weights import WeightedSource
 from llrkit.simulate.cross_trials import CrossTrials
 from llrkit.simulate.independent_trials import SimulatedTrials
 from llrkit.simulate.plda_trials import ConcatenatedTrials
+from llrkit.simulate.sparse_trials import DrawnPairs, SparseTrials
 
 TABLE = pl.DataFrame(
     {
@@ -62,6 +63,12 @@ def plda_trials():
     return lk.simulate.simulate_plda(voices, n_speakers=6, n_models=6, n_tests=6, seed=1)
 
 
+def sparse_trials():
+    every = plda_trials().sources[0]
+    pairs = DrawnPairs.of(every.enroll, every.test, n_trials=12, seed=1)
+    return SparseTrials(every.enroll, every.test, 100.0, 100.0, every.scorer, pairs=pairs)
+
+
 def classes():
     values = np.random.default_rng(1).normal(size=(9, 3))
     return lk.ClassScores(values, [0, 1, 2] * 3, columns={"room": np.arange(9) % 2})
@@ -77,6 +84,7 @@ EXAMPLES = {
     WeightedSource: (lambda *_: lk.weigh(in_memory()._replace(weight=None), "times"), "room"),
     SimulatedTrials: (lambda *_: independent_trials(), "test"),
     CrossTrials: (lambda *_: plda_trials().sources[0], "test"),
+    SparseTrials: (lambda *_: sparse_trials(), "test"),
     ConcatenatedTrials: (lambda *_: plda_trials(), "test"),
     DetectionSource: (lambda *_: lk.multiclass.detection(classes(), "1"), "room"),
 }  # fmt: skip

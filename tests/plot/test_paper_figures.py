@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 from drawn import lines
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtr, ndtri
 
 import llrkit as lk
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.metrics.theory_costs import family_pairs, theory_costs, theory_costs_of
 from llrkit.plot.paper_figures import CllrScatter
 
 
@@ -92,3 +94,60 @@ def test_mixing_draws_shares_and_their_sum():
     # the tick of an EER of 10 % stands at the mu whose Gaussian pair has it
     ticks = dict(zip((label.get_text() for label in axes.get_xticklabels()), axes.get_xticks(), strict=True))
     assert_allclose(np.exp(ticks["10"]), lk.theory.GaussianLLR.from_eer(0.1).mu, rtol=1e-9)
+
+
+def test_theory_draws_every_family_and_list():
+    curve = theory_costs("sre10", {"easy": (0.05, 0.8), "hard": (0.2, 0.99)})
+    drawn = lines(lk.plot.theory(curve))
+    assert list(drawn) == [*curve.costs, "2 measured lists"]
+    assert_allclose(drawn["2 measured lists"].get_xydata(), [[ndtri(0.05), 0.8], [ndtri(0.2), 0.99]])
+    gaussian = drawn["Gaussian"].get_xydata()
+    # Bayes decisions at the prior 0.001 of N(+-s^2/2, s^2) with s = -2 probit EER
+    sigma, threshold = -2.0 * gaussian[:, 0], np.log(999.0)
+    p_miss, p_fa = ndtr(threshold / sigma - sigma / 2), ndtr(-threshold / sigma - sigma / 2)
+    assert_allclose(gaussian[:, 1], p_miss + 999.0 * p_fa, rtol=1e-9)
+
+
+def test_the_difference_of_cllr_is_drawn_beside_its_sentence():
+    curve = theory_costs("Cllr", {"one": (0.05, 0.19), "perfect": (0.0, 0.0), "useless": (0.5, 1.0)})
+    assert_allclose(curve.predicted[1:], [0.0, 1.0])
+    difference = curve.beyond_gaussian()
+    drawn = lines(lk.plot.theory(difference))
+    assert_allclose(drawn["Gaussian"].get_ydata(), 0.0, atol=1e-15)
+    assert_allclose(drawn["3 measured lists"].get_ydata(), [0.19 - lk.theory.cllr_from_eer(0.05), 0.0, 0.0])
+    assert "at most 0.022 bits" in difference.sentence
+    assert "root mean square" in curve.sentence
+    with pytest.raises(lk.InputError, match="only Cllr"):
+        theory_costs("sre10").beyond_gaussian()
+
+
+def test_families_are_those_of_theory_against_simulation():
+    rng = np.random.default_rng(5)
+    for name, pairs in family_pairs().items():
+        eers = np.array([pair.eer for pair in pairs])
+        assert np.all(np.diff(eers) > 0), name
+        assert eers[0] < 0.005, name
+        assert eers[-1] > 0.35, name
+        pair = pairs[len(pairs) // 2]
+        target, nontarget = pair.rvs(20_000, 20_000, rng)
+        assert_allclose(lk.eer(lk.Scores(target, nontarget)), pair.eer, atol=0.01)
+        assert_allclose(lk.min_cllr(lk.Scores(target, nontarget)), pair.cllr, atol=0.02)
+
+
+def test_measured_systems_are_put_on_all_their_costs():
+    scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(2_000, 20_000, np.random.default_rng(1)))
+    found = lk.evaluate(scores, points=["sre08", "sre12"])
+    curves = theory_costs_of({"mine": found})
+    names = [curve.cost_name for curve in curves]
+    assert names[0] == "Cllr"
+    assert names[2:] == ["minimum DCF (sre08)", "C_primary (sre12)"]
+    assert_allclose(
+        [curves[0].list_costs[0], curves[2].list_costs[0], curves[3].list_costs[0]],
+        [found.min_cllr, lk.min_dcf(scores, "sre08"), lk.c_primary(scores, "sre12", actual=False)],
+    )
+    pair = lk.theory.GaussianLLR.from_eer(found.eer)
+    assert_allclose(curves[3].predicted, pair.c_primary("sre12"))
+    assert_allclose(curves[0].rms, abs(pair.cllr - found.min_cllr))
+    assert_allclose(curves[0].rms_share, abs(pair.cllr - found.min_cllr) / found.min_cllr)
+    with pytest.raises(lk.InputError, match="no measured lists"):
+        theory_costs_of({})

@@ -40,6 +40,7 @@ TESTED_BY = {
     "prior_scan": "test_prior_scan_draws_each_method",
     "mixing": "test_mixing_draws_shares_and_their_sum",
     "heat_map": "test_heat_map_writes_the_values",
+    "theory": "test_theory_draws_every_family_and_list",
     "fusion_weights": "test_fusion_weights_and_intervals",
     "zoo": "test_zoo_points_quartiles_and_animals",
     "class_det": "test_class_det_lines_are_probits_of_the_rates",

@@ -1,12 +1,23 @@
 """Simulated speakers: variances and EERs that were asked for, PLDA scores that follow theory, domains."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.simulate import Corpus, CrossTrials, Population, cross_trials, simulate_embeddings, simulate_plda
+from llrkit.simulate import (
+    Corpus,
+    CrossTrials,
+    DrawnPairs,
+    Population,
+    SparseTrials,
+    cross_trials,
+    simulate_embeddings,
+    simulate_plda,
+)
 from llrkit.simulate.plda_trials import true_plda
 
 VOICES = Population(dim=20, between=0.4, channel=0.5, noise=10.0, gender_gap=3.0)
@@ -107,6 +118,62 @@ def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch
         assert_array_equal(np.concatenate([place[side] for place in places]), np.arange(n))
     expected = lk.evaluate(made.trials(), by="gender").to_dict()
     assert lk.evaluate(made, by="gender").groups["f"].n_target == expected["groups"]["f"]["n_target"]
+
+
+def test_a_drawn_list_has_all_targets_and_some_of_the_nontargets_once(monkeypatch):
+    monkeypatch.setattr(cross_trials, "BLOCK_TRIALS", 50)
+    corpus = Corpus(VOICES, 1, seed=3)
+    sides = [
+        corpus.recordings(side, n_speakers=8, n=n, durations=[5, 10]) for side, n in (("e", 24), ("t", 32))
+    ]
+    every = CrossTrials(*sides, 10.0, 10.0, true_plda(VOICES, 10.0).scores)
+    pairs = DrawnPairs.of(*sides, n_trials=200, seed=5)
+    drawn = SparseTrials(*sides, 10.0, 10.0, every.scorer, pairs=pairs)
+    full, sparse = every.trials().table, drawn.trials().table
+    assert drawn.n_blocks > 4
+    assert (sparse.height, drawn.n_target, drawn.n_nontarget) == (200, every.n_target, 200 - every.n_target)
+    assert sparse.select("enroll", "test").is_unique().all()
+    # the same trials have the same scores
+    both = sparse.join(full, on=["enroll", "test", "label", "gender"], how="left")
+    assert_allclose(both["score"].to_numpy(), both["score_right"].to_numpy())
+    assert sparse.filter(label="target").height == full.filter(label="target").height
+    places = [drawn.with_columns("position").block(i).columns["position"] for i in range(drawn.n_blocks)]
+    for side, n in ((0, drawn.n_target), (1, drawn.n_nontarget)):
+        assert_array_equal(np.concatenate([place[side] for place in places]), np.arange(n))
+    # cut to another duration the same recordings are compared
+    names = [
+        SparseTrials(*sides, seconds, 5.0, every.scorer, pairs=pairs).trials().table["test"]
+        for seconds in (5.0, 10.0)
+    ]
+    assert names[0].equals(names[1])
+
+
+def test_nontargets_are_drawn_evenly_and_by_the_seed():
+    corpus = Corpus(VOICES, 1, seed=3)
+    sides = [corpus.recordings(side, n_speakers=8, n=n, durations=[5]) for side, n in (("e", 24), ("t", 32))]
+    drawn = [DrawnPairs.of(*sides, n_trials=200, seed=seed) for seed in range(200)]
+    times = np.bincount(np.concatenate([pairs.cells[0] for pairs in drawn]), minlength=12 * 16)
+    same = sides[0].speaker[::2][:, None] == sides[1].speaker[::2]
+    assert not times[same.ravel()].any()
+    share = (200 - 96) / (768 // 2 - 96)
+    # each cell is drawn about 200 times this share; five standard deviations of a binomial
+    assert_allclose(times[~same.ravel()], 200 * share, atol=5 * np.sqrt(200 * share * (1 - share)))
+    again = DrawnPairs.of(*sides, n_trials=200, seed=7)
+    assert_array_equal(np.concatenate(again.cells), np.concatenate(drawn[7].cells))
+    for n_trials in (96, 385):
+        with pytest.raises(lk.InputError, match="trials cannot be drawn: there are 96 same-speaker pairs"):
+            DrawnPairs.of(*sides, n_trials=n_trials, seed=1)
+
+
+def test_posterior_means_shrink_and_keep_their_correlation():
+    points = replace(VOICES, shrinks=True, gender_gap=0.0)
+    made = Corpus(points, 1, seed=4).recordings("test", n_speakers=4_000, n=8_000, durations=(5, 100))
+    for duration in (5.0, 100.0):
+        total = 0.9 + 10.0 / duration
+        # the regression of (voice + channel) on what was heard: variance 0.9^2 / (0.9 + noise / d)
+        assert_allclose(made.vectors[duration].var(), 0.9**2 / total, rtol=0.02)
+        assert_allclose(points.total(duration), 0.9**2 / total)
+    assert points.pair(5.0, 100.0).eer == VOICES.pair(5.0, 100.0).eer
 
 
 def test_simulated_embeddings_have_splits_without_common_speakers():

@@ -7,6 +7,7 @@ from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.metrics.theory_costs import theory_costs
 from llrkit.metrics.zoo import zoo_curve
 from llrkit.plot.paper_figures import CllrScatter
 from llrkit.plot.weights_and_speakers import FusionWeights
@@ -46,6 +47,7 @@ def examples():
     yield "prior_scan", PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, 0.24)
     yield "mixing", MixingCurve([0.0, 1.0, 9.0], [0.1, 0.3, 0.6])
     yield "heat_map", HeatMap([[0.2, 0.1], [0.1, 0.03]], ("5 s", "10 s"), ("5 s", "10 s"), value_name="EER")
+    yield "theory", theory_costs("sre10", {"A": (0.05, 0.8), "B": (0.2, 0.99)})
     yield "fusion_weights", FusionWeights(("A", "B"), [0.9, -0.2], 0.1, [0.8, -0.3], [1.0, -0.1])
     yield "zoo", some_zoo()
     several = some_classes()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError, UnknownNameError
 
 
@@ -77,3 +78,24 @@ def whole_number(value: Any, at_least: int, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
     return int(value)
+
+
+def finite_numbers(values: Array, name: str, role: str) -> FloatArray:
+    """A column of finite numbers, also where they were read as text.
+
+    Examples
+    --------
+    >>> finite_numbers(np.array(["5", "10"]), "seconds", "a condition")
+    array([ 5., 10.])
+    >>> finite_numbers(np.array(["5", "full"]), "seconds", "a condition")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: column 'seconds' must hold numbers to be a condition
+    """
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold numbers to be {role}") from None
+    if not np.isfinite(numbers).all():
+        where = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
+    return numbers

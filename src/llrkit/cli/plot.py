@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
-OTHERS = ("idempotence", "two-gaussians", "heat-map", "zoo")
+OTHERS = ("idempotence", "two-gaussians", "theory", "heat-map", "zoo")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
 WITH_BANDS = ("det", "tippett", "ece")
@@ -93,6 +93,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       pav                 score to LLR, and the identity
       idempotence         the LLR of the LLR, and where it is by chance
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
+      theory              costs against the EER for families of calibrated LLRs, with SCORES as points (each
+                          value of --by is one), or the lists in the JSON of llrkit reproduce
       heat-map            a number for each pair of conditions (--by COL,COL)
       zoo                 speakers (--by COL)
       class-det, confusion, class-calibration, pair-histogram, class-idempotence
@@ -108,9 +110,10 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot bayes-error scores.tsv --score-columns plda,cosine -o costs.svg --width page
       llrkit plot tippett llrs.csv --style crossing --base-10 -o tippett.html
       llrkit plot heat-map scores.csv --by enroll_duration,test_duration --value cllr -o heat.png
+      llrkit plot theory scores.csv --by test_duration --point sre12 -o theory.html
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
-    if not scores and not (kind == "two-gaussians" and options["eer"]):
+    if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
@@ -139,6 +142,13 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
         return _of_scores(kind, plot, scores, options)
     if kind in OF_RESULTS:
         return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
+    if kind == "theory":
+        from llrkit.cli.plotted_files import theory_of
+
+        curves = theory_of(scores, options, lambda files: _read(files, options))
+        for curve in curves:
+            click.echo(curve.sentence)
+        return [plot.draw(curve, renderer="none") for curve in curves]
     if kind == "two-gaussians" and options["eer"]:
         from llrkit.theory import GaussianLLR
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ from llrkit.errors import FileFormatError, InputError
 if TYPE_CHECKING:
     from llrkit.evaluation.alpha_scan import PriorScan
     from llrkit.evaluation.mixing_curve import MixingCurve
+    from llrkit.metrics.theory_costs import TheoryCosts
     from llrkit.plot.paper_figures import CllrScatter
     from llrkit.plot.weights_and_speakers import FusionWeights
+    from llrkit.scores.source import ScoreSource
 
 
 def fusion_weights_of(file: str) -> FusionWeights:
@@ -72,6 +75,52 @@ def scans_of(file: str) -> list[PriorScan]:
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce prior-scan", file) from error
+
+
+def theory_of(
+    files: Sequence[str],
+    options: Mapping[str, Any],
+    read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
+) -> list[TheoryCosts]:
+    """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
+    from llrkit.cli.output import parse_points
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
+
+    points = parse_points(options["points"]) or ["sre10", "sre12"]
+    results = [file for file in files if file.lower().endswith(".json")]
+    if results and (len(results) < len(files) or options["points"]):
+        raise InputError("plot theory: the lists of an experiment go without files of scores and --point")
+    if results:
+        lists: dict[str, tuple[float, float]] = {}
+        for file in results:
+            more = lists_of(file)
+            lists |= {f"{Path(file).stem} {name}": row for name, row in more.items()} if results[1:] else more
+        cllrs = theory_costs(CLLR, lists)
+        return [cllrs, cllrs.beyond_gaussian()]
+    if not files:
+        cllrs = theory_costs(CLLR)
+        return [cllrs, cllrs.beyond_gaussian(), *(theory_costs(cost) for cost in points)]
+    systems: dict[str, Any] = {}
+    for name, trials in read(tuple(files)).items():
+        result = evaluate(trials, points, by=options["by"])
+        if options["by"]:
+            several = len(files) > 1 or options["score_columns"]
+            systems |= {f"{name} {key}" if several else key: group for key, group in result.groups.items()}
+        else:
+            systems[name] = result
+    return theory_costs_of(systems)
+
+
+def lists_of(file: str) -> dict[str, tuple[float, float]]:
+    """EER and minimum Cllr of the lists of ``llrkit reproduce durations`` or ``real``."""
+    try:
+        return {
+            f"{row['enroll']} / {row['test']}".strip(" /"): (float(row["eer"]), float(row["min_cllr"]))
+            for row in _results(file)["lists"]
+        }
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise _not_from("reproduce durations", file) from error
 
 
 def _results(file: str) -> dict[str, Any]:

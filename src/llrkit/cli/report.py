@@ -63,6 +63,7 @@ table_option: Callable[[Any], Any] = click.option(
 @classes_option
 @prior_option
 @click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
+@click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
 @interval_options
 @reading_options
 @cluster_options
@@ -82,6 +83,7 @@ def report_command(
     classes: str | None,
     prior: str | None,
     check: bool,
+    theory: bool,
     ci: str,
     speakers: str | None,
     recordings: str | None,
@@ -106,7 +108,7 @@ def report_command(
     """
     given = TrialInput.of(reading)
     if has_classes(scores[0], classes, prior, given, score_columns):
-        refuse_for_classes(by=by, train=train, check=check or None)
+        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None)
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
@@ -142,6 +144,10 @@ def report_command(
             name: curve_bands(trials, results[name], speakers=who, level=confidence)
             for name, trials in systems.items()
         }
+    if theory:
+        from llrkit.report.theory_section import theory_section
+
+        parts["sections"] = [theory_section(results)]
     comparison = None
     if train:
         how = given.reading

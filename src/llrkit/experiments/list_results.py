@@ -36,9 +36,10 @@ REGULARIZATION = 0.01
 class ListResult:
     """One trial list: how hard it is, and the Cllr of its scores raw and calibrated.
 
-    ``cmlg`` and ``logistic`` were trained on the counterpart of this list, ``pooled_cmlg`` and
-    ``pooled_logistic`` on the counterparts of all lists together. ``cllr_from_eer`` is what calibrated
-    Gaussian LLRs of this EER have.
+    ``cmlg`` and ``logistic`` were trained on the counterpart of this list. The others are of one map for all
+    lists: ``pooled_cmlg`` and ``pooled_logistic`` do not know the conditions, ``conditioned_cmlg`` and
+    ``quality_logistic`` do, and ``left_out_cmlg`` is conditioned too but never saw a trial with
+    these conditions. ``cllr_from_eer`` is what calibrated Gaussian LLRs of this EER have.
     """
 
     enroll: str
@@ -54,16 +55,20 @@ class ListResult:
     det_slope: float
     pooled_cmlg: float = float("nan")
     pooled_logistic: float = float("nan")
+    conditioned_cmlg: float = float("nan")
+    left_out_cmlg: float = float("nan")
+    quality_logistic: float = float("nan")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, without those of the pooled calibration."""
+        """Plain numbers, without those of one map for all lists."""
         return {name: getattr(self, name) for name in (*LABELS, *NUMBERS)}
 
 
 LABELS = ("enroll", "test", "n_target", "n_nontarget")
 NUMBERS = ("eer", "raw_cllr", "cmlg", "logistic", "min_cllr", "cllr_from_eer", "det_slope")
 POOLED = ("pooled_cmlg", "pooled_logistic")
-assert {*LABELS, *NUMBERS, *POOLED} == {item.name for item in fields(ListResult)}
+ONE_MAP = (*POOLED, "conditioned_cmlg", "left_out_cmlg", "quality_logistic")
+assert {*LABELS, *NUMBERS, *ONE_MAP} == {item.name for item in fields(ListResult)}
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,23 @@ class ListTable:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Means over the lists; numbers that do not exist for a list are left out."""
-        return {name: float(_without_nan(self.column(name)).mean()) for name in (*NUMBERS, *POOLED)}
+        return {name: float(_without_nan(self.column(name)).mean()) for name in (*NUMBERS, *ONE_MAP)}
 
     @cached_property
     def std(self) -> dict[str, float]:
         """Standard deviations over the lists, divided by N."""
-        return {name: float(_without_nan(self.column(name)).std()) for name in (*NUMBERS, *POOLED)}
+        return {name: float(_without_nan(self.column(name)).std()) for name in (*NUMBERS, *ONE_MAP)}
+
+    @property
+    def sd(self) -> Mapping[str, float]:
+        """Standard deviations over seeds; there are none in a single run."""
+        return {}
+
+    @property
+    def eer_range(self) -> tuple[float, float]:
+        """Smallest and largest EER of the lists."""
+        eers = self.column("eer")
+        return float(eers.min()), float(eers.max())
 
     @property
     def correlation(self) -> float:
@@ -199,10 +215,18 @@ def _cllr(losses: LossSums) -> float:
 
 
 def pool_lists(lists: Sequence[Scores]) -> Scores:
-    """All trials of several lists together."""
+    """All trials of several lists together, with the columns they carry."""
     if not lists:
         raise InputError("there are no lists to pool")
+    columns = {
+        name: (
+            np.concatenate([trials.columns[name][0] for trials in lists]),
+            np.concatenate([trials.columns[name][1] for trials in lists]),
+        )
+        for name in lists[0].columns
+    }
     return Scores.from_classes(
         np.concatenate([trials.target for trials in lists]),
         np.concatenate([trials.nontarget for trials in lists]),
+        columns,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from llrkit.errors import InputError
@@ -13,11 +13,19 @@ from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import SOURCE
 from llrkit.experiments.prior_scan import PriorScanResult
 from llrkit.experiments.real_result import RealResult
-from llrkit.experiments.result_tables import Table, list_table, paper_table, scan_table, verdict
+from llrkit.experiments.result_tables import (
+    Table,
+    list_table,
+    one_map_table,
+    paper_table,
+    scan_table,
+    verdict,
+)
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
 from llrkit.report.sections import Section, TextTable
+from llrkit.report.theory_section import section_of
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"
@@ -50,6 +58,7 @@ def write_experiments(
         sections.insert(
             0, _lists_section(durations.table, "Durations", "durations", _about_durations(durations), brief)
         )
+        sections.insert(1, _costs_section(durations.table, "durations"))
         sections.insert(0, _theory_section(durations))
         closer = durations.closer
     if not closer:
@@ -64,12 +73,24 @@ def write_experiments(
 
 
 def _about_durations(result: DurationsResult) -> tuple[str, ...]:
+    if result.start == "frames":
+        return (
+            f"{len(result.table.lists)} trial lists of simulated frames (scale {result.scale}): background "
+            "model, statistics, total variability, i-vectors, length normalization, LDA and PLDA are trained "
+            "on whole recordings of a background and score all durations; calibration is trained on one "
+            f"corpus and evaluated on another. All numbers are means over {_seeds_in_words(result.seeds)}.",
+        )
     return (
         f"{len(result.table.lists)} trial lists of two simulated corpora without a speaker in common (scale "
-        f"{result.scale}, seed {result.seed}): a PLDA recognizer trained on whole recordings scores segments "
-        "of all durations, calibration is trained on the first corpus and evaluated on the second. The "
-        "second half of this page is about the list in the middle, 20 s on both sides.",
+        f"{result.scale}): a PLDA recognizer trained on whole recordings scores length-normalized embeddings "
+        "of all durations, calibration is trained on the first corpus and evaluated on the second. All "
+        f"numbers are means over {_seeds_in_words(result.seeds)}. The second half of this page is about the "
+        f"list in the middle, 20 s on both sides, of seed {result.seeds[0]}.",
     )
+
+
+def _seeds_in_words(seeds: Sequence[int]) -> str:
+    return f"the seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"the single seed {seeds[0]}"
 
 
 def _about_real(result: RealResult) -> tuple[str, ...]:
@@ -95,6 +116,12 @@ def _theory_section(result: DurationsResult) -> tuple[Section, Shown]:
     return Section("Two Gaussians", words, pictures=list(pictures.values())), pictures
 
 
+def _costs_section(table: ListTable, prefix: str) -> tuple[Section, Shown]:
+    section = section_of(experiment_figures.theory_curves(table))
+    names = (f"{prefix}-theory", f"{prefix}-theory-difference")
+    return section, dict(zip(names, section.pictures, strict=True))
+
+
 def _lists_section(
     table: ListTable, title: str, prefix: str, about: tuple[str, ...], brief: bool
 ) -> tuple[Section, Shown]:
@@ -107,6 +134,8 @@ def _lists_section(
         _captioned(paper_table(table), f"All lists together, beside {SOURCE}"),
         _captioned(list_table(table), "Every list; Cllr in bits"),
     ]
+    if table.sd:
+        tables.insert(1, _captioned(one_map_table(table), "One calibration per list, or one for all; bits"))
     return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from llrkit._format import number, percent
 from llrkit.evaluation.alpha_scan import NAMES
-from llrkit.experiments.list_results import POOLED, ListTable
+from llrkit.experiments.list_results import ONE_MAP, POOLED, ListTable
 from llrkit.experiments.paper_values import PAPER
 from llrkit.experiments.prior_scan import ScanCase
+from llrkit.experiments.seed_means import SeedMeans
 
 Table = tuple[list[str], list[list[str]]]
+ONE_MAP_NAMES = {
+    "pooled_logistic": "one for all lists, logistic regression",
+    "pooled_cmlg": "one for all lists, CMLG",
+    "conditioned_cmlg": "one for all, CMLG given the durations",
+    "left_out_cmlg": "the same, trained without the tested list",
+    "quality_logistic": "one for all, logistic regression with durations as quality",
+}
+assert set(ONE_MAP_NAMES) == set(ONE_MAP)
 
 
 def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")) -> Table:
@@ -27,7 +36,9 @@ def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")
         cells = [result.enroll, result.test, f"{result.n_target:,}", f"{result.n_nontarget:,}"]
         cells += _numbers(result.eer, [getattr(result, name) for name in names], result.det_slope)
         rows.append(cells + ([number(getattr(result, name), 3) for name in POOLED] if pooled else []))
-    for word, stats in (("mean", table.mean), ("sd", table.std)):
+    said: list[tuple[str, Mapping[str, float]]] = [("mean", table.mean), ("sd of lists", table.std)]
+    said += [("sd of seeds", table.sd)] if table.sd else []
+    for word, stats in said:
         cells = [word, "", "", "", *_numbers(stats["eer"], [stats[n] for n in names], stats["det_slope"])]
         rows.append(cells + ([number(stats[name], 3) for name in POOLED] if pooled else []))
     return header, rows
@@ -49,22 +60,74 @@ def paper_table(table: ListTable) -> Table:
     >>> rows[1]
     ['mean Cllr, CMLG', '0.360', '0.375']
     """
-    mean, eers = table.mean, table.column("eer")
+    mean, sd, (low, high) = table.mean, table.sd, table.eer_range
     slopes = f"{mean['det_slope']:.2f} ± {table.std['det_slope']:.2f}"
     rows = [
-        ["EER", f"{100 * eers.min():.1f} to {percent(eers.max(), 1)}",
+        ["EER", f"{100 * low:.1f} to {percent(high, 1)}",
+         _spread(sd, ("eer_min", "eer_max"), 1, 100.0),
          f"{100 * PAPER['eer_min']:.1f} to {percent(PAPER['eer_max'], 0)}"],
-        ["mean Cllr, CMLG", number(mean["cmlg"], 3), number(PAPER["cmlg"], 3)],
-        ["mean Cllr, logistic regression", number(mean["logistic"], 3), number(PAPER["logistic"], 3)],
-        ["mean minimum Cllr", number(mean["min_cllr"], 3), number(PAPER["min_cllr"], 3)],
-        ["mean Cllr of raw scores", number(mean["raw_cllr"], 3), "-"],
-        ["correlation of the two", number(table.correlation, 4), "highly correlated"],
+        ["mean Cllr, CMLG", number(mean["cmlg"], 3), _spread(sd, "cmlg"), number(PAPER["cmlg"], 3)],
+        ["mean Cllr, logistic regression", number(mean["logistic"], 3), _spread(sd, "logistic"),
+         number(PAPER["logistic"], 3)],
+        ["mean minimum Cllr", number(mean["min_cllr"], 3), _spread(sd, "min_cllr"),
+         number(PAPER["min_cllr"], 3)],
+        ["mean Cllr of raw scores", number(mean["raw_cllr"], 3), _spread(sd, "raw_cllr"), "-"],
+        ["correlation of the two", number(table.correlation, 5), _spread(sd, "correlation", 5),
+         "highly correlated"],
         ["Cllr from the EER, RMS from minimum", number(table.rms_cllr_from_eer, 4),
-         number(PAPER["rms_cllr_from_eer"], 3)],
-        ["slope of the DET", slopes, f"{PAPER['det_slope']:.2f} ± {PAPER['det_slope_std']:.2f}"],
-        ["evaluated trials", f"{table.trials:,}", f"{PAPER['eval_trials']:,.0f}"],
+         _spread(sd, "rms_cllr_from_eer", 4), number(PAPER["rms_cllr_from_eer"], 3)],
+        ["slope of the DET, mean and sd of lists", slopes, _spread(sd, "det_slope", 2),
+         f"{PAPER['det_slope']:.2f} ± {PAPER['det_slope_std']:.2f}"],
+        ["evaluated trials", f"{table.trials:,}", "", f"{PAPER['eval_trials']:,.0f}"],
     ]  # fmt: skip
-    return ["", "here", "paper"], rows
+    if not sd:
+        return ["", "here", "paper"], [[row[0], row[1], row[3]] for row in rows]
+    return ["", "here", "sd of seeds", "paper"], rows
+
+
+def _spread(
+    sd: Mapping[str, float], names: str | tuple[str, ...], digits: int = 3, factor: float = 1.0
+) -> str:
+    """Standard deviations over seeds, where there are any."""
+    given = [factor * sd.get(name, float("nan")) for name in ((names,) if isinstance(names, str) else names)]
+    return " and ".join("-" if np.isnan(value) else f"{value:.{digits}f}" for value in given)
+
+
+def one_map_table(table: ListTable) -> Table:
+    """Mean Cllr of one calibration for each list, and of one for all with and without their durations."""
+    names = {
+        "logistic": "one for each list, logistic regression",
+        "cmlg": "one for each list, CMLG",
+        **ONE_MAP_NAMES,
+    }
+    rows = []
+    for name, words in names.items():
+        loss = float(np.max(table.column(name) - table.column("min_cllr")))
+        rows.append([words, number(table.mean[name], 4), _spread(table.sd, name, 4), number(loss, 3)])
+    return ["calibration", "mean Cllr", "sd of seeds", "most lost in a list"], rows
+
+
+def shortcut_table(frames: SeedMeans, embeddings: SeedMeans) -> Table:
+    """The experiment from frames beside the one from embeddings."""
+    names = {
+        "cmlg": "mean Cllr, CMLG",
+        "logistic": "mean Cllr, logistic regression",
+        "min_cllr": "mean minimum Cllr",
+        "raw_cllr": "mean Cllr of raw scores",
+        "pooled_cmlg": "mean Cllr, one CMLG for all lists",
+        "conditioned_cmlg": "mean Cllr, one CMLG given the durations",
+        "det_slope": "slope of the DET",
+    }
+    rows = []
+    for i, words in enumerate(("smallest EER, %", "largest EER, %")):
+        pair = [100.0 * table.eer_range[i] for table in (frames, embeddings)]
+        rows.append([words, *(number(value, 1) for value in (*pair, pair[0] - pair[1]))])
+    for name, words in names.items():
+        pair = [table.mean[name] for table in (frames, embeddings)]
+        rows.append([words, *(number(value, 3) for value in (*pair, pair[0] - pair[1]))])
+    pair = [table.rms_cllr_from_eer for table in (frames, embeddings)]
+    rows.append(["Cllr from the EER, RMS", *(number(value, 4) for value in (*pair, pair[0] - pair[1]))])
+    return ["", "from frames", "from embeddings", "difference"], rows
 
 
 def scan_table(cases: Sequence[ScanCase]) -> Table:

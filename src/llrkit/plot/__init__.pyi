@@ -18,5 +18,6 @@ from .paper_figures import heat_map as heat_map
 from .paper_figures import prior_scan as prior_scan
 from .paper_figures import two_gaussians as two_gaussians
 from .style import STYLE as STYLE
+from .theory_plot import theory as theory
 from .weights_and_speakers import fusion_weights as fusion_weights
 from .weights_and_speakers import zoo as zoo

@@ -18,6 +18,7 @@ from llrkit.metrics.curves import (
     PavCurve,
     TippettCurve,
 )
+from llrkit.metrics.theory_costs import TheoryCosts
 from llrkit.metrics.zoo import ZooCurve
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
@@ -30,6 +31,7 @@ from llrkit.plot import (
     llr_plots,
     mixing_plot,
     paper_figures,
+    theory_plot,
     weights_and_speakers,
 )
 from llrkit.plot.paper_figures import CllrScatter
@@ -78,6 +80,7 @@ PLOTS: dict[str, Plot] = {
         Plot(paper_figures.prior_scan, (PriorScan,), None),
         Plot(paper_figures.heat_map, (HeatMap,), None),
         Plot(mixing_plot.mixing, (MixingCurve,), None),
+        Plot(theory_plot.theory, (TheoryCosts,), None),
         Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
         Plot(weights_and_speakers.zoo, (ZooCurve,), None),
         Plot(class_plots.class_det, (ClassDets,), None),

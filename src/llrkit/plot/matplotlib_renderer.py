@@ -68,15 +68,19 @@ def _shape(picture: Picture) -> float:
     return min(max(high / wide, 0.5), 1.5)
 
 
+TWO_ACROSS = 5.0
+"""Inches from which panels stand side by side; in a column they stand below each other."""
+
+
 def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
     """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
     pictures = [picture] if isinstance(picture, Picture) else list(picture)
     kind = Path(path).suffix[1:].lower()
     if kind not in FILES:
         raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
-    across = 1 if len(pictures) == 1 else 2
-    down = -(-len(pictures) // across)
     wide, high = size(pictures[0], width)
+    across = 2 if len(pictures) > 1 and wide >= TWO_ACROSS else 1
+    down = -(-len(pictures) // across)
     with matplotlib.rc_context(fname=STYLE):
         figure = Figure(figsize=(wide, high * down / across), layout="constrained")
         panels = figure.subplots(down, across, squeeze=False).ravel()

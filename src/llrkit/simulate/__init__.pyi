@@ -8,4 +8,6 @@ from .independent_trials import simulate_trials as simulate_trials
 from .plda_trials import simulate_plda as simulate_plda
 from .simulated_embeddings import simulate_embeddings as simulate_embeddings
 from .simulated_frames import FrameModel as FrameModel
+from .sparse_trials import DrawnPairs as DrawnPairs
+from .sparse_trials import SparseTrials as SparseTrials
 from .speaker_population import Population as Population

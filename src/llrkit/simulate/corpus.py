@@ -115,7 +115,7 @@ class Corpus:
             for d in seconds:  # the first d seconds contain all shorter cuts
                 heard = heard + np.sqrt(space.noise * (d - spoken)) * rng.standard_normal(base.shape)
                 spoken = d
-                cuts[d].append(base + heard / d)
+                cuts[d].append(space.shrinkage(d) * (base + heard / d))
             first += rows
         vectors = {d: _read_only(np.concatenate(blocks)) for d, blocks in cuts.items()}
         return Recordings(self.name, side, _read_only(speaker), MappingProxyType(vectors))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -23,11 +23,28 @@ Scorer = Callable[[FloatArray, FloatArray], npt.NDArray[Any]]
 """Scores of all pairs of rows of two matrices of embeddings."""
 
 
-class _CellBlock(NamedTuple):
+class CellBlock(NamedTuple):
     """Models (rows) and test segments (columns) of one block."""
 
     models: IntArray
     tests: IntArray
+
+
+def cell_blocks(enroll: Recordings, test: Recordings) -> tuple[CellBlock, ...]:
+    """All same-gender pairs of two sets of recordings, in blocks of about a million."""
+    blocks = []
+    for gender in range(len(GENDERS)):
+        models = np.flatnonzero(enroll.speaker % 2 == gender)
+        tests = np.flatnonzero(test.speaker % 2 == gender)
+        if len(models) and len(tests):
+            pieces = -(-len(models) * len(tests) // BLOCK_TRIALS)
+            blocks += [CellBlock(piece, tests) for piece in np.array_split(models, pieces)]
+    return tuple(blocks)
+
+
+def same_speaker(enroll: Recordings, test: Recordings, cells: CellBlock) -> BoolArray:
+    """Which pairs of a block are of one speaker."""
+    return np.asarray(enroll.speaker[cells.models][:, None] == test.speaker[cells.tests])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +80,12 @@ class CrossTrials(BlockSource):
                 raise InputError(f"there are no segments of {duration:g} s; there are: {known}")
 
     @cached_property
-    def _cell_blocks(self) -> tuple[_CellBlock, ...]:
-        cell_blocks = []
-        for gender in range(len(GENDERS)):
-            models = np.flatnonzero(self.enroll.speaker % 2 == gender)
-            tests = np.flatnonzero(self.test.speaker % 2 == gender)
-            if len(models) and len(tests):
-                pieces = -(-len(models) * len(tests) // BLOCK_TRIALS)
-                cell_blocks += [_CellBlock(piece, tests) for piece in np.array_split(models, pieces)]
-        return tuple(cell_blocks)
+    def _cell_blocks(self) -> tuple[CellBlock, ...]:
+        return cell_blocks(self.enroll, self.test)
+
+    def _nontargets(self, number: int, same: BoolArray) -> BoolArray:
+        """Which cells of a block are non-target trials: all that are not of one speaker."""
+        return ~same
 
     @property
     def n_blocks(self) -> int:
@@ -113,18 +127,19 @@ class CrossTrials(BlockSource):
                 self.test.vectors[self.test_duration][cells.tests],
             )
         )
-        same = self.enroll.speaker[cells.models][:, None] == self.test.speaker[cells.tests]
+        same = same_speaker(self.enroll, self.test, cells)
+        others = self._nontargets(number, same)
         columns: dict[str, Any] = {}
         categories: dict[str, Any] = {}
         for name in self.carried:
             values, names = self._column(name, number, cells, same)
-            columns[name] = (values[same], values[~same])
+            columns[name] = (values[same], values[others])
             if names is not None:
                 categories[name] = names
-        return Scores.part(scores[same], scores[~same], columns, categories)
+        return Scores.part(scores[same], scores[others], columns, categories)
 
     def _column(
-        self, name: str, number: int, cells: _CellBlock, same: npt.NDArray[np.bool_]
+        self, name: str, number: int, cells: CellBlock, same: BoolArray
     ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
         """The values of a column for every cell of a block, and what codes stand for."""
         models, tests = (np.broadcast_to(a, same.shape) for a in (cells.models[:, None], cells.tests))
@@ -141,13 +156,16 @@ class CrossTrials(BlockSource):
         }
         return plain[name]
 
-    def _positions(self, number: int, same: npt.NDArray[np.bool_]) -> IntArray:
+    def _positions(self, number: int, same: BoolArray) -> IntArray:
+        """The place of each trial within its class; cells that are no trial have one that nobody reads."""
         target = nontarget = 0
-        for cells in self._cell_blocks[:number]:
-            n = int(np.sum(self.enroll.speaker[cells.models][:, None] == self.test.speaker[cells.tests]))
-            target, nontarget = target + n, nontarget + len(cells.models) * len(cells.tests) - n
+        for earlier in range(number):
+            is_target = same_speaker(self.enroll, self.test, self._cell_blocks[earlier])
+            target += int(is_target.sum())
+            nontarget += int(self._nontargets(earlier, is_target).sum())
+        others = self._nontargets(number, same).ravel()
         flat = same.ravel()
-        places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(~flat)) - 1
+        places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(others)) - 1
         return places.reshape(same.shape)
 
 

@@ -23,6 +23,10 @@ class Population:
     correlation of two recordings of a speaker is ``b / sqrt(T_i T_j)`` with ``T(d) = b + channel +
     noise / d``, so exact PLDA LLRs follow :meth:`pair`.
 
+    With ``shrinks`` an embedding is a posterior mean, as an i-vector is: all of it is multiplied by
+    ``(b + channel) / T(d)``, so the less speech, the closer it is to zero, and the total variance
+    ``(b + channel)^2 / T(d)`` falls instead of rising. The correlation stays, and so does :meth:`pair`.
+
     Examples
     --------
     >>> voices = Population.between_eers(eer_full=0.03, eer_short=0.25)
@@ -30,6 +34,9 @@ class Population:
     (0.03, 0.25)
     >>> round(voices.between, 4), round(voices.total(100.0), 4)
     (0.3558, 1.0)
+    >>> points = replace(voices, shrinks=True)
+    >>> [round(one.total(5.0) / one.total(100.0), 2) for one in (voices, points)]
+    [2.65, 0.38]
     """
 
     dim: int
@@ -38,6 +45,8 @@ class Population:
     noise: float
     gender_gap: float = 2.0
     """Distance between the means of the genders."""
+    shrinks: bool = False
+    """Whether short segments shrink towards zero, as posterior means do."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -77,12 +86,19 @@ class Population:
         return cls(dim, between, channel, noise)
 
     def total(self, duration: float) -> float:
-        """``T(d)``: the variance of a segment in each dimension."""
+        """The variance of a segment in each dimension: ``T(d)``, unless it shrinks."""
+        return self.shrinkage(duration) ** 2 * self._unshrunk(duration)
+
+    def shrinkage(self, duration: float) -> float:
+        """What a segment is multiplied by."""
+        return (self.between + self.channel) / self._unshrunk(duration) if self.shrinks else 1.0
+
+    def _unshrunk(self, duration: float) -> float:
         return self.between + self.channel + self.noise / duration
 
     def correlation(self, enroll: float, test: float) -> float:
         """Correlation of two recordings of one speaker, cut to these durations."""
-        return self.between / float(np.sqrt(self.total(enroll) * self.total(test)))
+        return self.between / float(np.sqrt(self._unshrunk(enroll) * self._unshrunk(test)))
 
     def pair(self, enroll: float, test: float) -> PLDALLR:
         """The exact LLRs of segments of these durations, whose model knows both."""

@@ -6,17 +6,21 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from llrkit.calibrate.affine.alpha_choice import choose_alpha
+from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
+from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
+from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
+from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
 from llrkit.calibrate.affine.gaussian_tests import gaussian_tests
 from llrkit.calibrate.affine.predicted_cost import PredictedCost, predicted_cost
 from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.option_checks import class_weight
+from llrkit.calibrate.maps import AffineMap, Map
+from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
@@ -27,6 +31,24 @@ from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 AUTO = "auto"
 
 
+@overload
+def fit_cmlg(
+    source: ScoreSource,
+    *,
+    alpha: float | str = 0.5,
+    point: Preset | OperatingPoint | str | float | None = None,
+    groups: str | Sequence[str] | None = None,
+    conditions: None = None,
+    basis: str = "log",
+) -> AffineMap: ...
+@overload
+def fit_cmlg(
+    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str = "log"
+) -> ConditionedMap: ...
+@overload
+def fit_cmlg(
+    source: ScoreSource, *, bound: str, speakers: str | Sequence[str] | None = None, **options: Any
+) -> Map: ...
 @fits_map
 def fit_cmlg(
     source: ScoreSource,
@@ -34,7 +56,9 @@ def fit_cmlg(
     alpha: float | str = 0.5,
     point: Preset | OperatingPoint | str | float | None = None,
     groups: str | Sequence[str] | None = None,
-) -> AffineMap:
+    conditions: Sequence[str] | str | None = None,
+    basis: str = "log",
+) -> AffineMap | ConditionedMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
     ``a = (m_e - m_d) / v``, ``b = -a (m_e + m_d) / 2`` with the 1/N variance
@@ -54,6 +78,13 @@ def fit_cmlg(
         For "auto": one column, or the two columns with the speakers of the two sides. No trial is decided by
         a map that has seen its groups. By default the enrollment and test ids of a table; without any,
         trials are taken to be independent.
+    conditions
+        Columns of numbers that say under which conditions a trial was made, such as ``("enroll_seconds",
+        "test_seconds")``. The means and log-variances of the classes are then quadratics of the conditions,
+        and every trial is calibrated by the closed form at its own: one map for all durations. Two passes.
+        See :meth:`ConditionedMap.at` for the line of one set of conditions.
+    basis
+        What the quadratics are of: the 'log' of the conditions, their 'inverse', or 'linear', themselves.
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
     log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
@@ -75,6 +106,14 @@ def fit_cmlg(
     >>> fitted.options["alpha"] < 0.2, round(choice["cost"], 2), round(choice["cost_at_half"], 2)
     (True, 0.25, 0.4)
     """
+    one_of(basis, BASES, "basis of the conditions")
+    if conditions is not None:
+        if isinstance(alpha, str) or point is not None or groups is not None:
+            raise InputError("conditions take a weight (alpha=0.5), not alpha='auto', point or groups")
+        cells = condition_cells(source, condition_names(conditions), basis)
+        conditioned = conditioned_from_cells(cells, class_weight(alpha))
+        warn_of_shape(residual_moments(cells, conditioned))
+        return conditioned
     cost = None if point is None else cost_of(point)
     chosen: dict[str, Any] = {}
     if isinstance(alpha, str):

@@ -59,7 +59,7 @@ class LinearMap(Map):
             return self._by_pattern(scores, columns)
         wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)
         with np.errstate(invalid="ignore"):  # looked at in the next line
-            llrs = _weighted_sum(wide, self.weights, self.offset)
+            llrs = weighted_sum(wide, self.weights, self.offset)
         if np.isnan(llrs).any():
             row = int(np.argmax(np.isnan(llrs)))
             raise NaNScoreError(f"trial {row}: infinite scores of systems that contradict each other")
@@ -79,7 +79,7 @@ class LinearMap(Map):
             if key not in self.subsets:
                 raise NaNScoreError(f"trial {rows[0]}: no fusion was trained for the systems {key}")
             fitted = np.asarray(self.subsets[key])
-            llrs[rows] = _weighted_sum(values[rows][:, pattern], fitted[:-1], fitted[-1])
+            llrs[rows] = weighted_sum(values[rows][:, pattern], fitted[:-1], fitted[-1])
         return llrs
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class LinearMap(Map):
         return f"LinearMap({self.method}: llr = {terms} {self.offset:+.4g})"
 
 
-def _weighted_sum(values: FloatArray, weights: FloatArray, offset: float) -> FloatArray:
+def weighted_sum(values: FloatArray, weights: FloatArray, offset: float = 0.0) -> FloatArray:
     """Column by column: the last bits of a BLAS product may depend on how many rows come at once."""
     total = weights[0] * values[:, 0]
     for column in range(1, len(weights)):

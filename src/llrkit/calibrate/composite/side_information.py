@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.maps import Columns
-from llrkit.calibrate.option_checks import names_of, one_of, yes_or_no
+from llrkit.calibrate.option_checks import finite_numbers, names_of, one_of, yes_or_no
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -56,7 +56,9 @@ class Quality:
         base = base[:, None] if base.ndim == 1 else base
         if not self.columns:
             return base
-        features = self._features([_numeric(columns[name], name) for name in self.columns])
+        features = self._features(
+            [finite_numbers(columns[name], name, "a quality measure") for name in self.columns]
+        )
         wide = [base, *(feature[:, None] for feature in features)]
         if self.scaled:
             wide += [base * feature[:, None] for feature in features]
@@ -119,14 +121,3 @@ def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool
     ('snr',)
     """
     return Quality(names_of(columns, "quality measures"), features, yes_or_no(scaled, "scaled"))
-
-
-def _numeric(values: Array, name: str) -> FloatArray:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"column {name!r} must hold numbers to be a quality measure") from None
-    if not np.isfinite(numbers).all():
-        where = int(np.argmin(np.isfinite(numbers)))
-        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
-    return numbers

@@ -1,0 +1,1 @@
+"""CMLG whose class moments are smooth functions of the conditions of a trial."""

@@ -1,0 +1,213 @@
+"""What theory says a cost must be at an EER, for families of calibrated LLRs, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+from scipy.special import ndtr
+
+from llrkit._arrays import FloatArray
+from llrkit.core.special import probit
+from llrkit.errors import InputError
+from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.metrics.measurements import Measurements
+from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
+from llrkit.theory.operating_points import OperatingPoint, Preset, preset
+
+CLLR = "Cllr"
+DIFFERENCE = "Cllr minus that of Gaussian LLRs"
+GAUSSIAN = "Gaussian"
+EER_RANGE = 0.002, 0.42
+PLDA_DIM = 20
+Cost = str | OperatingPoint | Preset
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryCosts(Curve):
+    """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
+
+    The cost of a list is its minimum, which is what its scores would cost if they were calibrated perfectly.
+    ``predicted`` is the cost of Gaussian LLRs with the EER of the list (equation 12 of the paper).
+
+    Examples
+    --------
+    >>> curve = theory_costs("Cllr", {"mine": (0.05, 0.19)})
+    >>> round(float(curve.predicted[0]), 4), round(curve.rms, 4), round(curve.rms_share, 3)
+    (0.1836, 0.0064, 0.034)
+    """
+
+    cost_name: str
+    eers: Mapping[str, FloatArray]
+    """For each family, EERs from small to large."""
+    costs: Mapping[str, FloatArray]
+    lists: tuple[str, ...] = ()
+    list_eers: FloatArray = field(default_factory=lambda: np.empty(0))
+    list_costs: FloatArray = field(default_factory=lambda: np.empty(0))
+    predicted: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        as_floats(self, "list_eers", "list_costs", "predicted")
+        same_length(self, "lists", "list_eers", "list_costs", "predicted")
+        if {name: len(x) for name, x in self.eers.items()} != {
+            name: len(y) for name, y in self.costs.items()
+        }:
+            raise InputError("every family needs as many EERs as costs")
+        super().__post_init__()
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of predicted minus measured cost; NaN without lists."""
+        if not self.lists:
+            return float("nan")
+        return float(np.sqrt(np.mean((self.predicted - self.list_costs) ** 2)))
+
+    @property
+    def rms_share(self) -> float:
+        """The root mean square as a share of the mean measured cost."""
+        mean = float(self.list_costs.mean()) if self.lists else 0.0
+        return self.rms / mean if mean > 0.0 else float("nan")
+
+    def beyond_gaussian(self) -> TheoryCosts:
+        """The same minus the cost of Gaussian LLRs with the same EER: families differ little in Cllr."""
+        gaussian = {
+            name: np.array([_gaussian_cost(float(eer), CLLR) for eer in eers])
+            for name, eers in self.eers.items()
+        }
+        if self.cost_name != CLLR:
+            raise InputError(f"only Cllr is drawn as a difference, not {self.cost_name}")
+        return TheoryCosts(
+            DIFFERENCE,
+            self.eers,
+            MappingProxyType({name: costs - gaussian[name] for name, costs in self.costs.items()}),
+            self.lists,
+            self.list_eers,
+            self.list_costs - self.predicted,
+            np.zeros(len(self.lists)),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """How well the EER predicts the cost of the lists under the Gaussian assumption."""
+        if self.cost_name == DIFFERENCE:
+            most = max(float(np.abs(costs).max()) for costs in self.costs.values())
+            return f"The families differ from the Gaussian one by at most {most:.3f} bits at the same EER."
+        if not self.lists:
+            return f"{self.cost_name} of calibrated LLRs follows from the EER once their family is known."
+        count = f"{len(self.lists)} lists" if len(self.lists) > 1 else "one list"
+        return (
+            f"{self.cost_name} from the EER, if LLRs are Gaussian, against the minimum of {count}: root mean "
+            f"square {self.rms:.4f}, {100 * self.rms_share:.1f} % of the mean."
+        )
+
+
+def theory_costs(
+    cost: Cost = CLLR, lists: Mapping[str, tuple[float, float]] = MappingProxyType({})
+) -> TheoryCosts:
+    """The curves of all families, and measured lists on top.
+
+    Parameters
+    ----------
+    cost
+        ``"Cllr"``, an operating point (its minimum DCF), or a preset (C_primary where it averages).
+    lists
+        For each measured list its EER and its minimum cost.
+    """
+    name = cost_name(cost)
+    families = family_pairs()
+    measured = [(float(eer), float(value)) for eer, value in lists.values()]
+    return TheoryCosts(
+        name,
+        MappingProxyType({key: np.array([pair.eer for pair in pairs]) for key, pairs in families.items()}),
+        MappingProxyType({key: np.array([_cost(p, cost) for p in pairs]) for key, pairs in families.items()}),
+        tuple(lists),
+        np.array([eer for eer, _ in measured]),
+        np.array([value for _, value in measured]),
+        np.array([_gaussian_cost(eer, cost) for eer, _ in measured]),
+    )
+
+
+def theory_costs_of(systems: Mapping[str, Measurements]) -> list[TheoryCosts]:
+    """Cllr, every operating point and every primary cost that was measured of all systems, as curves."""
+    if not systems:
+        raise InputError("there are no measured lists")
+    first = next(iter(systems.values()))
+    cllrs = theory_costs(CLLR, {name: (one.eer, one.min_cllr) for name, one in systems.items()})
+    curves = [cllrs, cllrs.beyond_gaussian()]
+    averaged = {i for primary in first.primaries for i in primary.members}
+    for i, result in enumerate(first.points):
+        if i not in averaged:
+            curves.append(
+                theory_costs(
+                    result.point, {name: (m.eer, m.points[i].min_dcf) for name, m in systems.items()}
+                )
+            )
+    for i, primary in enumerate(first.primaries):
+        chosen = Preset(
+            primary.name, tuple(first.points[k].point for k in primary.members), source="measured"
+        )
+        curves.append(
+            theory_costs(chosen, {name: (m.eer, m.primaries[i].min) for name, m in systems.items()})
+        )
+    return curves
+
+
+@cache
+def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
+    """Members of each family with EERs from 0.2 to 42 % or as far as it goes.
+
+    The mixture has two kinds of trials, equally frequent, one with four times the mean LLR of the other; PLDA
+    has 20 dimensions that are equally good.
+    """
+    eers = rate_grid(40)
+    mu = np.geomspace(0.02, 25.0, 30)
+    return MappingProxyType(
+        {
+            GAUSSIAN: [GaussianLLR.from_eer(float(eer)) for eer in eers],
+            "mixture of two pairs": [MixtureLLR((0.5, 0.5), (m, 4.0 * m)) for m in mu[::-1]],
+            f"PLDA, {PLDA_DIM} dimensions": [PLDALLR.isotropic(float(r), PLDA_DIM) for r in _correlations()],
+            "gamma": [GammaLLR(float(shape)) for shape in np.geomspace(0.0004, 5.0, 30)],
+        }
+    )
+
+
+def rate_grid(n: int) -> FloatArray:
+    """EERs evenly spaced on a probit axis."""
+    low, high = (float(probit(rate)) for rate in EER_RANGE)
+    return np.asarray(ndtr(np.linspace(low, high, n)))
+
+
+def _correlations() -> FloatArray:
+    """Correlations whose PLDA pairs cover a probit axis of EERs about evenly, from the best on."""
+    return np.tanh(np.linspace(1.2, 0.085, 16))
+
+
+def cost_name(cost: Cost) -> str:
+    """How a cost is called on an axis.
+
+    Examples
+    --------
+    >>> cost_name("Cllr"), cost_name("sre10"), cost_name("sre12")
+    ('Cllr', 'minimum DCF (sre10)', 'C_primary (sre12)')
+    """
+    if cost == CLLR:
+        return CLLR
+    if isinstance(cost, OperatingPoint):
+        return f"minimum DCF ({cost.name or f'prior {cost.effective_prior:.4g}'})"
+    chosen = cost if isinstance(cost, Preset) else preset(cost)
+    return f"{'C_primary' if chosen.averages else 'minimum DCF'} ({chosen.name})"
+
+
+def _cost(pair: CalibratedPair, cost: Cost) -> float:
+    if cost == CLLR:
+        return pair.cllr
+    return pair.act_dcf(cost) if isinstance(cost, OperatingPoint) else pair.c_primary(cost)
+
+
+def _gaussian_cost(eer: float, cost: Cost) -> float:
+    if not 0.0 < eer < 0.5:
+        return 0.0 if eer <= 0.0 else 1.0
+    return _cost(GaussianLLR.from_eer(eer), cost)
