@@ -60,9 +60,12 @@ class ErrorRates(ReadOnlyArrays):
         return replace(_rates(cells, class_index, np.asarray(places, dtype=np.intp)), effective=effective)
 
     def intervals(
-        self, level: float, *, counted_once: FloatArray | float = 1.0, seed: int = 0
+        self, level: float, *, counted_once: FloatArray | float = 1.0, corrected: bool = True, seed: int = 0
     ) -> RateIntervals:
-        """On the logit scale; as of an effective number of independent trials where few make the errors."""
+        """On the logit scale; as of an effective number of independent trials where few make the errors.
+
+        ``corrected`` intervals lie around the rates corrected for bias on that scale.
+        """
         rate = self.jackknife.values
         scaled = replace(self.jackknife, counted_once=counted_once).on_scales(["rate"] * len(rate))
         inside = np.isfinite(scaled.values) & np.isfinite(scaled.without).all(axis=0)
@@ -70,8 +73,12 @@ class ErrorRates(ReadOnlyArrays):
         low, high, bound = self._of_effective_trials(level)
         if (~few).any():
             some = scaled.select([scaled.names[i] for i in np.flatnonzero(~few)])
-            ends = some.interval(level, seed=seed)
-            low[~few], high[~few] = from_scale(ends[0], "rate"), from_scale(ends[1], "rate")
+            ends = some.interval(level, center=None if corrected else some.values, seed=seed)
+            # where not many make the errors, such sets are among those that show too many of them
+            shaky = self.makers[~few] < 1.5 * FEWEST_MAKERS
+            lower = from_scale(ends[0], "rate")
+            low[~few] = np.where(shaky, np.minimum(lower, low[~few]), lower)
+            high[~few] = from_scale(ends[1], "rate")
         return RateIntervals(rate, low, high, bound, few, self.makers)
 
     def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:

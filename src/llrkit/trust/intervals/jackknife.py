@@ -88,7 +88,8 @@ class Jackknife(ReadOnlyArrays):
     def pseudo_values(self) -> FloatArray:
         """``S theta - (S - 1) theta_p``, by speaker and number."""
         n = self.n_speakers
-        return np.asarray(n * self.values - (n - 1) * self.without)
+        with np.errstate(invalid="ignore"):  # infinite on their scale: they have none
+            return np.asarray(n * self.values - (n - 1) * self.without)
 
     @property
     def corrected(self) -> FloatArray:
@@ -97,7 +98,8 @@ class Jackknife(ReadOnlyArrays):
 
     @property
     def _deviations(self) -> FloatArray:
-        return np.asarray(self.pseudo_values - self.corrected)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.pseudo_values - self.corrected)
 
     @property
     def covariance(self) -> FloatArray:

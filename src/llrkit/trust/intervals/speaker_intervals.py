@@ -66,8 +66,8 @@ def counted_once(spread: Covariance, number: Functional) -> float:
     """Share of the jackknife variance of a number that is left when no pair of speakers counts twice.
 
     Trials between two speakers are left out with either. What S speakers compared all with all have
-    counted twice, some 2/S of the variance, stays in: with few speakers variances are rather too small. In rates
-    of false alarms single pairs count for more, and nothing stays in.
+    counted twice, some 2/S of the variance, stays in: with few speakers variances are rather too small. In
+    rates of false alarms single pairs count for more, and nothing stays in.
     """
     share = spread.share_without_pairs(number.coefficients)
     if number.name.endswith(("p_fa", "min_dcf")):
