@@ -10,50 +10,41 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals import rate_errors as module
+from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
-from llrkit.trust.intervals.rate_errors import rate_errors
 from llrkit.trust.intervals.speakers import find_speakers
 
 SIDES = ("left", "right")
 
 
 @pytest.mark.parametrize("columns", [SIDES, "left"])
-@pytest.mark.parametrize("crossed", [False, True])
-def test_rate_errors_against_brute_force(columns, crossed):
-    trials = sample(10, 500, crossed=crossed)
-    scores = trials.with_columns(*SIDES).scores()
-    found = rate_errors(Pieces(scores), [0.5, -1.0, 2.0], find_speakers(trials, columns))
-    left, right = trials.column("left"), trials.column("right")
-    share = left[:, None] == left
-    if columns == SIDES:
-        share = share | (left[:, None] == right) | (right[:, None] == left) | (right[:, None] == right)
-    mask, x = trials.is_target, trials.score_array
-    assert_allclose(found.thresholds, [-1.0, 0.5, 2.0])
-    for i, threshold in enumerate(found.thresholds):
-        m, f = np.mean(x[mask] < threshold), np.mean(x[~mask] >= threshold)
-        miss = np.where(mask, (x < threshold) - m, 0.0) / mask.sum()
-        fa = np.where(mask, 0.0, (x >= threshold) - f) / (~mask).sum()
-        assert_allclose([found.p_miss[i], found.p_fa[i]], [m, f], rtol=1e-12)
-        wanted = [miss @ share @ miss, fa @ share @ fa, miss @ share @ fa]
-        made = [found.var_miss[i], found.var_fa[i], found.covariance[i]]
-        assert_allclose(made, np.array(wanted) * 10 / 9, rtol=1e-9, atol=1e-18)
-        combined = miss + 3.0 * fa
-        assert_allclose(found.variance(1.0, 3.0)[i], combined @ share @ combined * 10 / 9, rtol=1e-9)
-
-
-def test_many_pairs_are_left_in(monkeypatch):
+def test_rates_without_a_speaker_by_counting_again(columns):
     trials = sample(10, 500)
-    who = find_speakers(trials, SIDES)
-    kept = rate_errors(trials, [0.0], who)
-    monkeypatch.setattr(module, "MOST_COUNTS", 50)
-    left = rate_errors(trials, [0.0], who)
-    assert left.pairs_left_out
-    assert not kept.pairs_left_out
-    assert left.var_fa[0] > kept.var_fa[0]
-    assert_allclose(left.var_miss, kept.var_miss, rtol=1e-12)
-    result = lk.evaluate(trials)
-    assert "wider" in lk.curve_bands(trials, result, speakers=SIDES).notes[0]
+    speakers = find_speakers(trials, columns)
+    found = curve_rates(Pieces(trials.with_columns(*SIDES).scores()), [0.5, -1.0, 2.0], speakers, 0.95)
+    assert_allclose(found.thresholds, [-1.0, 0.5, 2.0])
+    left, right = trials.column("left"), trials.column("right")
+    miss, fa = found.by_speaker
+    for speaker, number in speakers.number_of.items():
+        kept = left != speaker
+        if columns == SIDES:
+            kept &= right != speaker
+        x, mask = trials.score_array[kept], trials.is_target[kept]
+        for i, threshold in enumerate(found.thresholds):
+            assert_allclose(miss.without[number, i], np.mean(x[mask] < threshold), rtol=1e-12)
+            assert_allclose(fa.without[number, i], np.mean(x[~mask] >= threshold), rtol=1e-12, atol=1e-15)
+
+
+def test_pairs_that_count_twice_are_taken_out_of_false_alarms_by_brute_force():
+    trials = sample(10, 500)
+    found = curve_rates(trials, [0.5, -1.0, 2.0], find_speakers(trials, SIDES), 0.95)
+    left, right = trials.column("left"), trials.column("right")
+    share = (left[:, None] == left) | (left[:, None] == right)
+    share |= (right[:, None] == left) | (right[:, None] == right)
+    for i, threshold in enumerate(found.thresholds):
+        fa = np.where(trials.is_target, 0.0, (trials.score_array >= threshold) - found.fa.rate[i])
+        sums = [fa[(left == who) | (right == who)].sum() for who in range(10)]
+        assert_allclose(found.counted_once[i], fa @ share @ fa / np.square(sums).sum(), rtol=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +78,7 @@ def test_bands_are_aligned_with_the_curves_and_hold_them(case):
 
 
 def test_bands_agree_with_the_intervals_of_single_numbers(case):
+    # which are corrected for bias on the logit or logarithmic scale, while bands lie around their curve
     trials, result = case
     bands = lk.curve_bands(trials, result, speakers=SIDES)
     at = len(result.tippett.llr) // 2
@@ -94,12 +86,12 @@ def test_bands_agree_with_the_intervals_of_single_numbers(case):
     single = lk.evaluate(trials, [point], ci="speaker", speakers=SIDES)
     low, high = single.intervals["points.0.p_fa"]
     assert_allclose(
-        [bands.tippett.nontarget_lower[at], bands.tippett.nontarget_upper[at]], [low, high], rtol=1e-4
+        [bands.tippett.nontarget_lower[at], bands.tippett.nontarget_upper[at]], [low, high], rtol=0.01
     )
     # at prior 1/2 the ECE is Cllr
     middle = len(bands.ece.log_odds) // 2
     ends = bands.ece.lower[middle], bands.ece.upper[middle]
-    assert_allclose(ends, single.intervals["cllr"], rtol=1e-5)
+    assert_allclose(ends, single.intervals["cllr"], rtol=0.02)
 
 
 def test_exact_intervals_where_independent_trials_have_few_errors():

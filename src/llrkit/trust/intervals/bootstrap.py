@@ -14,14 +14,13 @@ from llrkit.core.special import logit, sigmoid
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.closed_form import effect_note, reason_for_no_interval
 from llrkit.trust.intervals.dyadic import covariance, quadratic
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.numbers import decision_thresholds, evaluation_numbers
 from llrkit.trust.intervals.replicates import replicates
 from llrkit.trust.intervals.resample import SpeakerResampling
-from llrkit.trust.intervals.uncertainty import Range, Uncertainty
+from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import logit, probability, sigmoid
@@ -87,7 +88,8 @@ class Jackknife(ReadOnlyArrays):
     def pseudo_values(self) -> FloatArray:
         """``S theta - (S - 1) theta_p``, by speaker and number."""
         n = self.n_speakers
-        return np.asarray(n * self.values - (n - 1) * self.without)
+        with np.errstate(invalid="ignore"):  # infinite on their scale: they have none
+            return np.asarray(n * self.values - (n - 1) * self.without)
 
     @property
     def corrected(self) -> FloatArray:
@@ -96,7 +98,8 @@ class Jackknife(ReadOnlyArrays):
 
     @property
     def _deviations(self) -> FloatArray:
-        return np.asarray(self.pseudo_values - self.corrected)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.pseudo_values - self.corrected)
 
     @property
     def covariance(self) -> FloatArray:
@@ -133,12 +136,22 @@ class Jackknife(ReadOnlyArrays):
             t = mean / np.sqrt(variance)
         return np.asarray(np.where(np.isnan(t) & np.isfinite(mean), 0.0, t))
 
-    def interval(self, level: float = 0.95, *, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends for all numbers: bootstrap-t around the corrected values, on this scale."""
+    def interval(
+        self, level: float = 0.95, *, center: FloatArray | None = None, seed: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends for all numbers on this scale, around the corrected values or a given center.
+
+        On each side the longer of the bootstrap-t interval, which sees skewness, and Student's t with the
+        effective degrees of freedom: resampling few speakers does not see what none of them shows.
+        """
         tail = 0.5 - 0.5 * probability(level, "level")
         low, high = np.quantile(self.studentized(seed=seed), [tail, 1.0 - tail], axis=0)
-        error = self.standard_error
-        return np.asarray(self.corrected - high * error), np.asarray(self.corrected - low * error)
+        reach, error = np.asarray(stdtrit(self.df, 1.0 - tail)), self.standard_error
+        middle = self.corrected if center is None else center
+        return (
+            np.asarray(middle - np.maximum(high, reach) * error),
+            np.asarray(middle + np.maximum(-low, reach) * error),
+        )
 
 
 def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
