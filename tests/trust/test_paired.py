@@ -10,7 +10,7 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.differences.paired import one_system
+from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
 from llrkit.trust.intervals.resample import speaker_resampling
 
