@@ -34,7 +34,7 @@ from llrkit.trust.intervals.resample import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
-INDEPENDENT_TRIALS = "tests and intervals hold if trials are independent; where they share speakers, name them"
+INDEPENDENT_TRIALS = "tests and intervals hold if trials are independent; if they share speakers, name these"
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def compare_systems(
             known = find_speakers(source, speakers)
             n_speakers, errors = known.n_speakers, speaker_errors(source, results, both, pairs, known)
         else:
-            errors = trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))
+            errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
         reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
         differences = {
             a.name: _normal_difference(a, b, *error, level)

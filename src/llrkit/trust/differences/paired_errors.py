@@ -21,12 +21,11 @@ from llrkit.trust.intervals.dyadic import Contributions, covariance
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.leave_out import count_by_speaker, leave_out
-from llrkit.trust.intervals.speaker_intervals import counted_once
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]
-Errors = dict[str, tuple[float, float] | str]
-"""By name of the number: standard error and degrees of freedom, or why there are none."""
+Error = tuple[float, float]
+"""Standard error and its degrees of freedom."""
 
 MOST_GROUPS = 100
 """Groups of independent trials that are left out one after the other."""
@@ -109,35 +108,28 @@ def trial_errors(
     both: PairedInfluences,
     pairs: Pairs,
     smaller_class: float,
-) -> Errors:
+) -> dict[str, Error]:
     """Errors for independent trials: unbiased variances of the influences of each class.
 
-    A fitted map (of a minimum) looks better the fewer trials it is fitted to, which its influences at the
-    fitted place do not show: there the larger error of the two ways is taken.
+    The map of the minimum Cllr follows the trials it is fitted to, which influences at the fitted map do
+    not show: there the larger of that error and of the one by leaving out groups of trials is taken.
     """
     spread = covariance(source, both).independent
     sizes = np.array(class_sizes(results[0]))
     # sums come in pairs, targets first; n - 1 because their means were taken off
     unbiased = np.sqrt(np.tile(sizes / np.maximum(sizes - 1.0, 1.0), both.size // 2))
-    errors: Errors = {}
+    errors: dict[str, Error] = {}
     for a, b in pairs:
         weights = np.concatenate([a.coefficients, -b.coefficients]) * unbiased
         errors[a.name] = (math.sqrt(max(float(weights @ spread @ weights), 0.0)), math.inf)
-    fitted = [a.name for a, _ in pairs if is_minimum(a.name)]
-    groups = int(min(MOST_GROUPS, smaller_class))
-    if not fitted or source.roles.weight is not None:
+    groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
+    if fitted not in errors or source.roles.weight is not None:
         return errors
-    left_out = differences_left_out(source, results, TrialGroups.deal(groups), fitted)
-    for name, error in zip(fitted, left_out.standard_error, strict=True):
-        plain = errors[name]
-        if not isinstance(plain, str) and error > plain[0]:
-            errors[name] = (float(error), groups - 1.0)
+    left_out = differences_left_out(source, results, TrialGroups.deal(groups), [fitted])
+    error = float(left_out.standard_error[0])
+    if error > errors[fitted][0]:
+        errors[fitted] = (error, groups - 1.0)
     return errors
-
-
-def is_minimum(name: str) -> bool:
-    """Whether a number is what the best threshold or map would have."""
-    return name.rpartition(".")[2] in ("min_cllr", "min_dcf", "min")
 
 
 def speaker_errors(
@@ -146,19 +138,16 @@ def speaker_errors(
     both: PairedInfluences,
     pairs: Pairs,
     speakers: Speakers,
-) -> Errors:
-    """Errors for trials that share speakers: both systems without the same speaker, one after the other."""
+) -> dict[str, Error | str]:
+    """Errors for trials that share speakers, both systems without the same speaker in turn, or why none."""
     groups = speakers.grouped()
     names = [a.name for a, _ in pairs]
     spread = covariance(source, both, groups)
     shares = np.array(
-        [
-            counted_once(spread, replace(a, coefficients=np.concatenate([a.coefficients, -b.coefficients])))
-            for a, b in pairs
-        ]
+        [spread.share_without_pairs(np.concatenate([a.coefficients, -b.coefficients])) for a, b in pairs]
     )
     left_out = replace(differences_left_out(source, results, groups, names), counted_once=shares)
-    errors: Errors = {}
+    errors: dict[str, Error | str] = {}
     for name, error, df in zip(names, left_out.standard_error, left_out.df, strict=True):
         errors[name] = (float(error), float(df)) if math.isfinite(error) else ONE_SPEAKER
     return errors
