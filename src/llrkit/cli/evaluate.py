@@ -69,7 +69,7 @@ def evaluate_command(
     html_path: str | None,
     json_path: str | None,
     equalize: str | None,
-    ci: str,
+    ci: str | None,
     speakers: str | None,
     recordings: str | None,
     level: str,

@@ -82,7 +82,7 @@ def report_command(
     classes: str | None,
     prior: str | None,
     check: bool,
-    ci: str,
+    ci: str | None,
     speakers: str | None,
     recordings: str | None,
     level: str,

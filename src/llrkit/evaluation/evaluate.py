@@ -21,7 +21,13 @@ from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.functionals import REASONS, functionals
 from llrkit.trust.intervals.resample import speaker_resampling
-from llrkit.trust.intervals.speakers import Columns, Speakers, find_speakers, require_columns
+from llrkit.trust.intervals.speakers import (
+    Columns,
+    Speakers,
+    find_speakers,
+    kind_asked_for,
+    require_columns,
+)
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
@@ -36,7 +42,7 @@ def evaluate(
     ece: bool = False,
     allow_unconfirmed: bool = False,
     equalize: Columns | None = None,
-    ci: str = "none",
+    ci: str | None = None,
     speakers: Columns | None = None,
     recordings: Columns | None = None,
     level: float = 0.95,
@@ -66,7 +72,8 @@ def evaluate(
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
         they share speakers); ``"speaker"``, all numbers again without each speaker (a jackknife), one more
-        pass; ``"bootstrap"``, speakers drawn with replacement.
+        pass; ``"bootstrap"``, speakers drawn with replacement. By default ``"speaker"`` if ``speakers``
+        are given, otherwise ``"none"``.
     speakers
         For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
     recordings
@@ -93,6 +100,7 @@ def evaluate(
     >>> [round(end, 3) for end in evaluation.intervals["cllr"]]
     [0.384, 0.509]
     """
+    ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     if equalize:

@@ -13,8 +13,8 @@ from llrkit.core.special import LN2, sigmoid, softplus
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.theory.calibrated_pair import CalibratedPair
 
-CELLS = 1 << 13
-"""Cells of a pair of distributions that is given."""
+CELLS = 1 << 15
+"""Cells of a pair of distributions that is given: fine enough for trials not to tie."""
 JUDGED_CELLS = 1 << 11
 """Cells of a set of trials: fine beside what its best map can be told from others."""
 _REACH = 9.0
@@ -125,11 +125,15 @@ class CalibratedCells(ReadOnlyArrays):
         >>> target.sum(), nontarget.sum()
         (np.float64(7.0), np.float64(3.0))
         """
-        target, nontarget = (
-            rng.multinomial(n, masses).astype(np.float64)
-            for masses, n in zip((self.target, self.nontarget), sizes, strict=True)
-        )
-        return target, nontarget
+        return _draw(self.target, sizes[0], rng), _draw(self.nontarget, sizes[1], rng)
+
+
+def _draw(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    if n >= len(masses):
+        return rng.multinomial(n, masses).astype(np.float64)
+    levels = np.cumsum(masses)  # one by one is quicker for few
+    place = np.searchsorted(levels, rng.random(n) * levels[-1], side="right")
+    return np.bincount(np.minimum(place, len(masses) - 1), minlength=len(masses)).astype(np.float64)
 
 
 def cllr_of_counts(llr: FloatArray, target: FloatArray, nontarget: FloatArray) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.metrics.identity_test import IdentityTest, NullMoments, identity_test, null_moments
 from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.loss_split import BestLine, best_line
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.trust.calibration.calibrated_cells import judged_range
 from llrkit.trust.calibration.recalibration import Recalibration, as_rows
 from llrkit.trust.calibration.speaker_test import SpeakersInCells, speaker_test
 from llrkit.trust.intervals.speakers import Speakers
@@ -48,6 +50,15 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
     return CalibrationTest(test, null, lambda: _line_of_cells(result, test, cells))
 
 
+def judged_line(result: Measurements) -> BestLine | None:
+    """The best line; if LLRs that stand for certainty leave none, with these no further away than others."""
+    if result.best_line is not None:
+        return result.best_line
+    cells = result.summaries.cells
+    within = judged_range(result.moments.extremes, result.summaries.blocks)
+    return best_line(replace(cells, llr=np.clip(cells.llr, *within)))
+
+
 def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers) -> CalibrationTest:
     """The test for trials that share speakers; one pass."""
     return check_speakers(result, SpeakersInCells.of(source, result, speakers))
@@ -55,7 +66,7 @@ def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers) 
 
 def check_speakers(result: Measurements, counted: SpeakersInCells) -> CalibrationTest:
     """The same from trials that are counted already."""
-    line = result.best_line
+    line = judged_line(result)
     test, null, spread = speaker_test(counted, null_moments(result.summaries.cells), line)
 
     def fit() -> Recalibration | None:
@@ -69,7 +80,7 @@ def _recalibration(a: float, b: float, spread: FloatArray, test: IdentityTest) -
 
 
 def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) -> Recalibration | None:
-    line = result.best_line
+    line = judged_line(result)
     if line is None:
         return None
     # what one trial says less, the errors are larger

@@ -111,7 +111,7 @@ def effective_df(deviations: FloatArray) -> float:
     >>> effective_df(np.tile(around, (5, 1)))  # 20 speakers, all alike: no more than 19
     19.0
     >>> round(effective_df(np.vstack([np.tile(around, (4, 1)), 3.0 * around])), 1)
-    9.7
+    10.9
     """
     n = len(deviations)
     products = deviations.T @ deviations

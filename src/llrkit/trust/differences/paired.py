@@ -31,7 +31,7 @@ from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicat
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.resample import speaker_resampling
-from llrkit.trust.intervals.speakers import find_speakers, require_columns
+from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
 INDEPENDENT_TRIALS = "tests and intervals hold if trials are independent; if they share speakers, name these"
@@ -153,7 +153,7 @@ def compare_systems(
     (True, True)
     """
     source = as_source(source)
-    ci = ci if ci is not None else "speaker" if speakers else "trial"
+    ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     names = _system_names(source)

@@ -49,7 +49,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         notes=(
-            "trials are taken as independent; where they share speakers the intervals are too short",
+            "intervals hold if trials are independent; where these share speakers they are too short",
             *_bias_note(intervals),
         ),
     )

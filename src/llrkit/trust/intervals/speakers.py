@@ -21,6 +21,17 @@ MOST_SINGLE = 500
 GROUPS = 100
 
 
+def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> str:
+    """The kind of intervals and tests: as given, or for shared speakers where these are named.
+
+    Examples
+    --------
+    >>> kind_asked_for(None, ("left", "right"), "none"), kind_asked_for(None, None, "trial")
+    ('speaker', 'trial')
+    """
+    return ci if ci is not None else "speaker" if speakers else otherwise
+
+
 def require_columns(
     ci: str, kinds: Sequence[str], speakers: Columns | None, recordings: Columns | None
 ) -> None:
