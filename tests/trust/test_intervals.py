@@ -273,7 +273,7 @@ def test_infinite_llrs():
         ({"ci": "speaker"}, "needs to know who speaks"),
         ({"ci": "bootstrap"}, "needs to know who speaks"),
         ({"ci": "trial", "speakers": SIDES}, "does not look at speakers"),
-        ({"speakers": SIDES}, "does not look at speakers"),
+        ({"ci": "none", "speakers": SIDES}, "does not look at speakers"),
         ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "does not look at recordings"),
         ({"ci": "speaker", "speakers": ("left", "up")}, "there is no column 'up'"),
         ({"ci": "speaker", "speakers": ("left", "right", "left")}, "one or two columns"),
