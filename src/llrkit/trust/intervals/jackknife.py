@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells
 Scale = Literal["plain", "cost", "rate"]
 DRAWS = 2000
 """Resampled sets of pseudo-values."""
+_FEWEST_DF = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,23 +143,26 @@ class Jackknife(ReadOnlyArrays):
         """Lower and upper ends for all numbers on this scale, around the corrected values or a given center.
 
         On each side the longer of the bootstrap-t interval, which sees skewness, and Student's t with the
-        effective degrees of freedom: resampling few speakers does not see what none of them shows.
+        effective degrees of freedom: resampling few speakers does not see what none of them shows. Where one
+        speaker makes most of the variance neither tells how far off the number may be; so both reach no
+        further than Student's t with 3 degrees of freedom.
         """
         tail = 0.5 - 0.5 * probability(level, "level")
         low, high = np.quantile(self.studentized(seed=seed), [tail, 1.0 - tail], axis=0)
-        reach, error = np.asarray(stdtrit(self.df, 1.0 - tail)), self.standard_error
-        middle = self.corrected if center is None else center
-        return (
-            np.asarray(middle - np.maximum(high, reach) * error),
-            np.asarray(middle + np.maximum(-low, reach) * error),
-        )
+        student, furthest = stdtrit(self.df, 1.0 - tail), float(stdtrit(_FEWEST_DF, 1.0 - tail))
+        down, up = (np.minimum(np.maximum(side, student), furthest) for side in (high, -low))
+        middle, error = self.corrected if center is None else center, self.standard_error
+        return np.asarray(middle - down * error), np.asarray(middle + up * error)
 
 
+@lru_cache(maxsize=4)
 def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
     """How often each of n is drawn in each of several draws of n with replacement."""
     rng = np.random.default_rng([seed, n])
     keys = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(keys.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
+    times = np.bincount(keys.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
+    times.flags.writeable = False
+    return times
 
 
 def to_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:

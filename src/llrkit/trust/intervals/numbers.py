@@ -46,11 +46,12 @@ def evaluation_numbers(
     if slope:
         numbers["det_slope"] = det_slope_from_bins(bins).slope
     p_miss, p_fa = rates
+    best = discrimination.best_errors(blocks, [point.point.log_odds for point in result.points])
     for i, point in enumerate(result.points):
         miss, fa = float(p_miss[i]), float(p_fa[i])
         numbers[f"points.{i}.p_miss"], numbers[f"points.{i}.p_fa"] = miss, fa
         numbers[f"points.{i}.act_dcf"] = point.point.cost(miss, fa)
-        numbers[f"points.{i}.min_dcf"] = discrimination.min_dcf_from_blocks(blocks, point.point)
+        numbers[f"points.{i}.min_dcf"] = point.point.cost(float(best[0][i]), float(best[1][i]))
     for i, primary in enumerate(result.primaries):
         for kind in ("min", "act"):
             costs = [numbers[f"points.{member}.{kind}_dcf"] for member in primary.members]
