@@ -1,4 +1,7 @@
-"""How often the verdict on calibration is right: calibrated LLRs of three kinds, and what is made of them."""
+"""How often the verdict on calibration is right: calibrated LLRs of three kinds, and what is made of them.
+
+Trials are independent here; ``sizes.py`` has those that share speakers.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,7 @@ from scipy.optimize import brentq
 import llrkit as lk
 from llrkit.metrics.identity_test import FEWEST, identity_test, misleading_p_value, null_moments
 from llrkit.metrics.llr_cells import LlrCells
-from llrkit.metrics.measure import measure
-from llrkit.trust.calibration.calibration_test import check_cells, check_trials
 from llrkit.trust.calibration.verdict import LEVEL
-from llrkit.trust.intervals.speakers import find_speakers
 
 EERS = (0.01, 0.05, 0.2)
 SIZES = ((30, 300), (100, 1_000), (300, 3_000), (3_000, 30_000))
@@ -75,35 +75,12 @@ def power(kind: str, eer: float, size: tuple[int, int], runs: int, seed: int) ->
     return {name: n / runs for name, n in counts.items()}
 
 
-def shared_rates(runs: int, seed: int) -> dict[str, float]:
-    """How often the test rejects exact PLDA LLRs of speakers compared all with all, by design."""
-    from coverage import DESIGNS, SIDES, trials  # the script beside this one
-
-    shares: dict[str, float] = {}
-    for design, sizes in DESIGNS.items():
-        rng = np.random.default_rng(seed)
-        known = unknown = 0
-        for _ in range(runs):
-            scores = trials(*sizes, rng)
-            result = measure(scores)
-            test = check_trials(scores, result, find_speakers(scores, SIDES)).test
-            known += test.p_value < LEVEL
-            unknown += check_cells(result).test.p_value < LEVEL
-        shares |= {f"{design}, speakers given": known / runs, f"{design}, not given": unknown / runs}
-    return shares
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shared", action="store_true", help="calibrated LLRs of shared speakers")
     options = parser.parse_args()
     start = time.perf_counter()
-    if options.shared:
-        for name, share in shared_rates(options.runs, options.seed).items():
-            print(f"| {name} | {100 * share:.1f} % |")
-        return
     print(f"{options.runs} runs of calibrated LLRs, {options.runs // 5} of others, seed {options.seed}\n")
     print(f"| LLRs | EER | trials | evidence | too few | {' | '.join(CHANGES)} |")
     print("|---|--:|--:|--:|--:|" + "--:|" * len(CHANGES))

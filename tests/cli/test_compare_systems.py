@@ -138,7 +138,10 @@ def test_systems_that_do_not_differ_are_not_decided():
         views.append(np.column_stack([np.append(one, other), np.append(other, one)]))
     found = lk.compare_many_systems(lk.Scores(*views))
     assert found.pairs[0]["eer"].difference == 0.0
-    assert found.sentence == "EER: not decided, p = 1; Cllr: not decided, p = 1 (level 5 %)."
+    assert (
+        found.sentence
+        == "EER: not decided, p = 1; Cllr: not decided, p = 1 (level 5 %, if trials are independent)."
+    )
 
 
 @pytest.mark.parametrize(

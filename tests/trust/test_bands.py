@@ -10,50 +10,41 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals import rate_errors as module
+from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
-from llrkit.trust.intervals.rate_errors import rate_errors
 from llrkit.trust.intervals.speakers import find_speakers
 
 SIDES = ("left", "right")
 
 
 @pytest.mark.parametrize("columns", [SIDES, "left"])
-@pytest.mark.parametrize("crossed", [False, True])
-def test_rate_errors_against_brute_force(columns, crossed):
-    trials = sample(10, 500, crossed=crossed)
-    scores = trials.with_columns(*SIDES).scores()
-    found = rate_errors(Pieces(scores), [0.5, -1.0, 2.0], find_speakers(trials, columns))
-    left, right = trials.column("left"), trials.column("right")
-    share = left[:, None] == left
-    if columns == SIDES:
-        share = share | (left[:, None] == right) | (right[:, None] == left) | (right[:, None] == right)
-    mask, x = trials.is_target, trials.score_array
-    assert_allclose(found.thresholds, [-1.0, 0.5, 2.0])
-    for i, threshold in enumerate(found.thresholds):
-        m, f = np.mean(x[mask] < threshold), np.mean(x[~mask] >= threshold)
-        miss = np.where(mask, (x < threshold) - m, 0.0) / mask.sum()
-        fa = np.where(mask, 0.0, (x >= threshold) - f) / (~mask).sum()
-        assert_allclose([found.p_miss[i], found.p_fa[i]], [m, f], rtol=1e-12)
-        wanted = [miss @ share @ miss, fa @ share @ fa, miss @ share @ fa]
-        made = [found.var_miss[i], found.var_fa[i], found.covariance[i]]
-        assert_allclose(made, np.array(wanted) * 10 / 9, rtol=1e-9, atol=1e-18)
-        combined = miss + 3.0 * fa
-        assert_allclose(found.variance(1.0, 3.0)[i], combined @ share @ combined * 10 / 9, rtol=1e-9)
-
-
-def test_many_pairs_are_left_in(monkeypatch):
+def test_rates_without_a_speaker_by_counting_again(columns):
     trials = sample(10, 500)
-    who = find_speakers(trials, SIDES)
-    kept = rate_errors(trials, [0.0], who)
-    monkeypatch.setattr(module, "MOST_COUNTS", 50)
-    left = rate_errors(trials, [0.0], who)
-    assert left.pairs_left_out
-    assert not kept.pairs_left_out
-    assert left.var_fa[0] > kept.var_fa[0]
-    assert_allclose(left.var_miss, kept.var_miss, rtol=1e-12)
-    result = lk.evaluate(trials)
-    assert "wider" in lk.curve_bands(trials, result, speakers=SIDES).notes[0]
+    speakers = find_speakers(trials, columns)
+    found = curve_rates(Pieces(trials.with_columns(*SIDES).scores()), [0.5, -1.0, 2.0], speakers, 0.95)
+    assert_allclose(found.thresholds, [-1.0, 0.5, 2.0])
+    left, right = trials.column("left"), trials.column("right")
+    miss, fa = found.by_speaker
+    for speaker, number in speakers.number_of.items():
+        kept = left != speaker
+        if columns == SIDES:
+            kept &= right != speaker
+        x, mask = trials.score_array[kept], trials.is_target[kept]
+        for i, threshold in enumerate(found.thresholds):
+            assert_allclose(miss.without[number, i], np.mean(x[mask] < threshold), rtol=1e-12)
+            assert_allclose(fa.without[number, i], np.mean(x[~mask] >= threshold), rtol=1e-12, atol=1e-15)
+
+
+def test_pairs_that_count_twice_are_taken_out_of_false_alarms_by_brute_force():
+    trials = sample(10, 500)
+    found = curve_rates(trials, [0.5, -1.0, 2.0], find_speakers(trials, SIDES), 0.95)
+    left, right = trials.column("left"), trials.column("right")
+    share = (left[:, None] == left) | (left[:, None] == right)
+    share |= (right[:, None] == left) | (right[:, None] == right)
+    for i, threshold in enumerate(found.thresholds):
+        fa = np.where(trials.is_target, 0.0, (trials.score_array >= threshold) - found.fa.rate[i])
+        sums = [fa[(left == who) | (right == who)].sum() for who in range(10)]
+        assert_allclose(found.counted_once[i], fa @ share @ fa / np.square(sums).sum(), rtol=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +78,7 @@ def test_bands_are_aligned_with_the_curves_and_hold_them(case):
 
 
 def test_bands_agree_with_the_intervals_of_single_numbers(case):
+    # which are corrected for bias on the logit or logarithmic scale, while bands lie around their curve
     trials, result = case
     bands = lk.curve_bands(trials, result, speakers=SIDES)
     at = len(result.tippett.llr) // 2
@@ -94,12 +86,12 @@ def test_bands_agree_with_the_intervals_of_single_numbers(case):
     single = lk.evaluate(trials, [point], ci="speaker", speakers=SIDES)
     low, high = single.intervals["points.0.p_fa"]
     assert_allclose(
-        [bands.tippett.nontarget_lower[at], bands.tippett.nontarget_upper[at]], [low, high], rtol=1e-4
+        [bands.tippett.nontarget_lower[at], bands.tippett.nontarget_upper[at]], [low, high], rtol=0.01
     )
     # at prior 1/2 the ECE is Cllr
     middle = len(bands.ece.log_odds) // 2
     ends = bands.ece.lower[middle], bands.ece.upper[middle]
-    assert_allclose(ends, single.intervals["cllr"], rtol=1e-5)
+    assert_allclose(ends, single.intervals["cllr"], rtol=0.02)
 
 
 def test_exact_intervals_where_independent_trials_have_few_errors():
@@ -156,22 +148,49 @@ def test_shared_speakers_make_a_map_less_certain():
     for method in ("logistic", "cmlg"):
         alone = lk.map_uncertainty(trials, method)
         shared = lk.map_uncertainty(trials, method, speakers=SIDES)
-        assert shared.df == 24
+        assert 5 < shared.df <= 24
         assert shared.se_b > 1.3 * alone.se_b
-    band = lk.llr_band(trials, "logistic", speakers=SIDES, at=[0.0], replicates=100)
-    # two ways to the same error: the sandwich, and fitting again
-    width = (band.upper[0] - band.lower[0]) / 2
-    _, low, high = lk.map_uncertainty(trials, speakers=SIDES).interval(0.0)
-    assert_allclose(width, (high - low) / 2, rtol=0.5)
+        llr, low, high = shared.interval(1.5)
+        assert low < llr < high
+
+
+@pytest.mark.parametrize(("method", "options"), [("logistic", {"prior": 0.2}), ("cmlg", {"alpha": 0.3})])
+def test_maps_without_a_speaker_are_those_fitted_to_the_other_trials(method, options):
+    trials = sample(25, 5000, seed=4)
+    found = lk.map_uncertainty(trials, method, speakers=SIDES, **options)
+    fit = lk.fit_logistic if method == "logistic" else lk.fit_cmlg
+    speakers = find_speakers(trials, SIDES)
+    for speaker in (0, 13):
+        kept = (trials.column("left") != speaker) & (trials.column("right") != speaker)
+        other = fit(
+            lk.Trials({"score": trials.score_array[kept], "label": trials.is_target[kept]}), **options
+        )
+        a, b = found.by_speaker.without[speakers.number_of[speaker]]
+        # one Newton step; the variances of CMLG are divided by n - 1
+        assert_allclose(
+            [a - found.a, b - found.b], [other.a - found.a, other.b - found.b], rtol=0.02, atol=2e-3
+        )
+
+
+def test_llr_band_is_that_of_the_map_when_the_map_is_a_line():
+    trials = sample(25, 5000, seed=4)
+    band = lk.llr_band(trials, "logistic", speakers=SIDES, at=[0.0, 2.0])
+    shared = lk.map_uncertainty(trials, speakers=SIDES)
+    for i, score in enumerate((0.0, 2.0)):
+        llr, low, high = shared.interval(score)
+        assert_allclose(band.llr[i], llr, rtol=1e-9)
+        # the band leaves in what pairs of speakers count twice for
+        assert_allclose([band.lower[i], band.upper[i]], [low, high], rtol=0.1, atol=0.02)
+        assert band.upper[i] - band.lower[i] >= 0.99 * (high - low)
 
 
 def test_llr_band_of_any_map():
     trials = sample(25, 3000, seed=4)
-    by_name = lk.llr_band(trials, "pav", speakers=SIDES, replicates=30, laplace="misleading")
+    by_name = lk.llr_band(trials, "pav", speakers=SIDES, laplace="misleading")
     assert by_name.score.shape == by_name.lower.shape == by_name.upper.shape == (101,)
     assert np.all(by_name.lower <= by_name.upper)
     assert by_name.method == "pav"
-    own = lk.llr_band(trials, lk.fit_cmlg, speakers=SIDES, at=[-1.0, 1.0], replicates=30)
+    own = lk.llr_band(trials, lk.fit_cmlg, speakers=SIDES, at=[-1.0, 1.0])
     assert own.method == "fit_cmlg"
     assert np.all((own.lower < own.llr) & (own.llr < own.upper))
 
@@ -211,7 +230,7 @@ def test_precision_against_pooled_groups():
     [
         (lambda s: lk.curve_bands(s, lk.evaluate(s), level=2), "level must be"),
         (lambda s: lk.map_uncertainty(s, "kde"), "unknown method 'kde'"),
-        (lambda s: lk.llr_band(s, speakers=SIDES, replicates=3), "at least 20"),
+        (lambda s: lk.llr_band(sample(3), speakers=SIDES), "only 3 speakers in left and right"),
         (lambda s: lk.llr_band(s, "nothing", speakers=SIDES), "unknown calibration method"),
         (lambda s: lk.llr_precision(s, "left"), "two columns"),
     ],

@@ -10,13 +10,13 @@ from scipy import integrate, stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.metrics.measure import measure
-from llrkit.trust.calibration.calibration_test import check_trials
+from llrkit.trust.calibration.calibrated_cells import CalibratedCells, JudgedCells
+from llrkit.trust.calibration.calibration_test import check_cells
 from llrkit.trust.calibration.identities import identities
-from llrkit.trust.calibration.line_fit import SAFEGUARD, cross_validated_cllr, fit_line
-from llrkit.trust.calibration.null_distribution import CalibratedCells, CalibrationNull
+from llrkit.trust.calibration.line_fit import SAFEGUARD, cross_validated_loss, fit_line
+from llrkit.trust.calibration.null_distribution import CalibrationNull
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -29,8 +29,9 @@ def moved(scores, change):
     return lk.Scores(change(scores.target), change(scores.nontarget))
 
 
-def cells_of(scores):
-    return CalibratedCells.relabeled(scores.reduce(DensityGrid.at(*scores.reduce(Moments.of).extremes)))
+def judged(scores, cells=2048):
+    edges = np.linspace(*scores.reduce(Moments.of).extremes, cells + 1)
+    return JudgedCells(edges, *(np.histogram(x, edges)[0] * 1.0 for x in (scores.target, scores.nontarget)))
 
 
 # mean, sd and 95th percentile of Cllr - min Cllr, and mean ROCCH-EER, of calibrated Gaussian LLRs by (EER,
@@ -77,13 +78,25 @@ def test_null_of_the_cross_validated_loss_is_slightly_negative():
 
 def test_cells_of_a_set_are_calibrated_and_like_the_set():
     scores = draw(4000, 9000)
-    cells = cells_of(scores)
+    cells = CalibratedCells.relabeled(judged(scores))
     assert_allclose(np.log(cells.target / cells.nontarget), cells.llr, atol=1e-9)
     assert_allclose([cells.target.sum(), cells.nontarget.sum()], 1.0, rtol=1e-12)
     assert_allclose(cells.cllr, lk.cllr(scores), rtol=0.1)
     assert_allclose((cells.target * cells.llr).sum(), MODEL.mu, rtol=0.05)
-    drawn = cells.draw(20_000, 20_000, np.random.default_rng(1))
+    target, nontarget = cells.draw((20_000, 30_000), np.random.default_rng(1))
+    assert (target.sum(), nontarget.sum()) == (20_000, 30_000)
+    drawn = lk.Scores(*(np.repeat(cells.llr, counts.astype(int)) for counts in (target, nontarget)))
     assert_allclose(lk.cllr(drawn), cells.cllr, rtol=0.05)
+
+
+def test_few_scores_are_spread_half_way_to_their_neighbors():
+    counts = np.zeros(100)
+    counts[[10, 20, 50]] = 1.0
+    cells = CalibratedCells.relabeled(JudgedCells(np.linspace(-5.0, 5.0, 101), counts, counts))
+    assert len(cells.llr) == 41  # from the first to the last, without a gap
+    pooled = cells.target + cells.nontarget
+    assert_allclose(np.log(cells.target / cells.nontarget), cells.llr, atol=1e-9)
+    assert_allclose(pooled[:5], 2 / 3 / 5.5, rtol=1e-9)  # a third of either class, five cells and a half
 
 
 @pytest.mark.parametrize("wrong", [{"replicates": 0}, {"n_target": 0}, {"n_nontarget": 2.5}, {"folds": 1}])
@@ -101,13 +114,14 @@ def test_quick_line_is_logistic_regression():
     assert_allclose(fit_line(x, *weights, 200), (wanted.a, wanted.b), rtol=1e-7)
 
 
-def test_cross_validation_on_cells_is_that_on_trials(monkeypatch):
+def test_cross_validation_on_cells_is_that_on_trials():
     scores = moved(draw(3000, 6000, 5), lambda x: 1.5 * x)
-    one_by_one = cross_validated_cllr(scores.target, scores.nontarget, 5)
-    monkeypatch.setattr("llrkit.trust.calibration.line_fit._CELLS", 512)
-    in_cells = cross_validated_cllr(scores.target, scores.nontarget, 5)
-    assert one_by_one != in_cells
-    assert_allclose(in_cells, one_by_one, atol=2e-5)
+    cells = judged(scores)
+    rng = np.random.default_rng(3)
+    found = [cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng) for _ in range(10)]
+    wanted = [lk.calibration_loss(scores, seed=seed).loss for seed in range(10)]  # other folds each time
+    assert_allclose(np.mean(found), np.mean(wanted), atol=4 * np.std(wanted) / math.sqrt(5) + 2e-5)
+    assert np.mean(found) > 50 * np.std(found)
 
 
 def test_dev_pav_of_simple_sets():
@@ -146,13 +160,15 @@ def test_calibration_loss_recovers_what_doubling_costs():
 def test_identities_hold_for_calibrated_llrs_against_theory():
     model = lk.theory.GaussianLLR.from_eer(0.25)  # variance 1.82: expectations mean something
     scores = draw(40_000, 60_000, 3, model)
-    found = identities(scores, scores.reduce(Moments.of), thresholds=[0.0, 1.0, 2.0])
+    found = identities(scores, scores.reduce(Moments.of))
     for one in found.expectations:
         assert one.usable
         assert abs(one.mean - 1.0) < 4 * one.standard_error
         assert_allclose(one.standard_error, np.sqrt(np.expm1(model.sigma**2) / 50_000), rtol=0.5)
-    assert len(found.exceedances) == 6
+    assert len(found.exceedances) == 12
     for one in found.exceedances:
+        if abs(one.threshold) > 2.0:
+            continue  # hardly a trial there
         rate = model.p_fa(one.threshold) if one.kind == "p_fa" else model.p_miss(one.threshold)
         assert_allclose([one.predicted, one.counted], rate, atol=5 * one.standard_error)
         assert abs(one.z) < 4
@@ -180,18 +196,22 @@ def test_identities_fail_where_they_should():
 
 def test_exceedances_by_hand():
     scores = lk.Scores([3.0, 1.0], [-2.0, 1.0, 4.0, -1.0])
-    one = identities(scores, scores.reduce(Moments.of), thresholds=[1.0]).exceedances
-    assert_allclose([one[0].predicted, one[0].counted], [(np.exp(-3) + np.exp(-1)) / 2, 0.5])
-    assert_allclose([one[1].predicted, one[1].counted], [np.exp(-2) / 4, 0.0])
-    assert one[1].threshold == -1.0
-    assert np.isfinite(one[1].z)
+    found = identities(scores, scores.reduce(Moments.of)).exceedances
+    alarm, miss = (one for one in found if abs(one.threshold) == 1.0)
+    assert_allclose([alarm.predicted, alarm.counted], [(np.exp(-3) + np.exp(-1)) / 2, 0.5])
+    # the spread of both classes, and a quarter of p (1 - p) that the counted rate has too much
+    spread = np.var([np.exp(-3), np.exp(-1)]) / 2 + 0.25 / 4
+    assert_allclose(alarm.standard_error**2, spread, rtol=1e-9)
+    assert_allclose([miss.predicted, miss.counted], [np.exp(-2) / 4, 0.0])
+    assert miss.threshold == -1.0
+    assert np.isfinite(miss.z)
 
 
 def test_line_and_its_errors_against_a_simulation():
     lines = []
     for seed in range(150):
         scores = moved(draw(200, 800, seed), lambda x: 2 * x + 1)
-        lines.append(check_trials(scores, measure(scores), None).line)
+        lines.append(check_cells(measure(scores)).line)
     a, b = np.array([line.a for line in lines]), np.array([line.b for line in lines])
     assert_allclose([a.mean(), b.mean()], [0.5, -0.5], rtol=0.15)  # logistic regression is a little off
     assert_allclose(np.mean([line.se_a for line in lines]), a.std(), rtol=0.3)
@@ -210,9 +230,12 @@ def test_shared_speakers_are_taken_into_account():
     assert shared.recalibration.a == plain.recalibration.a
     assert shared.recalibration.se_b > 1.5 * plain.recalibration.se_b
     assert shared.recalibration.statistic < plain.recalibration.statistic
-    assert shared.recalibration.df == 24
-    assert "design effect" in shared.notes[0]
+    assert 5 < shared.recalibration.df <= 24
+    assert shared.notes == ("25 speakers, as uneven as 22 equal ones with targets and 25 with non-targets",)
     assert "independent" in plain.notes[0]
+    for one, other in zip(shared.identities.exceedances, plain.identities.exceedances, strict=True):
+        assert (one.predicted, one.counted) == pytest.approx((other.predicted, other.counted), rel=1e-9)
+        assert one.standard_error > other.standard_error
 
 
 def test_check_holds_everything_and_can_be_written_down():

@@ -7,11 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from programs import benchmark
 
-import llrkit as lk
-
-RUNS = 200
+RUNS = 60
 ERROR = 4 * math.sqrt(0.95 * 0.05 / RUNS)
-LOW, HIGH = 0.91 - ERROR, 0.975 + ERROR
 
 
 @pytest.fixture(scope="module")
@@ -19,23 +16,33 @@ def simulation():
     return benchmark("coverage")
 
 
-def test_simulated_llrs_follow_their_theory(simulation):
-    scores = simulation.trials(400, 3, np.random.default_rng(1))
-    pair = lk.theory.PLDALLR.isotropic(simulation.RHO, simulation.DIM)
-    assert (scores.n_target, scores.n_nontarget) == (400 * 3, 1200 * 1199 // 2 - 1200)
-    for values, one in ((scores.target, pair.target), (scores.nontarget, pair.nontarget)):
-        assert_allclose(values.mean(), one.mean(), atol=0.15)
-        assert_allclose(values.std(), one.std(), rtol=0.05)
+def test_the_closed_form_truth_is_that_of_the_simulated_population(simulation, monkeypatch):
+    monkeypatch.setattr(simulation, "POPULATION", 400_000)
+    drawn = simulation.Design(1).population(np.random.default_rng(3))
+    found = simulation.measure(drawn, simulation.POINTS)
+    for name, value in simulation.truth(False, 1).items():
+        assert_allclose(simulation.exact_number(found, name), value, rtol=0.02, atol=2e-4, err_msg=name)
 
 
-@pytest.mark.parametrize(("design", "replicates"), [((50, 4), 0), ((20, 3), 100)])
-def test_intervals_cover_and_those_of_independent_trials_do_not(simulation, design, replicates):
-    found = simulation.coverage(design, RUNS, replicates, seed=3)
-    for kind in ("dyadic", "bootstrap") if replicates else ("dyadic",):
-        for name in ("cllr", "eer"):
-            assert found[kind][name]["runs"] == RUNS
-            assert LOW <= found[kind][name]["coverage"] <= HIGH
+@pytest.mark.parametrize("unequal", [False, True])
+def test_simulated_trials_share_speakers_and_follow_the_population(simulation, unequal):
+    scores = simulation.Design(120, unequal=unequal, genders=2).trials(np.random.default_rng(2))
+    left, right = scores.columns["left"][1], scores.columns["right"][1]
+    assert np.all(left % 2 == right % 2)
+    assert scores.n_nontarget < 1.2 * simulation.MOST_NONTARGETS
+    for values, mean in ((scores.target, simulation.MEAN), (scores.nontarget, -simulation.MEAN)):
+        assert_allclose(values.mean() / (2 * simulation.MEAN), mean, atol=0.3)
+        assert_allclose(values.std() / (2 * simulation.MEAN), math.sqrt(1 + simulation.SHIFT**2), rtol=0.2)
+
+
+@pytest.mark.slow
+def test_intervals_cover_and_those_of_independent_trials_do_not(simulation):
+    found = simulation.coverage(simulation.Design(30, unequal=True), RUNS, ("speaker", "trial"), seed=3)
+    for name in ("cllr", "min_cllr", "eer", "auc", "points.0.act_dcf", "points.0.min_dcf"):
+        tally = found["speaker"][name]
+        assert tally.n == RUNS
+        assert tally.covered / RUNS > 0.93 - ERROR
     for name in ("cllr", "eer", "auc"):
-        short = found["independent trials"][name]
-        assert short["coverage"] < 0.91
-        assert short["width"] < 0.85 * found["dyadic"][name]["width"]
+        short = found["trial"][name]
+        assert short.covered / RUNS < 0.75
+        assert short.width < 0.7 * found["speaker"][name].width

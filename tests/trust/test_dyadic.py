@@ -9,10 +9,11 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.core.cell_finder import CellFinder
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.trust.intervals import pair_sums
 from llrkit.trust.intervals.dyadic import covariance
 from llrkit.trust.intervals.functionals import functionals
-from llrkit.trust.intervals.pair_sums import PairSums
+from llrkit.trust.intervals.leave_out import count_by_speaker
+from llrkit.trust.intervals.numbers import score_cuts
+from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import find_speakers
 
 RNG = np.random.default_rng(4)
@@ -55,8 +56,7 @@ def test_covariance_against_brute_force(names, crossed, cut):
     found = covariance(source, made, find_speakers(source, ("left", "right")))
     assert found.n_speakers == 12
     assert_allclose(found.independent, single, rtol=1e-12)
-    assert_allclose(found.by_speaker, shared * 12 / 11, rtol=2e-6)  # pairs are summed in float32
-    assert not found.pairs_left_out
+    assert_allclose(found.by_speaker, shared * 12 / 11, rtol=1e-9)
     # without the pairs it is never smaller
     assert np.all(np.diag(found.without_pairs) >= np.diag(found.by_speaker) * (1 - 1e-9))
     plain = covariance(source, made)
@@ -75,48 +75,39 @@ def test_one_column_is_the_usual_cluster_variance_by_brute_force():
     who = trials.column("left")
     sums = np.array([phi[:, who == speaker].sum(axis=1) for speaker in np.unique(who)])
     assert_allclose(found.by_speaker, sums.T @ sums * 12 / 11, rtol=1e-9)
-    assert found.n_pairs == 0
+    assert_allclose(found.without_pairs, found.by_speaker, rtol=1e-12)
 
 
-def test_more_pairs_than_can_be_kept_leave_the_pair_term_out(monkeypatch):
-    trials = sample()
-    who = find_speakers(trials, ("left", "right"))
-    kept = covariance(trials, Columns(), who)
-    monkeypatch.setattr("llrkit.trust.intervals.pair_sums.MOST_PAIRS", kept.n_pairs - 1)
-    dropped = covariance(trials, Columns(), who)
-    assert dropped.pairs_left_out
-    assert_allclose(dropped.by_speaker, kept.without_pairs, rtol=1e-12)
-    monkeypatch.setattr("llrkit.trust.intervals.pair_sums.MOST_PAIRS", kept.n_pairs)
-    assert not covariance(trials, Columns(), who).pairs_left_out
+def test_many_speakers_are_taken_in_groups_as_if_a_group_were_a_speaker():
+    trials = sample(n_speakers=12)
+    speakers = find_speakers(trials, ("left", "right"))
+    groups = speakers.grouped(most=5, groups=4)
+    number = groups.number_of
+    renamed = {side: [number[who] for who in trials.column(side).tolist()] for side in ("left", "right")}
+    grouped = lk.Trials({"score": trials.column("score"), "label": trials.is_target, **renamed})
+    found = covariance(trials, Columns(), groups)
+    scores = trials.scores()
+    t = np.array([*Columns().of(scores.target, 0), np.zeros(scores.n_target)])
+    wanted, _ = brute(grouped, t, np.array(Columns().of(scores.nontarget, 1)))
+    assert_allclose(found.by_speaker, wanted * 4 / 3, rtol=1e-9)
 
 
-@pytest.mark.parametrize("n_keys", [50, 1 << 20, 1 << 40])
-@pytest.mark.parametrize("tidy_above", [0, 40, 1 << 20])
-def test_pair_sums_against_a_dict(n_keys, tidy_above, monkeypatch):
-    monkeypatch.setattr(pair_sums, "_TIDY_ABOVE", tidy_above)
-    monkeypatch.setattr(pair_sums, "_DENSE_BITS", 8)
-    some = RNG.integers(0, n_keys, 30)
-    total, wanted = PairSums(n_keys), {}
-    for _ in range(7):
-        keys = RNG.choice(some, 20)
-        columns = RNG.normal(size=(2, 20)).astype(np.float32)
-        total += PairSums.of(n_keys, keys, columns)
-        for key, column in zip(keys.tolist(), columns.T.astype(float), strict=True):
-            wanted[key] = wanted.get(key, 0.0) + column
-    sums = np.array(list(wanted.values()))
-    found, n_pairs = total.squares(2)
-    assert n_pairs == len(wanted)
-    assert_allclose(found, sums.T @ sums, rtol=1e-5)
-    assert_allclose((total * 3.0).squares(2)[0], 9.0 * found, rtol=1e-5)
-
-
-def test_too_many_pairs_are_dropped_on_the_way(monkeypatch):
-    monkeypatch.setattr(pair_sums, "_TIDY_ABOVE", 10)
-    monkeypatch.setattr(pair_sums, "MOST_PAIRS", 25)
-    parts = [PairSums.of(900, np.arange(15) + 15 * i, np.ones((1, 15), np.float32)) for i in range(3)]
-    assert not (parts[0] + parts[0]).too_many
-    assert (parts[0] + parts[1] + parts[2]).too_many
-    assert (parts[0] + parts[1] + parts[2]).runs == ()
+@pytest.mark.parametrize("crossed", [False, True])
+def test_the_fast_pass_gives_what_counts_and_influences_give_apart(crossed):
+    trials = sample(crossed=crossed)
+    result = evaluate(trials, [POINT, 0.1])
+    speakers = find_speakers(trials, ("left", "right"))
+    influences = functionals(result, cuts=score_cuts(result)).influences
+    cells, spread = speaker_pass(trials, influences, speakers)
+    apart, wanted = count_by_speaker(trials, result, speakers), covariance(trials, influences, speakers)
+    np.testing.assert_array_equal(cells.target, apart.target)
+    np.testing.assert_array_equal(cells.nontarget, apart.nontarget)
+    assert_allclose(cells.sums, apart.sums, rtol=1e-9)
+    assert_allclose(spread.by_speaker, wanted.by_speaker, rtol=1e-9, atol=1e-9)
+    assert_allclose(spread.without_pairs, wanted.without_pairs, rtol=1e-9, atol=1e-9)
+    # the loss goes with no other influence into one number: products with it are left out
+    assert_allclose(spread.independent[2:, 2:], wanted.independent[2:, 2:], rtol=1e-9, atol=1e-9)
+    assert_allclose(np.diag(spread.independent), np.diag(wanted.independent), rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_cuts", [0, 1, 2, 50, 5000])

@@ -10,7 +10,7 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.differences.paired import one_system
+from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
 from llrkit.trust.intervals.resample import speaker_resampling
 
@@ -57,9 +57,8 @@ def test_delong_against_R(tmp_path, need_program, decimals):
     wanted = [float(x) for x in done.stdout.split()]
     assert_allclose([*found.auc, aa, ab, bb, found.z, found.p_value], wanted, rtol=1e-9)
     assert json.loads(json.dumps(found.to_dict()))["p_value"] == found.p_value
-    # the general machinery differs by n / (n - 1) in each class only
     general = lk.compare_systems(trials, [0.3])["auc"]
-    assert_allclose(general.standard_error, abs(found.auc[0] - found.auc[1]) / abs(found.z), rtol=0.05)
+    assert_allclose(general.p_value, wanted[-1], rtol=1e-9)
 
 
 def test_paired_t_test_of_losses_against_scipy():
@@ -71,29 +70,66 @@ def test_paired_t_test_of_losses_against_scipy():
     wanted = stats.ttest_rel(losses[:, 0], losses[:, 1])
     found = lk.compare_systems(scores, [0.3])["cllr"]
     z = found.difference / found.standard_error
-    assert_allclose(z * np.sqrt(399 / 400), wanted.statistic, rtol=1e-9)
+    assert_allclose(z, wanted.statistic, rtol=1e-9)
     assert_allclose(found.p_value, 2 * stats.norm.sf(abs(z)), rtol=1e-9)
 
 
-def test_speaker_test_against_r_style_two_way_clusters():
-    # by brute force: all pairs of trials with a speaker in common, of the difference of losses
+def test_speaker_test_against_leaving_out_by_brute_force():
     trials = two_systems()
-    mask = trials.is_target
-    x = trials.score_array * np.where(mask, -1, 1)[:, None]
-    loss = np.logaddexp(0, x) / np.log(2) / 2
-    gap = loss[:, 0] - loss[:, 1]
-    phi = np.where(mask, (gap - gap[mask].mean()) / mask.sum(), (gap - gap[~mask].mean()) / (~mask).sum())
+    mask, scores = trials.is_target, trials.score_array
     left, right = trials.column("left"), trials.column("right")
-    share = (left[:, None] == left) | (left[:, None] == right) | (right[:, None] == left)
-    share |= right[:, None] == right
-    error = np.sqrt(phi @ share @ phi * 25 / 24)
-    found = lk.compare_systems(trials, [0.3], ci="speaker", speakers=SIDES)
-    one = found["cllr"]
-    assert found.n_speakers == 25
-    assert_allclose(one.standard_error, error, rtol=1e-5)
-    assert_allclose(one.p_value, 2 * stats.t.sf(abs(one.difference) / error, 24), rtol=1e-4)
-    assert_allclose(one.high - one.low, 2 * stats.t.ppf(0.975, 24) * error, rtol=1e-5)
-    assert_allclose(one.first, lk.cllr(one_system(trials, 0)), rtol=1e-12)
+    found = lk.compare_systems(trials, [0.3], speakers=SIDES)  # naming speakers is asking for them
+    assert (found.kind, found.n_speakers, found.notes) == ("speaker", 25, ())
+
+    def gap(kept, number):
+        return np.subtract(*(number(lk.Scores(x[kept & mask], x[kept & ~mask])) for x in scores.T))
+
+    # trials between two speakers are left out with either: their part of the variance counts once
+    losses = np.logaddexp(0, scores * np.where(mask, -1, 1)[:, None]) / np.log(2) / 2
+    phi = losses[:, 0] - losses[:, 1]
+    phi = np.where(mask, (phi - phi[mask].mean()) / mask.sum(), (phi - phi[~mask].mean()) / (~mask).sum())
+    sides = [(left == p) | (right == p) for p in range(25)]
+    share = np.any([np.outer(one, one) for one in sides], axis=0)
+    once = (phi @ share @ phi) / sum(phi[one].sum() ** 2 for one in sides)
+
+    for name, number in (("cllr", lk.cllr), ("eer", lk.eer), ("auc", lk.auc), ("min_cllr", lk.min_cllr)):
+        without = np.array([gap(~one, number) for one in sides])
+        variance = 24 / 25 * np.square(without - without.mean()).sum()
+        one = found[name]
+        assert_allclose(one.difference, gap(np.full(len(left), True), number), rtol=1e-9)
+        if name == "cllr":
+            assert_allclose(one.standard_error, np.sqrt(variance * once), rtol=1e-6)
+        assert 0.5 * np.sqrt(variance) < one.standard_error <= 1.000001 * np.sqrt(variance)
+        t = abs(one.difference) / one.standard_error
+        assert 2 * stats.t.sf(t, 24) * 0.999 <= one.p_value  # at most 24 degrees of freedom
+
+
+def test_trial_groups_are_the_trials_themselves_if_these_are_few():
+    rng = np.random.default_rng(2)
+    target, nontarget = rng.normal(1, 1, (40, 2)), rng.normal(-1, 1, (40, 2))
+    one = lk.compare_systems(lk.Scores(target, nontarget), [0.3])["min_cllr"]
+
+    def gap(kept_t, kept_n):
+        return np.subtract(*(lk.min_cllr(lk.Scores(target[kept_t, k], nontarget[kept_n, k])) for k in (0, 1)))
+
+    # each group has one trial of either class; leaving out classes one by one gives about the same
+    keep = ~np.eye(40, dtype=bool)
+    everything = np.full(40, True)
+    variance = sum(
+        39 / 40 * np.square(gaps - gaps.mean()).sum()
+        for gaps in (
+            np.array([gap(row, everything) for row in keep]), np.array([gap(everything, row) for row in keep])
+        )
+    )  # fmt: skip
+    assert_allclose(one.standard_error, np.sqrt(variance), rtol=0.25)
+
+
+def test_independent_trials_are_said_to_be_an_assumption():
+    found = lk.compare_systems(two_systems(), [0.3])
+    said = "tests and intervals hold if trials are independent; if they share speakers, name these"
+    assert found.notes == (said,)
+    assert repr(found).splitlines()[-1] == said
+    assert found.to_dict()["notes"] == [said]
 
 
 def test_bootstrap_uses_the_same_replicates_for_both_systems():
@@ -159,7 +195,7 @@ def test_table_and_json_hold_the_same():
         (lambda: lk.Scores([[1, 2, 3]], [[0, 1, 2]]), {}, "two systems are needed, got 3"),
         (two_systems, {"ci": "none"}, "unknown ci 'none'"),
         (two_systems, {"ci": "speaker"}, "give speakers"),
-        (two_systems, {"speakers": SIDES}, "does not look at speakers"),
+        (two_systems, {"ci": "trial", "speakers": SIDES}, "does not look at speakers"),
         (two_systems, {"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "not look at recordings"),
         (two_systems, {"level": 1.0}, "level must be"),
         (two_systems, {"ci": "bootstrap", "speakers": SIDES, "replicates": 3}, "at least 100"),

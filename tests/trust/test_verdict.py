@@ -13,7 +13,7 @@ import llrkit as lk
 from llrkit.metrics.identity_test import detectable, identity_test, misleading_p_value, null_moments
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import best_line, chance_loss
-from llrkit.trust.calibration.null_distribution import CalibratedCells
+from llrkit.trust.calibration.calibrated_cells import CalibratedCells
 from llrkit.trust.calibration.recalibration import Recalibration
 from llrkit.trust.calibration.verdict import OUTCOMES, _wrong_with_line, judge
 

@@ -81,7 +81,7 @@ def compare_systems_command(
         trials,
         parse_points(points) or ("sre08", "sre10"),
         all_pairs=all_pairs,
-        ci=ci or ("speaker" if speakers else "trial"),
+        ci=ci,
         speakers=split_names(speakers),
         recordings=split_names(recordings),
         level=parse_share(level, "--level"),
@@ -97,4 +97,6 @@ def compare_systems_command(
             click.echo(line, err=to_stderr)
         click.echo("", err=to_stderr)
     click.echo(found.sentence, err=to_stderr)
+    for note in found.pairs[0].notes:
+        click.echo(f"{note[0].upper()}{note[1:]}.", err=to_stderr)
     write_json({"scores": list(scores), **found.to_dict()}, "compare-systems", json_path)

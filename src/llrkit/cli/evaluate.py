@@ -76,7 +76,7 @@ def evaluate_command(
     equalize: str | None,
     known: str | None,
     p_known: str | None,
-    ci: str,
+    ci: str | None,
     speakers: str | None,
     recordings: str | None,
     level: str,

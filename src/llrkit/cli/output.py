@@ -48,10 +48,9 @@ def bound_options(command: Any) -> Any:
 def interval_options(command: Any) -> Any:
     """The options that ask for intervals."""
     ask = click.option(
-        "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]), default="none",
-        show_default=True,
+        "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]),
         help="Intervals: as if trials were independent; for trials that share speakers; "
-        "or by drawing speakers with replacement.",
+        "or by drawing speakers with replacement. Default: speaker with --speakers, else none.",
     )  # fmt: skip
     return ask(interval_details(command))
 

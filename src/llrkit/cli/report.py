@@ -84,7 +84,7 @@ def report_command(
     prior: str | None,
     check: bool,
     theory: bool,
-    ci: str,
+    ci: str | None,
     speakers: str | None,
     recordings: str | None,
     level: str,

@@ -21,7 +21,13 @@ from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.functionals import REASONS, functionals
 from llrkit.trust.intervals.resample import speaker_resampling
-from llrkit.trust.intervals.speakers import Columns, find_speakers, require_columns
+from llrkit.trust.intervals.speakers import (
+    Columns,
+    Speakers,
+    find_speakers,
+    kind_asked_for,
+    require_columns,
+)
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
@@ -36,7 +42,7 @@ def evaluate(
     ece: bool = False,
     allow_unconfirmed: bool = False,
     equalize: Columns | None = None,
-    ci: str = "none",
+    ci: str | None = None,
     speakers: Columns | None = None,
     recordings: Columns | None = None,
     level: float = 0.95,
@@ -65,8 +71,9 @@ def evaluate(
         each class, as NIST does, however many trials it has.
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
-        they share speakers); ``"speaker"``, the dyadic-robust variance with Student t quantiles, one more
-        pass; ``"bootstrap"``, speakers drawn with replacement.
+        they share speakers); ``"speaker"``, all numbers again without each speaker (a jackknife), one more
+        pass; ``"bootstrap"``, speakers drawn with replacement. By default ``"speaker"`` if ``speakers``
+        are given, otherwise ``"none"``.
     speakers
         For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
     recordings
@@ -91,8 +98,9 @@ def evaluate(
     ...                     "label": left == right, "left": left, "right": right})
     >>> evaluation = lk.evaluate(trials, ci="speaker", speakers=("left", "right"))
     >>> [round(end, 3) for end in evaluation.intervals["cllr"]]
-    [0.386, 0.495]
+    [0.384, 0.509]
     """
+    ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     if equalize:
@@ -112,37 +120,38 @@ def evaluate(
         warn_of(result)
         return result
 
-    def uncertainty(trials: ScoreSource, evaluation: Evaluation) -> Uncertainty:
+    def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
-            return closed_form(trials, evaluation, None, level)
+            return replace(evaluation, uncertainty=closed_form(trials, evaluation, None, level))
         assert speakers is not None
-        if ci == "speaker":
-            return closed_form(trials, evaluation, find_speakers(trials, speakers), level)
-        resampling = speaker_resampling(trials, speakers, recordings, seed)
-        return bootstrap(trials, evaluation, resampling, level, replicates)
+        if ci == "bootstrap":
+            resampling = speaker_resampling(trials, speakers, recordings, seed)
+            made = bootstrap(trials, evaluation, resampling, level, replicates)
+            return _tested(replace(evaluation, uncertainty=made), trials, resampling.speakers)
+        known = find_speakers(trials, speakers)
+        made = closed_form(trials, evaluation, known, level)
+        return _tested(replace(evaluation, uncertainty=made), trials, known)
 
-    pooled = uncertainty(source, result)
     groups = {}
     for name, group in result.groups.items():
         assert by is not None
         of_value = trials_with_value_named(source, by, name)
         try:
-            own = uncertainty(of_value, group)
+            groups[name] = with_intervals(of_value, group)
         except TooFewTrialsError as error:
             names = (number.name for number in functionals(group).numbers)
-            own = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
-        groups[name] = _tested(replace(group, uncertainty=own), of_value, speakers)
-    result = replace(result, uncertainty=pooled, groups=MappingProxyType(groups))
-    result = _tested(result, source, speakers)
+            none = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
+            groups[name] = replace(group, uncertainty=none)
+    result = replace(with_intervals(source, result), groups=MappingProxyType(groups))
     warn_of(result)
     return result
 
 
-def _tested(result: Evaluation, source: ScoreSource, speakers: Columns | None) -> Evaluation:
+def _tested(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
     """The evaluation with the test of calibration that takes shared speakers into account."""
-    if speakers is None or math.isinf(result.cllr):
+    if math.isinf(result.cllr):
         return result
     try:
-        return replace(result, tested=check_trials(source, result, find_speakers(source, speakers)))
+        return replace(result, tested=check_trials(source, result, speakers))
     except TooFewTrialsError:
         return result

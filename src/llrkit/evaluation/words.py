@@ -72,6 +72,8 @@ def numbers(result: Evaluation) -> list[Row]:
         if key in result.intervals:
             low, high = result.intervals[key]
             interval = f"[{show(low).removesuffix(' %')}, {show(high)}]"
+        elif result.uncertainty is not None and key in result.uncertainty.upper_bound:
+            interval = f"at most {show(result.uncertainty.upper_bound[key])}"
         table.append(Row(name, key, show(value), interval, note))
 
     row("EER", "eer", result.eer, "ROC convex hull", percent)

@@ -108,7 +108,7 @@ def identity_test(moments: NullMoments, df: float = math.inf) -> IdentityTest:
     df = max(min(df, 2.0 * moments.n_effective), 2.0)
     z = moments.gradient / np.maximum(np.sqrt(np.maximum(np.diag(moments.covariance), 0.0)), 1e-300)
     slope, offset = float(z[0]), float(z[1])
-    return IdentityTest(statistic, _p_value(statistic, df), df, (slope, offset), moments.n_effective)
+    return IdentityTest(statistic, hotelling_p_value(statistic, df), df, (slope, offset), moments.n_effective)
 
 
 def misleading_p_value(
@@ -166,7 +166,8 @@ def distance(gradient: FloatArray, covariance: FloatArray) -> float:
     return (x + y) ** 2 / (2.0 * along) + ((x - y) ** 2 / (2.0 * across) if across > 1e-13 else 0.0)
 
 
-def _p_value(statistic: float, df: float) -> float:
+def hotelling_p_value(statistic: float, df: float) -> float:
+    """Chance of so large a squared distance of two numbers from 0, by Hotelling's distribution."""
     if math.isinf(statistic):
         return 0.0
     if df > 1e6:

@@ -16,7 +16,7 @@ from llrkit.validation.calibration_words import HEADER, LEGEND, level_of_verdict
 
 INTERVALS = {
     "trial": "Intervals as if trials were independent; they are too short where trials share speakers.",
-    "speaker": "Intervals for trials that share speakers (dyadic-robust variance, Student t).",
+    "speaker": "Intervals for trials that share speakers (each speaker left out in turn, bootstrap-t).",
     "bootstrap": "Intervals by drawing speakers with replacement.",
 }
 

@@ -22,6 +22,8 @@ REFERENCES = {
     "225-254.",
     "ece": "D. Ramos and J. Gonzalez-Rodriguez, Reliable support: measuring calibration of likelihood "
     "ratios, Forensic Science International 230 (2013) 156-169.",
+    "jackknife": "B. Efron, Nonparametric standard errors and confidence intervals, Canadian Journal of "
+    "Statistics 9 (1981) 139-158.",
     "dyadic": "P. M. Aronow, C. Samii and V. A. Assenova, Cluster-robust variance estimation for dyadic "
     "data, arXiv:1312.3398 (2015).",
     "bootstrap": "N. Poh, A. Martin and S. Bengio, Performance generalization in biometric authentication "

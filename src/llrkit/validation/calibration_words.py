@@ -31,7 +31,7 @@ def rows_of_tests(check: CalibrationCheck) -> list[tuple[str, str, str, str, str
     usual = check.null.to_dict() if check.null is not None else None
     for key, value in losses.items():
         by_chance = ("", "", "")
-        if usual is not None:
+        if usual is not None and not math.isnan(usual[key]["mean"]):
             level = _level(_JUDGED[key]) if key in _JUDGED else "not judged"
             by_chance = (number(usual[key]["mean"]), chance(check.p_value(key)), level)
         rows.append((_NAMES[key], number(value), *by_chance))

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit.errors import FileFormatError, InputError
+from llrkit.trust.intervals.speakers import kind_asked_for
 
 CHARACTERISTICS = {
     "accuracy": ("cllr", "ECE"),
@@ -124,8 +125,9 @@ def criteria_from_dict(plain: Mapping[str, Any], *, folder: Path | None = None) 
     report = plain.get("report", {})
     _refuse_unknown("[report]", report, REPORT_FIELDS)
     criteria = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
+    kind = kind_asked_for(options.get("ci"), options.get("speakers"), "none")
     for i, criterion in enumerate(criteria):
-        if criterion.use == "interval" and options.get("ci", "none") == "none":
+        if criterion.use == "interval" and kind == "none":
             raise InputError(
                 f"criterion {i + 1}: {criterion.metric} has no interval without ci in [options], "
                 'for instance ci = "trial"'

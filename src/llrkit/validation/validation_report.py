@@ -116,7 +116,7 @@ def how_intervals(result: Evaluation) -> str:
         return "none were asked for."
     kinds = {
         "trial": "delta method and Clopper-Pearson, trials taken as independent",
-        "speaker": "dyadic-robust variance, Student t quantiles with speakers - 1 degrees of freedom",
+        "speaker": "each speaker left out in turn, bootstrap-t",
         "bootstrap": "speakers resampled with replacement",
     }
     return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."

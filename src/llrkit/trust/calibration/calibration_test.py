@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,18 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.metrics.identity_test import IdentityTest, NullMoments, identity_test, null_moments
 from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.loss_split import BestLine, best_line
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.calibration.recalibration import (
-    LineGradients,
-    Recalibration,
-    positive_covariance,
-    recalibrate,
-)
-from llrkit.trust.intervals.centered_sums import estimate_sums
+from llrkit.trust.calibration.calibrated_cells import judged_range
+from llrkit.trust.calibration.recalibration import Recalibration, as_rows
+from llrkit.trust.calibration.speaker_test import SpeakersInCells, speaker_test
 from llrkit.trust.intervals.speakers import Speakers
 
 
@@ -56,40 +50,39 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
     return CalibrationTest(test, null, lambda: _line_of_cells(result, test, cells))
 
 
-def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers | None) -> CalibrationTest:
-    """The same with a line fitted to the trials, and with what shared speakers add to its errors."""
-    null = null_moments(result.summaries.cells)
-    df = math.inf
-    if speakers is not None:
-        null = replace(null, covariance=speaker_covariance(source, null, speakers))
-        df = speakers.n - 1.0
-    test = identity_test(null, df)
+def judged_line(result: Measurements) -> BestLine | None:
+    """The best line; if LLRs that stand for certainty leave none, with these no further away than others."""
+    if result.best_line is not None:
+        return result.best_line
+    cells = result.summaries.cells
+    within = judged_range(result.moments.extremes, result.summaries.blocks)
+    return best_line(replace(cells, llr=np.clip(cells.llr, *within)))
+
+
+def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers) -> CalibrationTest:
+    """The test for trials that share speakers; one pass."""
+    return check_speakers(result, SpeakersInCells.of(source, result, speakers))
+
+
+def check_speakers(result: Measurements, counted: SpeakersInCells) -> CalibrationTest:
+    """The same from trials that are counted already."""
+    line = judged_line(result)
+    test, null, spread = speaker_test(counted, null_moments(result.summaries.cells), line)
 
     def fit() -> Recalibration | None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ReversedScoresWarning)  # the verdict says so
-                return recalibrate(source, test, speakers)
-        except InputError:  # separated classes, infinite or constant scores
-            return None
+        return None if line is None or spread is None else _recalibration(line.a, line.b, spread, test)
 
-    return CalibrationTest(test, null, fit, by_speaker=speakers is not None)
+    return CalibrationTest(test, null, fit, by_speaker=True)
 
 
-def speaker_covariance(source: ScoreSource, null: NullMoments, speakers: Speakers) -> FloatArray:
-    """The covariance that calibration implies, and what shared speakers add to that of independent trials."""
-    at_identity = estimate_sums(source, LineGradients(1.0, 0.0), speakers)
-    together = null.covariance + at_identity.matrix - at_identity.covariance.independent
-    positive = np.linalg.eigvalsh(together)[0] > 0.1 * np.linalg.eigvalsh(null.covariance)[0]
-    return np.asarray(together if positive else positive_covariance(at_identity))
+def _recalibration(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:
+    return Recalibration(a, b, as_rows(spread), test.statistic, test.p_value, test.df)
 
 
 def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) -> Recalibration | None:
-    line = result.best_line
+    line = judged_line(result)
     if line is None:
         return None
     # what one trial says less, the errors are larger
     lost = max((result.n_target + result.n_nontarget) / (cells.n_target + cells.n_nontarget), 1.0)
-    (aa, ab), (_, bb) = line.covariance
-    spread = ((lost * aa, lost * ab), (lost * ab, lost * bb))
-    return Recalibration(line.a, line.b, spread, test.statistic, test.p_value, test.df)
+    return _recalibration(line.a, line.b, lost * np.array(line.covariance), test)

@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from llrkit._format import number
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
+from llrkit.core.moments import Moments
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.calibration.calibration_loss import calibration_loss
-from llrkit.trust.calibration.calibration_test import check_trials
+from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, CalibratedCells, JudgedCells
+from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells, check_speakers
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
-from llrkit.trust.calibration.identities import Identities, identities
-from llrkit.trust.calibration.line_fit import SAFEGUARD
+from llrkit.trust.calibration.identities import TERMS, Identities, identities
+from llrkit.trust.calibration.line_fit import FOLDS, cross_validated_loss
 from llrkit.trust.calibration.llr_curves import LlrCurve, llr_curves
 from llrkit.trust.calibration.loss_result import CalibrationLoss
 from llrkit.trust.calibration.null_distribution import (
-    MOST_DRAWN,
-    CalibratedCells,
+    LOSSES,
     CalibrationNull,
-    calibration_null,
-    judged_range,
+    Sets,
+    draw_sets,
+    losses_of_counts,
+    null_of_sets,
 )
 from llrkit.trust.calibration.recalibration import Recalibration
+from llrkit.trust.calibration.speaker_null import draw_speaker_sets
+from llrkit.trust.calibration.speaker_test import (
+    SpeakersInCells,
+    judged_edges,
+    line_without_each,
+    loss_without_own,
+)
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
-from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.speakers import find_speakers
+
+_FEWEST = 5
+"""Trials of a class below which no null distribution is drawn."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,23 +60,23 @@ class CalibrationCheck:
     identities: Identities
     dev_pav: float
     loss: CalibrationLoss | None
-    """Cross-validated; None where it could not be made."""
+    """Cross-validated: five random parts or, if speakers are known, each judged by the line of the others.
+    None where it could not be made."""
     null: CalibrationNull | None
-    """What calibrated LLRs of the same distribution show by chance."""
+    """What calibrated LLRs of the same distribution, and of the same speakers if known, show by chance."""
+    in_cells: Mapping[str, float]
+    """The losses of the trials counted in cells, as those of the null distributions are."""
     curves: tuple[LlrCurve, ...]
     """The LLR of the LLR, estimated in several ways."""
     notes: tuple[str, ...]
 
     def p_value(self, name: str) -> float:
-        """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``."""
-        observed = {
-            "cllr_cal": self.evaluation.cllr_cal,
-            "dev_pav": self.dev_pav,
-            "cv_loss": self.loss.loss if self.loss is not None else math.nan,
-        }[name]
-        if self.null is None or math.isnan(observed):
-            return math.nan
-        return self.null.p_value(name, observed)
+        """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
+
+        nan where there is no null distribution: that of ``cv_loss`` is known for independent trials only.
+        """
+        observed = self.in_cells[name]
+        return math.nan if self.null is None else self.null.p_value(name, observed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and words."""
@@ -74,7 +88,7 @@ class CalibrationCheck:
             "cllr_cal": result.cllr_cal,
             "dev_pav": self.dev_pav,
             "cv_loss": self.loss.loss if self.loss is not None else None,
-            "p_values": {name: self.p_value(name) for name in ("cllr_cal", "dev_pav", "cv_loss")},
+            "p_values": {name: self.p_value(name) for name in LOSSES},
             "recalibration": self.recalibration.to_dict() if self.recalibration is not None else None,
             "null": self.null.to_dict() if self.null is not None else None,
             **self.identities.to_dict(),
@@ -98,7 +112,7 @@ class CalibrationCheck:
             rows.append(("cross-validated loss", "cv_loss", self.loss.loss))
         for words, name, value in rows:
             chance = ""
-            if self.null is not None:
+            if self.null is not None and len(self.null.known(name)):
                 usual = self.null.to_dict()[name]["mean"]
                 chance = f"; by chance {number(usual)}, p = {self.p_value(name):.2g}"
             lines.append(f"{words} {number(value)}{chance}")
@@ -125,7 +139,8 @@ def check_calibration(
     ----------
     speakers
         The column, or the two columns, with the speakers of the two sides: trials that share one are not
-        independent, which every test then takes into account.
+        independent, which every test then takes into account: slope and offset by a jackknife over
+        speakers, the shape by sets in which speakers count more or less.
     level
         Of the test of slope and offset.
     replicates
@@ -149,42 +164,75 @@ def check_calibration(
         raise InputError(f"replicates must be a whole number from 0 up, got {replicates!r}")
     moments = training_moments(source)
     result = measure(source)
-    blocks = result.summaries.blocks
-    grid = source.reduce(DensityGrid.at(*judged_range(moments.extremes, blocks)))
-    cells = CalibratedCells.relabeled(grid)
-    speaker_set = find_speakers(source, speakers) if speakers else None
-    sizes, notes = _effective_sizes(source, result, speaker_set)
-    notes += [] if speaker_set else ["trials are taken as independent: give speakers where they share some"]
-    tested = check_trials(source, result, speaker_set)
-    null = None
-    if replicates and min(sizes) >= 5:
-        null = calibration_null(cells, *sizes, replicates=replicates, seed=seed)
-    checked = identities(source, moments, speaker_set)
-    p_shape = null.p_value("cllr_cal", result.cllr_cal) if null is not None else None
+    trials = _Trials.of(source, result, moments, speakers)
+    cells, tested = trials.cells, trials.tested
+    null: CalibrationNull | None = None
+    estimates: tuple[LlrCurve, ...] = ()
+    if replicates and min(cells.size) >= _FEWEST:
+        calibrated = CalibratedCells.relabeled(cells)
+        sets = trials.draw(calibrated, replicates, seed)
+        null = null_of_sets(calibrated.llr, sets, seed, FOLDS if trials.counted is None else 0)
+        estimates = llr_curves(cells, calibrated.llr, sets) if curves else ()
+    loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
+    crossed = trials.cross_validated(seed)
+    in_cells = {"cllr_cal": loss, "dev_pav": dev_pav, "cv_loss": math.nan if crossed is None else crossed}
+    p_shape = null.p_value("cllr_cal", loss) if null is not None else None
     words = judge(result, tested, p_shape=p_shape, level=level)
-    estimates = llr_curves(source, grid, cells, sizes, replicates=replicates, seed=seed) if curves else ()
     return CalibrationCheck(
-        result, words, tested.line, checked, dev_pav_from_blocks(blocks),
-        _loss(source, speakers, seed), null, estimates, tuple(notes),
+        result, words, tested.line, trials.identities, dev_pav_from_blocks(result.summaries.blocks),
+        None if crossed is None else CalibrationLoss(result.cllr, result.cllr - crossed),
+        null, MappingProxyType(in_cells), estimates, trials.notes,
     )  # fmt: skip
 
 
-def _loss(source: ScoreSource, speakers: str | Sequence[str] | None, seed: int) -> CalibrationLoss | None:
-    try:
-        return calibration_loss(source, groups=speakers, seed=seed, regularization=SAFEGUARD)
-    except InputError:  # too few trials or speakers for the folds
-        return None
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """Trials as a check looks at them: independent, or counted by speaker."""
 
+    cells: JudgedCells
+    tested: CalibrationTest
+    identities: Identities
+    notes: tuple[str, ...]
+    counted: SpeakersInCells | None = None
 
-def _effective_sizes(
-    source: ScoreSource, result: Measurements, speakers: Any
-) -> tuple[tuple[int, int], list[str]]:
-    """Numbers of independent trials that say as much as these, for the null distributions."""
-    sizes = (min(result.n_target, MOST_DRAWN), min(result.n_nontarget, MOST_DRAWN))
-    if speakers is None:
-        return sizes, []
-    effect = max(1.0, closed_form(source, result, speakers, 0.95).design_effect.get("cllr", 1.0))
-    smaller = (
-        min(round(result.n_target / effect), MOST_DRAWN), min(round(result.n_nontarget / effect), MOST_DRAWN)
-    )  # fmt: skip
-    return smaller, [f"null distributions are of 1/{effect:.2f} of the trials (design effect of Cllr)"]
+    @classmethod
+    def of(
+        cls,
+        source: ScoreSource,
+        result: Measurements,
+        moments: Moments,
+        speakers: str | Sequence[str] | None,
+    ) -> _Trials:
+        if not speakers:
+            edges = judged_edges(result)
+            grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
+            counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
+            notes = ("trials are taken as independent: give speakers where they share some",)
+            return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
+        known = find_speakers(source, speakers)
+        counted = SpeakersInCells.of(source, result, known, TERMS)
+        target, nontarget = counted.cells.effective_speakers
+        notes = (
+            f"{known.n_speakers:,} speakers, as uneven as {target:.0f} equal ones with targets and "
+            f"{nontarget:.0f} with non-targets",
+        )
+        checked = identities(source, moments, counted.cells)
+        return cls(counted.judged, check_speakers(result, counted), checked, notes, counted)
+
+    def draw(self, calibrated: CalibratedCells, replicates: int, seed: int) -> Sets:
+        """Calibrated sets like these trials."""
+        if self.counted is None:
+            return draw_sets(calibrated, self.cells.size, replicates, seed)
+        return draw_speaker_sets(self.counted.cells, calibrated, self.tested.test.df, replicates, seed)
+
+    def cross_validated(self, seed: int) -> float | None:
+        """What straight lines fitted to other trials gain in Cllr; None if there are too few."""
+        line = self.tested.line
+        if line is None or min(self.cells.size) < _FEWEST:
+            return None
+        if self.counted is not None:
+            return loss_without_own(self.counted, line_without_each(self.counted, (line.a, line.b)))
+        rng = np.random.default_rng([seed, 3])
+        cells = self.cells
+        gain = cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng, start=(line.a, line.b))
+        return None if math.isnan(gain) else gain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.centered_sums import estimate_sums
-from llrkit.trust.intervals.speakers import Speakers
+from llrkit.trust.intervals.centered_sums import ContributionSums
+from llrkit.trust.intervals.jackknife import Jackknife
+from llrkit.trust.intervals.speaker_cells import SpeakerCells
 
 MEANINGLESS_ABOVE = 3.0
 """Variance of the LLRs above which the mean of a likelihood ratio rests on trials that hardly ever occur."""
-THRESHOLDS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)
 _LARGEST = 80.0  # e^80 says all there is to say, and its sums and squares stay finite
 
 
@@ -88,20 +87,37 @@ class Identities:
         }
 
 
-def identities(
-    source: ScoreSource,
-    moments: Moments,
-    speakers: Speakers | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
-) -> Identities:
-    """Check the identities; two passes, at thresholds on either side of 0."""
-    up = tuple(sorted(abs(float(t)) for t in thresholds))
-    terms = _IdentityTerms(up)
-    sums = estimate_sums(source, terms, speakers)
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """Means of both classes, and standard errors of their sums."""
+
+    by_class: FloatArray
+    errors: FloatArray
+
+    @classmethod
+    def of(cls, sums: ContributionSums) -> _Means:
+        """From sums of values and of squares of independent trials."""
+        means, squares = np.split(sums.means, 2, axis=1)
+        variances = np.maximum(squares - means**2, 0.0) / sums.n[:, None]
+        return cls(means, np.sqrt(variances.sum(axis=0)))
+
+
+def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells | None = None) -> Identities:
+    """Check the identities at thresholds on either side of 0; one pass.
+
+    With ``by_speaker``, the sums of :data:`TERMS` by speaker, the errors are those of trials that share
+    speakers, and there is no pass.
+    """
+    if by_speaker is None:
+        sums = _Means.of(source.reduce(ContributionSums.at(_WithSquares(TERMS))))
+    else:
+        without = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0))
+        sums = _Means(by_speaker.total.means, without.standard_error)
+    up = TERMS.thresholds
     usable = max(float(moments.target.variance[0]), float(moments.nontarget.variance[0])) <= MEANINGLESS_ABOVE
     k = len(up)
     expectations = tuple(
-        Expectation(name, float(sums.means[class_index, column]), sums.standard_error(column), usable)
+        Expectation(name, float(sums.by_class[class_index, column]), float(sums.errors[column]), usable)
         for name, class_index, column in (
             ("mean LR of non-targets", 1, 2 * k), ("mean 1/LR of targets", 0, 2 * k + 1)
         )
@@ -111,10 +127,13 @@ def identities(
         n = float((moments.nontarget if kind == "p_fa" else moments.target).count)
         for i, threshold in enumerate(up):
             column = own * k + i
-            predicted, counted = float(sums.means[own, column]), 0.0 - float(sums.means[1 - own, column])
+            predicted, counted = (
+                float(sums.by_class[own, column]),
+                0.0 - float(sums.by_class[1 - own, column]),
+            )
             # few errors, or none, say too little about how many there might have been
             missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / n
-            error = math.sqrt(sums.standard_error(column) ** 2 + max(missing, 0.0))
+            error = math.sqrt(float(sums.errors[column]) ** 2 + max(missing, 0.0))
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
     return Identities(expectations, tuple(exceedances), _shape(moments, True), _shape(moments, False))
 
@@ -136,19 +155,22 @@ def _shape(moments: Moments, is_target: bool) -> ClassShape:
 
 
 @dataclass(frozen=True)
-class _IdentityTerms:
+class IdentityTerms:
     """Differences between predicted and counted errors, then the likelihood ratios themselves."""
 
     thresholds: tuple[float, ...]
 
     @property
     def size(self) -> int:
+        """Number of sums."""
         return 2 * len(self.thresholds) + 2
 
     def columns(self, class_index: int) -> tuple[int, ...]:
+        """The sums of a class."""
         return (*range(self.size - 2), self.size - 1 if class_index == 0 else self.size - 2)
 
     def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+        """What each score adds."""
         x = values.astype(np.float64, copy=False)
         # 1/LR of targets, LR of non-targets
         ratio = np.exp(np.minimum(-x if class_index == 0 else x, _LARGEST))
@@ -159,3 +181,26 @@ class _IdentityTerms:
             columns = [-(x >= t).astype(np.float64) for t in self.thresholds]
             columns += [ratio * (x < -t) for t in self.thresholds]
         return [*columns, ratio]
+
+
+TERMS = IdentityTerms((0.0, 1.0, 2.0, 3.0, 4.0, 6.0))
+"""What is summed up to check the identities."""
+
+
+@dataclass(frozen=True)
+class _WithSquares:
+    """Contributions, and behind them their squares."""
+
+    inner: IdentityTerms
+
+    @property
+    def size(self) -> int:
+        return 2 * self.inner.size
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        own = self.inner.columns(class_index)
+        return (*own, *(self.inner.size + column for column in own))
+
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+        arrays = self.inner.of(values, class_index)
+        return [*arrays, *(array * array for array in arrays)]

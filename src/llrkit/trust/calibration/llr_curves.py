@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,20 +9,16 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
-from llrkit.calibrate.affine.logistic import fit_logistic
-from llrkit.calibrate.densities.kde import fit_kde
-from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.core.density_grid import DensityGrid
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.trial_counts import count_trials
-from llrkit.errors import InputError, LlrkitWarning
+from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics.curve import Curve
-from llrkit.scores import ScoreSource
-from llrkit.trust.calibration.line_fit import SAFEGUARD
-from llrkit.trust.calibration.null_distribution import CalibratedCells
+from llrkit.trust.calibration.calibrated_cells import JudgedCells
+from llrkit.trust.calibration.line_fit import fit_line
+from llrkit.trust.calibration.null_distribution import Sets
 
 POINTS = 101
 MOST_SETS = 100
+FEWEST_SETS = 20
 _TAIL = 0.005
 
 
@@ -52,26 +47,62 @@ class LlrCurve(Curve):
         return float(np.mean((self.estimate < self.lower) | (self.estimate > self.upper)))
 
 
-Estimator = Callable[[ScoreSource, FloatArray], FloatArray]
+Estimator = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
+"""From LLRs of cells, counts of both classes and points to the LLRs there."""
 
 
-def _logistic(source: ScoreSource, at: FloatArray) -> FloatArray:
-    return np.asarray(fit_logistic(source, regularization=SAFEGUARD)(at))
+def _logistic(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+    # from the middle of the cells, so that scores far from LLRs are fitted as well
+    center, unit = 0.5 * (at[0] + at[-1]), 0.5 * (at[-1] - at[0])
+    t, n = target / target.sum(), nontarget / nontarget.sum()
+    a, b = fit_line((x - center) / unit, t, n, float(target.sum()))
+    return np.asarray(a * (at - center) / unit + b)
 
 
-def _pav(source: ScoreSource, at: FloatArray) -> FloatArray:
-    return pav_at(pav_blocks(count_trials(source).bins()), at)
+def _pav(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+    filled = (target > 0.0) | (nontarget > 0.0)
+    return pav_at(pav_blocks(ScoreBins(target[filled], nontarget[filled], x[filled], x[filled])), at)
 
 
-def _gaussian(source: ScoreSource, at: FloatArray) -> FloatArray:
-    return np.asarray(fit_gaussian(source)(at))
+def _gaussian(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+    logs = []
+    for counts in (target, nontarget):
+        mean, sd = _moments(x, counts)
+        logs.append(-0.5 * ((at - mean) / sd) ** 2 - np.log(sd))
+    return np.asarray(logs[0] - logs[1])
 
 
-def _kde(source: ScoreSource, at: FloatArray) -> FloatArray:
-    return np.asarray(fit_kde(source)(at))
+def _kde_with(widths: tuple[float, float]) -> Estimator:
+    """Kernel densities with given widths, so that the kernels of many sets on the same cells are the same."""
+    kernels: dict[int, list[FloatArray]] = {}
+
+    def estimate(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+        if id(x) not in kernels:
+            distances = at[:, None] - x
+            kernels[id(x)] = [np.exp(-0.5 * (distances / width) ** 2) / width for width in widths]
+        logs = [
+            np.log(kernel @ counts / counts.sum() + 1e-300)
+            for kernel, counts in zip(kernels[id(x)], (target, nontarget), strict=True)
+        ]
+        return np.asarray(logs[0] - logs[1])
+
+    return estimate
 
 
-ESTIMATORS: dict[str, Estimator] = {"logistic": _logistic, "pav": _pav, "gaussian": _gaussian, "kde": _kde}
+def _moments(x: FloatArray, counts: FloatArray) -> tuple[float, float]:
+    n = float(counts.sum())
+    mean = float((counts * x).sum()) / n
+    smallest = float(x[1] - x[0]) / 12.0  # trials of one cell are not told apart
+    return mean, float(np.sqrt((counts * (x - mean) ** 2).sum() / n)) + smallest
+
+
+def _silverman(x: FloatArray, counts: FloatArray) -> float:
+    """``0.9 min(sd, IQR / 1.349) N^(-1/5)``, the bandwidth of :func:`llrkit.fit_kde` too."""
+    n = float(counts.sum())
+    low, high = np.interp([0.25, 0.75], (np.cumsum(counts) - 0.5 * counts) / n, x)
+    sd = _moments(x, counts)[1]
+    width = 0.9 * (min(sd, float(high - low) / 1.349) or sd) * n**-0.2
+    return float(max(width, 2.0 * float(x[1] - x[0])))
 
 
 def pav_at(blocks: PavBlocks, at: FloatArray) -> FloatArray:
@@ -87,48 +118,30 @@ def pav_at(blocks: PavBlocks, at: FloatArray) -> FloatArray:
     return np.asarray(blocks.llr[np.searchsorted(borders, at)])
 
 
-def overlap(grid: DensityGrid) -> tuple[float, float] | None:
+def overlap(cells: JudgedCells) -> tuple[float, float] | None:
     """The LLRs between the lowest 0.5 % of the targets and the highest 0.5 % of the non-targets."""
-    below = [np.cumsum(cells.count) / cells.count.sum() for cells in (grid.target, grid.nontarget)]
-    low = grid.centers[int(np.searchsorted(below[0], _TAIL))]
-    high = grid.centers[min(int(np.searchsorted(below[1], 1.0 - _TAIL)), grid.cells - 1)]
+    below = [np.cumsum(counts) / counts.sum() for counts in (cells.target, cells.nontarget)]
+    llr = cells.llr
+    low = llr[int(np.searchsorted(below[0], _TAIL))]
+    high = llr[min(int(np.searchsorted(below[1], 1.0 - _TAIL)), len(llr) - 1)]
     return (float(low), float(high)) if low < high else None
 
 
-def llr_curves(
-    source: ScoreSource,
-    grid: DensityGrid,
-    cells: CalibratedCells,
-    sizes: tuple[int, int],
-    *,
-    replicates: int,
-    seed: int,
-) -> tuple[LlrCurve, ...]:
-    """All curves where the classes overlap, with bands from calibrated trials of the same distribution."""
-    ends = overlap(grid)
-    if ends is None or replicates < 20:
+def llr_curves(cells: JudgedCells, null_llr: FloatArray, sets: Sets) -> tuple[LlrCurve, ...]:
+    """All curves where the classes overlap, with bands from calibrated sets on the cells ``null_llr``."""
+    ends = overlap(cells)
+    if ends is None or len(sets) < FEWEST_SETS:
         return ()
     at = np.linspace(*ends, POINTS)
-    rng = np.random.default_rng([seed, 1])
-    drawn = [cells.draw(*sizes, rng) for _ in range(min(replicates, MOST_SETS))]
-    curves = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LlrkitWarning)
-        for name, estimator in ESTIMATORS.items():
-            try:
-                estimate = estimator(source, at)
-                sets = tracked(drawn, f"curve by {name}", len(drawn), "sets")
-                null_curves = [_estimate_or_none(estimator, one, at) for one in sets]
-            except InputError:  # this estimator cannot cope with these trials
-                continue
-            ordered = np.sort([curve for curve in null_curves if curve is not None], axis=0)
-            low, high = int(0.025 * len(ordered)), int(np.ceil(0.975 * len(ordered))) - 1
-            curves.append(LlrCurve(name, at, estimate, ordered[low], ordered[high]))
+    drawn, llr, curves = sets[:MOST_SETS], cells.llr, []
+    widths = _silverman(llr, cells.target), _silverman(llr, cells.nontarget)
+    estimators: dict[str, Estimator] = {
+        "logistic": _logistic, "pav": _pav, "gaussian": _gaussian, "kde": _kde_with(widths)
+    }  # fmt: skip
+    for name, estimator in estimators.items():
+        estimate = estimator(llr, cells.target, cells.nontarget, at)
+        counted = tracked(drawn, f"curve by {name}", len(drawn), "sets")
+        ordered = np.sort([estimator(null_llr, *counts, at) for counts in counted], axis=0)
+        low, high = int(0.025 * len(ordered)), int(np.ceil(0.975 * len(ordered))) - 1
+        curves.append(LlrCurve(name, at, estimate, ordered[low], ordered[high]))
     return tuple(curves)
-
-
-def _estimate_or_none(estimator: Estimator, source: ScoreSource, at: FloatArray) -> FloatArray | None:
-    try:
-        return estimator(source, at)
-    except InputError:
-        return None

@@ -11,13 +11,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import logit, sigmoid
-from llrkit.metrics.identity_test import IdentityTest
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.centered_sums import EstimatedSums, estimate_sums
-from llrkit.trust.intervals.speakers import Speakers
+from llrkit.trust.intervals.centered_sums import EstimatedSums
 
 
 class LineErrors:
@@ -51,7 +48,7 @@ class Recalibration(LineErrors):
     """Of the test of a = 1 and b = 0 together; about chi-square with 2 degrees of freedom if calibrated."""
     p_value: float
     df: float
-    """Degrees of freedom: speakers - 1, or twice the effective trials if these are fewer."""
+    """Degrees of freedom: those of the speakers, or twice the effective trials."""
 
     @property
     def factor(self) -> float:
@@ -88,14 +85,9 @@ class Recalibration(LineErrors):
         return {name: getattr(self, name) for name in (*names, "p_factor", "p_bias")}
 
 
-def recalibrate(source: ScoreSource, test: IdentityTest, speakers: Speakers | None = None) -> Recalibration:
-    """Fit the line, with its covariance; ``test`` says whether it differs from the identity."""
-    fitted = fit_logistic(source)
-    terms = estimate_sums(source, LineGradients(fitted.a, fitted.b), speakers)
-    inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
-    spread = inverse @ positive_covariance(terms) @ inverse
-    rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
-    return Recalibration(fitted.a, fitted.b, rows, test.statistic, test.p_value, test.df)
+def as_rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
+    """A covariance matrix of slope and offset as plain numbers."""
+    return (float(matrix[0, 0]), float(matrix[0, 1])), (float(matrix[1, 0]), float(matrix[1, 1]))
 
 
 def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:

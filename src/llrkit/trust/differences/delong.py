@@ -13,7 +13,7 @@ from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import measure
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.differences.paired import PairedInfluences, one_system
+from llrkit.trust.differences.paired_errors import PairedInfluences, one_system
 from llrkit.trust.intervals.dyadic import covariance
 from llrkit.trust.intervals.influence import StepTable
 

@@ -74,6 +74,8 @@ class PairwiseComparison:
         """What the tests of EER and Cllr say, with their level."""
         said = [self._outcome(key) for key in ("eer", "cllr")]
         how = f"level {100 * (1.0 - self.level):g} %"
+        if self.pairs[0].independent:
+            how += ", if trials are independent"
         if len(self.pairs) > 1:
             how += f", Holm's correction for {counted(len(self.pairs), 'pair')}"
         return f"{'; '.join(said)} ({how})."
@@ -102,11 +104,11 @@ class PairwiseComparison:
             for pair, corrected in zip(self.pairs, self.corrected, strict=True)
         ]
         for row in rows:
-            for shared in ("kind", "level", "n_speakers"):
+            for shared in ("kind", "level", "n_speakers", "notes"):
                 del row[shared]
         return {
             "systems": list(self.names), "kind": first.kind, "level": first.level,
-            "n_speakers": first.n_speakers, "correction": "holm",
+            "n_speakers": first.n_speakers, "notes": list(first.notes), "correction": "holm",
             "points": [point.point.name for point in first.evaluations[0].points], "pairs": rows,
             "sentence": self.sentence,
         }  # fmt: skip

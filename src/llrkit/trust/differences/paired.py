@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
@@ -18,18 +17,24 @@ from llrkit.core.special import probability
 from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
+from llrkit.trust.differences.paired_errors import (
+    PairedInfluences,
+    class_sizes,
+    one_system,
+    speaker_errors,
+    trial_errors,
+)
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
-from llrkit.trust.intervals.dyadic import Contributions, covariance
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.resample import speaker_resampling
-from llrkit.trust.intervals.speakers import find_speakers, require_columns
+from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
+INDEPENDENT_TRIALS = "tests and intervals hold if trials are independent; if they share speakers, name these"
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,16 @@ class SystemComparison:
     evaluations: tuple[Measurements, Measurements]
     n_speakers: int | None
 
+    @property
+    def independent(self) -> bool:
+        """Whether trials were taken as independent."""
+        return self.kind == "trial"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """On what the tests rest, in words."""
+        return (INDEPENDENT_TRIALS,) if self.independent else ()
+
     def __getitem__(self, name: str) -> Difference:
         if name not in self.differences:
             raise UnknownNameError(
@@ -75,7 +90,7 @@ class SystemComparison:
         rows = {name: {**asdict(d), "difference": d.difference} for name, d in self.differences.items()}
         return {
             "systems": list(self.names), "kind": self.kind, "level": self.level, "differences": rows,
-            "no_test": dict(self.no_test), "n_speakers": self.n_speakers,
+            "no_test": dict(self.no_test), "n_speakers": self.n_speakers, "notes": list(self.notes),
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -86,57 +101,21 @@ class SystemComparison:
                 [name, shown(d.first), shown(d.second), shown(d.difference), ends, f"{d.p_value:.2g}"]
             )
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        return "\n".join(
+        lines = [
             "  ".join(
                 cell.ljust(w) if i == 0 else cell.rjust(w)
                 for i, (cell, w) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
             for row in rows
-        )
-
-
-def one_system(source: ScoreSource, which: int) -> DerivedSource:
-    """One system of a source that has several."""
-
-    def select(chunk: Scores) -> Scores:
-        if chunk.target.ndim != 2:
-            raise SystemCountError("scores of two systems are needed, got one")
-        target, nontarget = chunk.target[:, which], chunk.nontarget[:, which]
-        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
-
-    return DerivedSource(source, select, score=(source.roles.score[which],))
-
-
-@dataclass(frozen=True, eq=False)
-class PairedInfluences:
-    """The influences of both systems side by side, so that their covariance is known."""
-
-    influences: tuple[Contributions, Contributions]
-
-    @property
-    def size(self) -> int:
-        """Number of sums of both."""
-        return self.influences[0].size + self.influences[1].size
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """The sums of a class."""
-        shift = self.influences[0].size
-        return (
-            *self.influences[0].columns(class_index),
-            *(shift + column for column in self.influences[1].columns(class_index)),
-        )
-
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
-        """What each trial adds, by both of its scores."""
-        first, second = (one.of(values[:, k], class_index) for k, one in enumerate(self.influences))
-        return [*first, *second]
+        ]
+        return "\n".join([*lines, *self.notes])
 
 
 def compare_systems(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
     *,
-    ci: str = "trial",
+    ci: str | None = None,
     speakers: str | Sequence[str] | None = None,
     recordings: str | Sequence[str] | None = None,
     level: float = 0.95,
@@ -150,9 +129,14 @@ def compare_systems(
     ----------
     source
         Trials with two scores each: ``Trials(..., score=["a", "b"])``, or ``Scores`` of shape (n, 2).
-    ci, speakers, recordings, level, replicates, seed
-        As in :func:`evaluate`: ``"trial"`` (for AUC this is DeLong's test, see :func:`delong_test`),
-        ``"speaker"`` or ``"bootstrap"``, where both systems are evaluated on the same replicates.
+    ci
+        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
+        minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
+        for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
+        the other, for both systems. ``"bootstrap"``: speakers are drawn with replacement, the same for
+        both systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
+    speakers, recordings, level, replicates, seed
+        As in :func:`evaluate`.
 
     The two systems see the same trials, so most of what chance does to one it does to the other: the
     interval of the difference is much shorter than those of the two numbers suggest.
@@ -169,6 +153,7 @@ def compare_systems(
     (True, True)
     """
     source = as_source(source)
+    ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     names = _system_names(source)
@@ -184,7 +169,7 @@ def compare_systems(
     pairs = [
         (a, b) for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True) if a.name not in reasons
     ]
-    speaker_set = find_speakers(source, speakers) if speakers and ci == "speaker" else None
+    n_speakers: int | None = None
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(source, speakers, recordings, seed)
@@ -199,16 +184,21 @@ def compare_systems(
         }
     else:
         both = PairedInfluences((numbers[0].influences, numbers[1].influences))
-        spread = covariance(source, both, speaker_set)
-        n_speakers = spread.n_speakers
-        df = n_speakers - 1.0 if speaker_set is not None else math.inf
-        differences = {}
-        for a, b in pairs:
-            variance = spread.variance(np.concatenate([a.coefficients, -b.coefficients]))
-            differences[a.name] = _normal_difference(a, b, math.sqrt(max(variance, 0.0)), df, level)
+        if ci == "speaker":
+            assert speakers is not None
+            known = find_speakers(source, speakers)
+            n_speakers, errors = known.n_speakers, speaker_errors(source, results, both, pairs, known)
+        else:
+            errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
+        reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
+        differences = {
+            a.name: _normal_difference(a, b, *error, level)
+            for a, b in pairs
+            if not isinstance(error := errors[a.name], str)
+        }
     return SystemComparison(
         names, ci, level, MappingProxyType(differences), MappingProxyType(reasons), (results[0], results[1]),
-        n_speakers or None,
+        n_speakers,
     )  # fmt: skip
 
 

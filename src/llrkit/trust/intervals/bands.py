@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path
-from llrkit.core.special import LN2, logit, probability, probit, sigmoid, softplus
+from llrkit.core.special import LN2, probability, probit, sigmoid, softplus
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.centered_sums import estimate_sums
-from llrkit.trust.intervals.functionals import FEWEST_ERRORS
+from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.rate_errors import RateErrors, rate_errors
-from llrkit.trust.intervals.speakers import Speakers, find_speakers
+from llrkit.trust.intervals.jackknife import Jackknife, from_scale
+from llrkit.trust.intervals.speaker_cells import speaker_cells
+from llrkit.trust.intervals.speakers import GROUPS, Speakers, find_speakers
 
 DET_POINTS = 201
 _STEEPEST = 20.0
@@ -33,7 +33,7 @@ _STEEPEST = 20.0
 class DetBand(Curve):
     """Pmiss between ``lower`` and ``upper`` at each Pfa, for points along the DET.
 
-    ``nan`` where fewer than 5 misses or false alarms were seen.
+    ``nan`` where fewer than 5 misses or false alarms were seen, or few speakers made them.
     """
 
     level: float
@@ -119,76 +119,43 @@ def curve_bands(
     source = as_source(source)
     probability(level, "level")
     speaker_set = find_speakers(source, speakers) if speakers else None
-    width = quantile(level, speaker_set.n - 1) if speaker_set is not None else quantile(level)
-    at_llrs = rate_errors(source, result.tippett.llr, speaker_set)
-    det, det_errors = _det_band(source, result, speaker_set, width, level)
-    notes = []
-    if at_llrs.pairs_left_out or det_errors.pairs_left_out:
-        notes.append("too many pairs of speakers: what they count twice for is left in, bands are wider")
-    tippett = _tippett_band(at_llrs, result.tippett.llr, width, level)
-    ece = _ece_band(source, result.cllr, speaker_set, width, level)
-    return CurveBands(det, tippett, ece, speaker_set.n if speaker_set is not None else None, tuple(notes))
+    roc = _roc_points(result)
+    rates = curve_rates(source, np.concatenate([result.tippett.llr, roc]), speaker_set, level)
+    return CurveBands(
+        _det_band(result, rates, roc),
+        _tippett_band(rates, result.tippett.llr),
+        _ece_band(source, result.cllr, speaker_set, level),
+        speaker_set.n_speakers if speaker_set is not None else None,
+    )
 
 
-def _det_band(
-    source: ScoreSource, result: Measurements, speakers: Speakers | None, width: float, level: float
-) -> tuple[DetBand, RateErrors]:
+def _roc_points(result: Measurements) -> FloatArray:
+    """Thresholds of some points of the ROC, evenly along the curve on probit axes."""
     roc = error_path(result.summaries.bins)
     inner = np.flatnonzero((roc.p_miss > 0.0) & (roc.p_fa > 0.0) & (roc.p_miss < 1.0) & (roc.p_fa < 1.0))
-    if len(inner) > DET_POINTS:  # evenly along the curve on probit axes
+    if len(inner) > DET_POINTS:
         along = probit(roc.p_miss[inner]) - probit(roc.p_fa[inner])
         wanted = np.linspace(along[0], along[-1], DET_POINTS)
         inner = np.unique(inner[np.clip(np.searchsorted(along, wanted), 0, len(inner) - 1)])
-    thresholds = roc.threshold[inner]
-    if len(thresholds) == 0:
-        thresholds = np.array([0.0])
-    errors = rate_errors(source, thresholds, speakers)
+    return np.unique(roc.threshold[inner]) if len(inner) else np.array([0.0])
+
+
+def _det_band(result: Measurements, rates: CurveRates, thresholds: FloatArray) -> DetBand:
     blocks = result.summaries.blocks
-    # at a fixed Pfa the threshold moves with it, and Pmiss along the ROC by its slope, the likelihood ratio
-    block = np.maximum(np.searchsorted(blocks.low, errors.thresholds, side="right") - 1, 0)
+    # the slope of the ROC is the likelihood ratio
+    block = np.maximum(np.searchsorted(blocks.low, rates.thresholds, side="right") - 1, 0)
     slope = np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST))
-    rate = errors.p_miss
-    error = width * np.sqrt(np.maximum(errors.variance(1.0, slope), 0.0))
-    few = (rate * errors.n[0] < FEWEST_ERRORS) | ((1.0 - rate) * errors.n[0] < FEWEST_ERRORS)
-    few |= errors.p_fa * errors.n[1] < FEWEST_ERRORS
-    lower, upper = _logit_band(rate, error)
-    lower[few] = upper[few] = np.nan
-    return DetBand(level, errors.p_fa, rate, lower, upper), errors
+    lower, upper = rates.along_roc(slope)
+    at = np.searchsorted(rates.thresholds, thresholds)
+    return DetBand(rates.level, rates.fa.rate[at], rates.miss.rate[at], lower[at], upper[at])
 
 
-def _logit_band(rate: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-    inside = (rate > 0.0) & (rate < 1.0)
-    safe = np.where(inside, rate, 0.5)
-    step = np.minimum(error / (safe * (1.0 - safe)), 700.0)
-    middle = logit(safe)
-    lower, upper = np.asarray(sigmoid(middle - step)), np.asarray(sigmoid(middle + step))
-    return np.where(inside, lower, rate), np.where(inside, upper, rate)
-
-
-def _tippett_band(errors: RateErrors, llr: FloatArray, width: float, level: float) -> TippettBand:
-    place = np.searchsorted(errors.thresholds, llr)  # the LLRs of the curve may repeat
-    low, high = _rate_band(errors, 0, width, level)
-    fa_low, fa_high = _rate_band(errors, 1, width, level)
+def _tippett_band(rates: CurveRates, llr: FloatArray) -> TippettBand:
+    at = np.searchsorted(rates.thresholds, llr)  # the LLRs of the curve may repeat
     return TippettBand(
-        level, llr, (1.0 - high)[place], (1.0 - low)[place], fa_low[place], fa_high[place]
+        rates.level, llr, (1.0 - rates.miss.high)[at], (1.0 - rates.miss.low)[at],
+        rates.fa.low[at], rates.fa.high[at],
     )  # fmt: skip
-
-
-def _rate_band(
-    errors: RateErrors, class_index: int, width: float, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Intervals of a rate at every threshold: on the logit scale, exact ones where errors are few."""
-    rate = errors.p_miss if class_index == 0 else errors.p_fa
-    variance = errors.var_miss if class_index == 0 else errors.var_fa
-    n = errors.n[class_index]
-    low, high = _logit_band(rate, width * np.sqrt(variance))
-    few = np.minimum(rate, 1.0 - rate) * n < FEWEST_ERRORS
-    size = errors.effective(class_index)
-    tail, k = 0.5 - 0.5 * level, rate * size
-    with np.errstate(invalid="ignore"):
-        exact_low = np.where(k > 0.0, betaincinv(np.maximum(k, 1e-9), size - k + 1.0, tail), 0.0)
-        exact_high = np.where(k < size, betaincinv(k + 1.0, np.maximum(size - k, 1e-9), 1.0 - tail), 1.0)
-    return np.where(few, exact_low, low), np.where(few, exact_high, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,16 +179,23 @@ class _PriorLosses:
         ]
 
 
-def _ece_band(
-    source: ScoreSource, cllr: float, speakers: Speakers | None, width: float, level: float
-) -> EceBand:
+def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level: float) -> EceBand:
     odds = ECE_LOG10_ODDS * np.log(10.0)
     if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
         nowhere = np.full(len(odds), np.nan)
         return EceBand(level, odds, np.full(len(odds), cllr), nowhere, nowhere.copy())
-    entropies = estimate_sums(source, _PriorLosses(odds), speakers, diagonal=True)
+    losses = _PriorLosses(odds)
+    groups = speakers.grouped(most=GROUPS) if speakers is not None else None
+    entropies = estimate_sums(source, losses, groups, diagonal=True)
     value = entropies.values
-    error = width * np.array([entropies.standard_error(i) for i in range(len(odds))])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.exp(np.minimum(error / value, 700.0))
-    return EceBand(level, odds, value, value / factor, value * factor)
+    if groups is None:
+        error = quantile(level) * np.array([entropies.standard_error(i) for i in range(len(odds))])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.exp(np.minimum(error / value, 700.0))
+        return EceBand(level, odds, value, value / factor, value * factor)
+    cells = speaker_cells(source, groups, contributions=losses)
+    shares = [entropies.covariance.share_without_pairs(unit) for unit in np.eye(len(odds))]
+    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost"] * len(odds))
+    few = np.minimum(1.0, np.array(shares) * (1.0 + 2.0 / groups.n))
+    lower, upper = replace(numbers, counted_once=few).interval(level, center=numbers.values)
+    return EceBand(level, odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.core.grid import Grid, collect_again
-from llrkit.core.hull import pav_blocks
-from llrkit.core.special import LN2, logit, sigmoid
+from llrkit.core.special import logit, sigmoid
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.metrics import discrimination
-from llrkit.metrics.det_slope import det_slope_from_bins
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.closed_form import effect_note, reason_for_no_interval
 from llrkit.trust.intervals.dyadic import covariance, quadratic
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.replicates import Replicate, replicates
+from llrkit.trust.intervals.numbers import decision_thresholds, evaluation_numbers
+from llrkit.trust.intervals.replicates import replicates
 from llrkit.trust.intervals.resample import SpeakerResampling
-from llrkit.trust.intervals.uncertainty import Range, Uncertainty
+from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100
 
@@ -38,15 +34,16 @@ def bootstrap_numbers(
     slope: bool = True,
 ) -> dict[str, FloatArray]:
     """The numbers of an evaluation in each of ``n`` replicates, by name."""
-    thresholds = [point.point.threshold for point in result.points]
-    if result.fixed is not None:
-        thresholds.append(result.fixed.threshold)
+    thresholds = decision_thresholds(result)
     place = np.argsort(np.argsort(thresholds))
     grid = collect_again(source, source.reduce(Grid.of))
     rows = [
-        _numbers_of(replicate, result, place, slope)
+        evaluation_numbers(
+            replicate.counts.bins(), replicate.loss, (replicate.p_miss[place], replicate.p_fa[place]), result,
+            slope=slope,
+        )
         for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
-    ]
+    ]  # fmt: skip
     if not rows:
         raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers have targets")
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -124,33 +121,3 @@ def tail_probabilities(n_speakers: int, level: float) -> list[float]:
     """Where percentiles are taken: a little further out than the level says when speakers are few."""
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]
-
-
-def _numbers_of(replicate: Replicate, result: Measurements, place: Any, slope: bool) -> dict[str, float]:
-    """All numbers of one replicate that have an interval."""
-    bins = replicate.counts.bins()
-    blocks = pav_blocks(bins)
-    numbers = {
-        "cllr": (replicate.loss[0] + replicate.loss[1]) / (2.0 * LN2),
-        "min_cllr": discrimination.min_cllr_from_blocks(blocks),
-        "auc": discrimination.auc_from_bins(bins),
-        "eer": discrimination.eer_from_blocks(blocks),
-        "eer_roc": discrimination.eer_roc_from_bins(bins),
-    }
-    if slope:
-        numbers["det_slope"] = det_slope_from_bins(bins).slope
-    p_miss, p_fa = replicate.p_miss[place], replicate.p_fa[place]
-    for i, point in enumerate(result.points):
-        miss, fa = float(p_miss[i]), float(p_fa[i])
-        numbers[f"points.{i}.p_miss"], numbers[f"points.{i}.p_fa"] = miss, fa
-        numbers[f"points.{i}.act_dcf"] = point.point.cost(miss, fa)
-        numbers[f"points.{i}.min_dcf"] = discrimination.min_dcf_from_blocks(blocks, point.point)
-    for i, primary in enumerate(result.primaries):
-        for kind in ("min", "act"):
-            costs = [numbers[f"points.{member}.{kind}_dcf"] for member in primary.members]
-            numbers[f"primaries.{i}.{kind}"] = float(np.mean(costs))
-    if result.fixed is not None:
-        miss, fa = float(p_miss[-1]), float(p_fa[-1])
-        numbers["fixed_threshold.p_miss"], numbers["fixed_threshold.p_fa"] = miss, fa
-        numbers["fixed_threshold.hter"] = (miss + fa) / 2.0
-    return numbers

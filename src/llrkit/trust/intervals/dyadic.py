@@ -5,7 +5,8 @@ With ``phi_i`` what trial ``i`` adds to an estimate (its influence), independent
 
     sum_p (sum of phi over the trials of speaker p)^2 - sum_{p<q} (sum over the trials between p and q)^2
 
-where the second sum takes out what the first one counts twice. No resampling is needed.
+where the second sum takes out what the first one counts twice. No resampling is needed. Many speakers are put
+into groups first, which makes the pairs few.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
-from llrkit.core.special import blocks
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.pair_sums import PairSums, most_pairs
 from llrkit.trust.intervals.speakers import Speakers
 
 
@@ -53,9 +53,7 @@ class Covariance:
     without_pairs: FloatArray | None
     """The same without taking out the pairs of speakers: too large, never too small."""
     n_speakers: int
-    n_pairs: int
-    pairs_left_out: bool
-    """Whether more pairs occur than can be kept, so that the pair term is left out."""
+    """Speakers, or groups of them; 0 where none were given."""
 
     def variance(self, coefficients: FloatArray) -> float:
         """Variance of a linear combination of the sums."""
@@ -66,10 +64,16 @@ class Covariance:
         # in very small sets taking the pairs out may leave nothing or less: then they stay in
         return by_speaker if by_speaker > 0.1 * own else quadratic(self.without_pairs, coefficients)
 
-    def design_effect(self, coefficients: FloatArray) -> float:
-        """How many times larger the variance is than with as many independent trials."""
-        own = quadratic(self.independent, coefficients)
-        return self.variance(coefficients) / own if own > 0.0 else float("nan")
+    def variance_if_independent(self, coefficients: FloatArray) -> float:
+        """The same if trials were independent."""
+        return quadratic(self.independent, coefficients)
+
+    def share_without_pairs(self, coefficients: FloatArray) -> float:
+        """What is left of the sum of squares over speakers when no pair of them counts twice."""
+        if self.without_pairs is None:
+            return 1.0
+        whole = quadratic(self.without_pairs, coefficients)
+        return self.variance(coefficients) / whole if whole > 0.0 else 1.0
 
 
 def quadratic(matrix: FloatArray, c: FloatArray) -> float:
@@ -86,25 +90,40 @@ def covariance(
 ) -> Covariance:
     """Covariance of sums over trials, from one pass.
 
-    The speaker variances are multiplied by S / (S - 1), S being the number of speakers. ``diagonal``
-    leaves out the covariances between sums over independent trials, which many sums would make costly.
+    The speaker variances are multiplied by S / (S - 1), S being the number of speakers, or of groups of
+    them. ``diagonal`` leaves out the covariances between sums over independent trials, which many sums would
+    make costly.
     """
-    wide = source.with_columns(*speakers.columns) if speakers is not None else source
-    sums = wide.reduce(InfluenceSums.at(contributions, speakers, diagonal))
     if speakers is None:
-        return Covariance(sums.trials, None, None, 0, 0, False)
-    factor = speakers.n / (speakers.n - 1.0)
-    without = (sums.speakers @ sums.speakers.T) * factor
-    kept = _pair_columns(contributions, speakers)
-    taken, n_pairs = sums.pairs.squares(len(kept))
-    left_out = sums.pairs.too_many or n_pairs > most_pairs(len(kept))
-    by_speaker = without.copy()
-    if not left_out:
-        by_speaker[np.ix_(kept, kept)] -= taken * factor
-    return Covariance(sums.trials, by_speaker, without, speakers.n, n_pairs, left_out)
+        return covariance_of(
+            source.reduce(InfluenceSums.at(contributions, None, diagonal)), contributions, None
+        )
+    groups = speakers.grouped()
+    wide = source.with_columns(*groups.columns)
+    return covariance_of(
+        wide.reduce(InfluenceSums.at(contributions, groups, diagonal)), contributions, groups
+    )
 
 
-def _pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]:
+def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: Speakers | None) -> Covariance:
+    """The covariance that sums of one pass give."""
+    if speakers is None:
+        return Covariance(sums.trials, None, None, 0)
+    n = speakers.n
+    factor = n / (n - 1.0)
+    kept = pair_columns(contributions, speakers)
+    table = sums.pairs.reshape(len(kept), n, n)
+    within = np.einsum("kpp->kp", table)
+    by_speaker = sums.speakers.copy()
+    by_speaker[kept] += table.sum(axis=1) + table.sum(axis=2) - within
+    without = (by_speaker @ by_speaker.T) * factor
+    pairs = sums.pairs @ sums.pairs.T - within @ within.T
+    less = without.copy()
+    less[np.ix_(kept, kept)] -= pairs * factor
+    return Covariance(sums.trials, less, without, n)
+
+
+def pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]:
     """The sums for which pairs must be kept: targets are between a speaker and itself, nearly always."""
     classes = (0, 1) if speakers.targets_cross else (1,)
     return sorted({column for i in classes for column in contributions.columns(i)})
@@ -112,11 +131,13 @@ def _pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]
 
 @dataclass(frozen=True, eq=False)
 class InfluenceSums(SummaryBase):
-    """Sums of products over trials, and sums for each speaker and each pair of speakers."""
+    """Sums of products over trials, and sums for each speaker or, where trials are between two, each pair."""
 
     trials: FloatArray
     speakers: FloatArray
-    pairs: PairSums
+    """By number of the sum and speaker, of the class whose trials are within one speaker."""
+    pairs: FloatArray
+    """By number of the sum and pair ``low * n + high``; the two are equal for trials within a speaker."""
 
     @classmethod
     def at(
@@ -143,32 +164,40 @@ def _sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)
-    size, n_speakers = contributions.size, speakers.n if speakers is not None else 0
-    trials, sums = np.zeros((size, size)), np.zeros((size, n_speakers))
+    size, n = contributions.size, speakers.n if speakers is not None else 0
+    trials, sums = np.zeros((size, size)), np.zeros((size, n))
     if speakers is None:
         for block in blocks(len(values)):
             _add_products(trials, columns, contributions.of(values[block], class_index), diagonal)
-        return InfluenceSums(trials, sums, PairSums(1))
+        return InfluenceSums(trials, sums, np.zeros((0, 0)))
+    kept = pair_columns(contributions, speakers)
+    pairs = np.zeros((len(kept), n * n))
     first, second = speakers.of(chunk, class_index)
-    n_keys = n_speakers**2
     crossed = class_index == 1 or speakers.targets_cross
-    kept = _pair_columns(contributions, speakers) if crossed else []
-    wide = np.zeros((len(kept), len(values)), dtype=np.float32)
-    for block in blocks(len(values)):
+    # blocks no smaller than the table, which is added up for each
+    for block in blocks(len(values), max(BLOCK, n * n if crossed else 0)):
         arrays = contributions.of(values[block], class_index)
         _add_products(trials, columns, arrays, diagonal)
+        if not crossed:
+            for column, array in zip(columns, arrays, strict=True):
+                sums[column] += np.bincount(first[block], array, minlength=n)
+            continue
+        keys = pair_keys(first[block], second[block], n)
         for column, array in zip(columns, arrays, strict=True):
-            sums[column] += np.bincount(first[block], array, minlength=n_speakers)
-            sums[column] += np.bincount(second[block], array, minlength=n_speakers + 1)[:n_speakers]
-            if crossed:
-                wide[kept.index(column), block] = array
-    if not crossed:
-        return InfluenceSums(trials, sums, PairSums(n_keys))
-    between = second < n_speakers
-    if not between.all():
-        first, second, wide = first[between], second[between], wide[:, between]
-    keys = np.minimum(first, second) * n_speakers + np.maximum(first, second)
-    return InfluenceSums(trials, sums, PairSums.of(n_keys, keys, wide))
+            pairs[kept.index(column)] += np.bincount(keys, array, minlength=n * n)
+    return InfluenceSums(trials, sums, pairs)
+
+
+def pair_keys(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """The number ``low * n + high`` of each pair of speakers; ``second`` is n within one speaker.
+
+    Examples
+    --------
+    >>> pair_keys(np.array([1, 2, 1]), np.array([0, 3, 2]), 3)
+    array([1, 8, 5])
+    """
+    other = np.where(second == n, first, second)
+    return np.asarray(np.minimum(first, other) * n + np.maximum(first, other))
 
 
 def _add_products(

@@ -15,6 +15,7 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.intervals.influence import StepInfluences, StepTable
+from llrkit.trust.intervals.numbers import decision_thresholds
 
 Scale = Literal["rate", "cost"]
 FEWEST_ERRORS = 5
@@ -36,7 +37,8 @@ REASONS = {
 class Functional:
     """One number: to first order, ``coefficients`` times the sums of the influences.
 
-    A rate gets its interval on the logit scale, a cost on the logarithmic one.
+    A rate gets its interval on the logit scale, a cost on the logarithmic one. Minimum costs and minimum Cllr
+    cannot exceed 1, what saying nothing costs, and are on the scale of rates.
     """
 
     name: str
@@ -60,14 +62,15 @@ class Functionals:
         return {number.name: number for number in self.numbers}[name]
 
 
-def functionals(result: Measurements, trials: tuple[float, float] | None = None) -> Functionals:
+def functionals(
+    result: Measurements, trials: tuple[float, float] | None = None, cuts: FloatArray | None = None
+) -> Functionals:
     """The numbers of an evaluation with their influence functions.
 
-    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights.
+    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights. With
+    ``cuts`` influences are the same for all scores between two of them, see :class:`StepTable`.
     """
-    fixed = [result.fixed.threshold] if result.fixed is not None else []
-    thresholds = [*(point.point.threshold for point in result.points), *fixed]
-    return _Builder(result, StepTable(result, thresholds), trials).build()
+    return _Builder(result, StepTable(result, decision_thresholds(result), cuts), trials).build()
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class _Builder:
         no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
         infinite = "" if np.isfinite(result.cllr) else "Cllr is infinite"
         self.record("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
-        self.record("min_cllr", result.min_cllr, "cost", {table.add_pav_loss(): (half, half)}, no_overlap)
+        self.record("min_cllr", result.min_cllr, "rate", {table.add_pav_loss(): (half, half)}, no_overlap)
         self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
         crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
         for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
@@ -161,7 +164,7 @@ class _Builder:
         vertex = int(np.searchsorted(self.table.blocks.llr, result.point.threshold))
         p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
         terms = {self.table.add_vertex(vertex): error_costs(result.point)}
-        self.record(f"points.{i}.min_dcf", result.min_dcf, "cost", terms, self.too_few_errors(p_miss, p_fa))
+        self.record(f"points.{i}.min_dcf", result.min_dcf, "rate", terms, self.too_few_errors(p_miss, p_fa))
 
     def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
         self.record(
@@ -188,7 +191,8 @@ class _Builder:
                     for member, _ in members for number, (t, n) in member.items()
                 }  # fmt: skip
                 reason = next((reason for _, reason in members if reason), "")
-                self.record(f"primaries.{i}.{kind}", value, "cost", terms, reason)
+                scale: Scale = "rate" if kind == "min" else "cost"
+                self.record(f"primaries.{i}.{kind}", value, scale, terms, reason)
 
     def assemble(self) -> Functionals:
         influences = self.table.influences()

@@ -47,9 +47,10 @@ class StepInfluences:
     def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each score adds."""
         cell = self.finder(values)
-        return [self._loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
+        return [self.loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
 
-    def _loss(self, values: npt.NDArray[Any], class_index: int) -> FloatArray:
+    def loss(self, values: npt.NDArray[Any], class_index: int) -> FloatArray:
+        """The logarithmic loss of each score in nats, less the mean of its class."""
         if not np.isfinite(self.mean_loss).all():  # Cllr is infinite and has no variance
             return np.zeros(len(values))
         x = values.astype(np.float64, copy=False)
@@ -61,15 +62,22 @@ class StepInfluences:
 
 
 class StepTable:
-    """Collects step functions of the score on the cells between all places where any of them steps."""
+    """Collects step functions of the score on the cells between all places where any of them steps.
 
-    def __init__(self, result: Measurements, thresholds: npt.ArrayLike) -> None:
-        self.bins: ScoreBins = result.summaries.bins
+    ``cuts`` are the places if they are given: scores in one cell are then taken as equal. The thresholds and
+    the ends of the PAV blocks must be among them.
+    """
+
+    def __init__(
+        self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
+    ) -> None:
+        exact = result.summaries.bins
+        self.bins: ScoreBins = exact if cuts is None else _joined(exact, cuts)
         self.blocks: PavBlocks = result.summaries.blocks
         self.roc: ErrorPath = error_path(self.bins)
         self.hull: ErrorPath = error_path(self.blocks)
         at = np.asarray(thresholds, dtype=np.float64)
-        self.cuts: FloatArray = np.unique(np.concatenate([self.bins.low, at]))
+        self.cuts: FloatArray = np.unique(np.concatenate([self.bins.low, at])) if cuts is None else cuts
         # the bin of every cell; no trial is below the first bin
         left = np.concatenate([[-np.inf], self.cuts])
         self._bin = np.maximum(np.searchsorted(self.bins.low, left, side="right") - 1, 0)
@@ -135,3 +143,13 @@ class StepTable:
         """All functions together."""
         tables = [np.array(rows).reshape(len(rows), len(self.cuts) + 1) for rows in self._rows]
         return StepInfluences(CellFinder(self.cuts), (tables[0], tables[1]), self._mean_loss)
+
+
+def _joined(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
+    """Bins joined where no cut lies between them."""
+    cell = np.searchsorted(cuts, bins.low, side="right")
+    start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    return ScoreBins(
+        np.add.reduceat(bins.target, start), np.add.reduceat(bins.nontarget, start), bins.low[start],
+        bins.high[np.append(start[1:], len(cell)) - 1],
+    )  # fmt: skip

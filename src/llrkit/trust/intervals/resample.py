@@ -12,7 +12,6 @@ from llrkit._arrays import IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
 from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 FEWEST_SPEAKERS = 5
@@ -193,14 +192,3 @@ class _RecordingSpeakers(SummaryBase):
             name = list(recordings.number_of)[wrong[0]]
             raise InputError(f"recording {name!r} belongs to more than one speaker")
         return self.low
-
-
-def resampled(source: ScoreSource, resampling: SpeakerResampling, replicate: int) -> DerivedSource:
-    """One replicate as a source: every trial occurs as often as it counts."""
-    drawn = resampling.draw(replicate)
-
-    def repeated(chunk: Scores) -> Scores:
-        times = (drawn.weights(resampling.speaker_indices(chunk, i)).astype(np.intp) for i in (0, 1))
-        return chunk.select(*(np.repeat(np.arange(len(n)), n) for n in times))
-
-    return DerivedSource(source, repeated, resampling.columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,21 @@ from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 
 Columns = str | Sequence[str]
+
+MOST_SINGLE = 500
+"""Speakers that are left out one by one; more of them are put into groups."""
+GROUPS = 100
+
+
+def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> str:
+    """The kind of intervals and tests: as given, or for shared speakers where these are named.
+
+    Examples
+    --------
+    >>> kind_asked_for(None, ("left", "right"), "none"), kind_asked_for(None, None, "trial")
+    ('speaker', 'trial')
+    """
+    return ci if ci is not None else "speaker" if speakers else otherwise
 
 
 def require_columns(
@@ -45,11 +60,37 @@ class Speakers:
     number_of: Mapping[Any, int]
     targets_cross: bool
     """Whether some target trial has two different values (models and segments, say, in place of speakers)."""
+    n_groups: int | None = None
+    """Into how many groups the speakers were put, each with one number; None if each has its own."""
 
     @property
     def n(self) -> int:
+        """How many numbers there are: one for each speaker, or for each group of them."""
+        return self.n_speakers if self.n_groups is None else self.n_groups
+
+    @property
+    def n_speakers(self) -> int:
         """How many speakers there are."""
         return len(self.number_of)
+
+    def grouped(self, most: int = MOST_SINGLE, groups: int = GROUPS) -> Speakers:
+        """The same speakers if they are at most ``most``, otherwise in random groups of nearly equal size.
+
+        Trials within a group count as trials within a speaker. The groups depend on the names of the speakers
+        only, not on the order of the trials.
+
+        Examples
+        --------
+        >>> scores = Scores([1.0, 2.0], [0.0], {"who": (["a", "b"], ["c"])})
+        >>> speakers = find_speakers(scores, "who")
+        >>> speakers.grouped().n, speakers.grouped(most=2, groups=2).n
+        (3, 2)
+        """
+        if self.n_speakers <= most:
+            return self
+        places = np.random.default_rng(0).permutation(self.n_speakers) % groups
+        number_of = {name: int(place) for name, place in zip(self.number_of, places, strict=True)}
+        return replace(self, number_of=number_of, n_groups=groups)
 
     def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
         """The two speakers of each trial of a class; the second is ``n``, nobody, when it is the first again.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 Range = tuple[float, float]
 
@@ -40,6 +41,10 @@ class Uncertainty:
     design_effect: Mapping[str, float] = field(default_factory=_empty)
     """Variance over the variance of as many independent trials; empty where trials are taken as such."""
     no_interval: Mapping[str, str] = field(default_factory=_empty)
+    upper_bound: Mapping[str, float] = field(default_factory=_empty)
+    """One-sided bounds at this level, of numbers without interval because few speakers make the errors."""
+    corrected: Mapping[str, float] = field(default_factory=_empty)
+    """Numbers that are fitted to the trials, corrected for what the fit makes them look better by."""
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -57,10 +62,40 @@ class Uncertainty:
             "intervals": {name: list(ends) for name, ends in own(self.intervals).items()},
             "no_interval": own(self.no_interval),
         }
-        return plain | ({"design_effect": own(self.design_effect)} if self.n_speakers else {})
+        if self.n_speakers:
+            plain["design_effect"] = own(self.design_effect)
+        more = {"upper_bound": own(self.upper_bound), "bias_corrected": own(self.corrected)}
+        return plain | {name: values for name, values in more.items() if values}
 
     def settings(self) -> dict[str, Any]:
         """How the intervals were made."""
         return {
             "kind": self.kind, "level": self.level, "n_speakers": self.n_speakers, "notes": list(self.notes)
         }  # fmt: skip
+
+
+class _Number(Protocol):
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def scale(self) -> str: ...
+
+
+def reason_for_no_interval(number: _Number, variance: float) -> str:
+    """Why a number has no interval, if it has none."""
+    inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
+    if not (inside and variance > 0.0):
+        return "it is at an end of its range, or does not vary: no standard error can be given"
+    return ""
+
+
+def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
+    """What sharing speakers costs, in words."""
+    if not n_speakers or "cllr" not in effects:
+        return []
+    effect = effects["cllr"]
+    said = f"{n_speakers:,} speakers; design effect of Cllr {effect:.2f}"
+    if effect > 1.0:
+        said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
+    return [said]

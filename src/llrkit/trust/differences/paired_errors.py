@@ -1,0 +1,153 @@
+"""Standard errors of differences between two systems on the same trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._arrays import FloatArray, IntArray
+from llrkit.choose.folds import deal_folds
+from llrkit.errors import SystemCountError
+from llrkit.metrics.measurements import Measurements
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.roles import POSITION
+from llrkit.trust.intervals.dyadic import Contributions, covariance
+from llrkit.trust.intervals.functionals import Functional
+from llrkit.trust.intervals.jackknife import Jackknife
+from llrkit.trust.intervals.leave_out import count_by_speaker, leave_out
+from llrkit.trust.intervals.speakers import Speakers
+
+Pairs = Sequence[tuple[Functional, Functional]]
+Error = tuple[float, float]
+"""Standard error and its degrees of freedom."""
+
+MOST_GROUPS = 100
+"""Groups of independent trials that are left out one after the other."""
+ONE_SPEAKER = "all trials of a class are of one speaker: without it there is nothing to compare"
+
+
+def one_system(source: ScoreSource, which: int) -> DerivedSource:
+    """One system of a source that has several."""
+
+    def select(chunk: Scores) -> Scores:
+        if chunk.target.ndim != 2:
+            raise SystemCountError("scores of two systems are needed, got one")
+        target, nontarget = chunk.target[:, which], chunk.nontarget[:, which]
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
+
+    return DerivedSource(source, select, score=(source.roles.score[which],))
+
+
+@dataclass(frozen=True, eq=False)
+class PairedInfluences:
+    """The influences of both systems side by side, so that their covariance is known."""
+
+    influences: tuple[Contributions, Contributions]
+
+    @property
+    def size(self) -> int:
+        """Number of sums of both."""
+        return self.influences[0].size + self.influences[1].size
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        """The sums of a class."""
+        shift = self.influences[0].size
+        return (
+            *self.influences[0].columns(class_index),
+            *(shift + column for column in self.influences[1].columns(class_index)),
+        )
+
+    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+        """What each trial adds, by both of its scores."""
+        first, second = (one.of(values[:, k], class_index) for k, one in enumerate(self.influences))
+        return [*first, *second]
+
+
+def class_sizes(result: Measurements) -> tuple[float, float]:
+    """Numbers, or weights, of targets and of non-targets."""
+    bins = result.summaries.bins
+    return float(bins.n_target), float(bins.n_nontarget)
+
+
+@dataclass(frozen=True)
+class TrialGroups(Speakers):
+    """Independent trials dealt out to groups, which are then left out as speakers are."""
+
+    def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
+        """The group of each trial of a class, and nobody."""
+        place = np.asarray(chunk.columns[POSITION][class_index])
+        group = deal_folds(place, self.n, 0) % self.n
+        return group, np.full(len(group), self.n)
+
+    @classmethod
+    def deal(cls, n: int) -> TrialGroups:
+        """So many groups."""
+        return cls((POSITION,), {}, targets_cross=False, n_groups=n)
+
+
+def differences_left_out(
+    source: ScoreSource, results: Sequence[Measurements], speakers: Speakers, names: Sequence[str]
+) -> Jackknife:
+    """Differences of some numbers without each speaker in turn."""
+    both = [
+        leave_out(count_by_speaker(one_system(source, k), result, speakers), result).select(names)
+        for k, result in enumerate(results)
+    ]
+    return both[0] - both[1]
+
+
+def trial_errors(
+    source: ScoreSource,
+    results: Sequence[Measurements],
+    both: PairedInfluences,
+    pairs: Pairs,
+    smaller_class: float,
+) -> dict[str, Error]:
+    """Errors for independent trials: unbiased variances of the influences of each class.
+
+    The map of the minimum Cllr follows the trials it is fitted to, which influences at the fitted map do
+    not show: there the larger of that error and of the one by leaving out groups of trials is taken.
+    """
+    spread = covariance(source, both).independent
+    sizes = np.array(class_sizes(results[0]))
+    # sums come in pairs, targets first; n - 1 because their means were taken off
+    unbiased = np.sqrt(np.tile(sizes / np.maximum(sizes - 1.0, 1.0), both.size // 2))
+    errors: dict[str, Error] = {}
+    for a, b in pairs:
+        weights = np.concatenate([a.coefficients, -b.coefficients]) * unbiased
+        errors[a.name] = (math.sqrt(max(float(weights @ spread @ weights), 0.0)), math.inf)
+    groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
+    if fitted not in errors or source.roles.weight is not None:
+        return errors
+    left_out = differences_left_out(source, results, TrialGroups.deal(groups), [fitted])
+    error = float(left_out.standard_error[0])
+    if error > errors[fitted][0]:
+        errors[fitted] = (error, groups - 1.0)
+    return errors
+
+
+def speaker_errors(
+    source: ScoreSource,
+    results: Sequence[Measurements],
+    both: PairedInfluences,
+    pairs: Pairs,
+    speakers: Speakers,
+) -> dict[str, Error | str]:
+    """Errors for trials that share speakers, both systems without the same speaker in turn, or why none."""
+    groups = speakers.grouped()
+    names = [a.name for a, _ in pairs]
+    spread = covariance(source, both, groups)
+    shares = np.array(
+        [spread.share_without_pairs(np.concatenate([a.coefficients, -b.coefficients])) for a, b in pairs]
+    )
+    left_out = replace(differences_left_out(source, results, groups, names), counted_once=shares)
+    errors: dict[str, Error | str] = {}
+    for name, error, df in zip(names, left_out.standard_error, left_out.df, strict=True):
+        errors[name] = (float(error), float(df)) if math.isfinite(error) else ONE_SPEAKER
+    return errors

@@ -1,0 +1,188 @@
+"""Jackknife: numbers, and what each of them is without each speaker in turn.
+
+With ``theta`` a number of S speakers and ``theta_p`` the same number without the trials of speaker p, the
+pseudo-values ``S theta - (S - 1) theta_p`` behave like S independent observations (Tukey 1958): their mean
+is the number corrected for its bias to first order, their spread gives its standard error, and resampling
+them shows how skewed it is (bootstrap-t, Efron 1981). Trials between two speakers are left out with either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from llrkit._arrays import FloatArray
+from llrkit.core.special import logit, probability, sigmoid
+from llrkit.core.summary import ReadOnlyArrays
+from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells
+
+Scale = Literal["plain", "cost", "rate"]
+DRAWS = 2000
+"""Resampled sets of pseudo-values."""
+_FEWEST_DF = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknife(ReadOnlyArrays):
+    """Some numbers of all trials, and of all trials but those of each speaker (or group of speakers).
+
+    Examples
+    --------
+    >>> whole = np.array([1.0, 2.0, 4.0, 9.0])  # one number a speaker: the mean has the usual error
+    >>> without = (whole.sum() - whole) / 3
+    >>> mean = Jackknife(("mean",), np.array([4.0]), without[:, None])
+    >>> mean.pseudo_values[:, 0], bool(np.isclose(mean.standard_error[0], whole.std(ddof=1) / 2))
+    (array([1., 2., 4., 9.]), True)
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    without: FloatArray
+    """By speaker and number; nan where it does not exist without a speaker."""
+    counted_once: FloatArray | float = 1.0
+    """Share of the variance that is left when trials between two speakers are not counted twice."""
+
+    @classmethod
+    def of(
+        cls, cells: SpeakerCells, function: Callable[[CellSet], npt.ArrayLike], names: Sequence[str] = ()
+    ) -> Jackknife:
+        """The jackknife of any function of a set of trials.
+
+        Where no trials of a class are left without a speaker the values are nan; the function is not called.
+        """
+        values = np.atleast_1d(np.asarray(function(cells.total), dtype=np.float64))
+        without = np.full((cells.n_speakers, len(values)), np.nan)
+        for row, kept in zip(without, cells, strict=True):
+            if min(kept.n) > 0:
+                row[:] = function(kept)
+        return cls(tuple(names) or tuple(map(str, range(len(values)))), values, without)
+
+    def __sub__(self, other: Jackknife) -> Jackknife:
+        """The differences between two systems on the same trials, without the same speakers."""
+        return Jackknife(self.names, self.values - other.values, self.without - other.without)
+
+    def select(self, names: Sequence[str]) -> Jackknife:
+        """Some of the numbers."""
+        place = [self.names.index(name) for name in names]
+        shares = np.broadcast_to(self.counted_once, len(self.values))
+        return Jackknife(tuple(names), self.values[place], self.without[:, place], shares[place])
+
+    def on_scales(self, scales: Sequence[Scale]) -> Jackknife:
+        """The logit of rates, the logarithm of costs, and other numbers as they are."""
+        values, without = np.array(self.values), np.array(self.without)
+        for i, scale in enumerate(scales):
+            values[i], without[:, i] = to_scale(values[i], scale), to_scale(without[:, i], scale)
+        return replace(self, values=values, without=without)
+
+    @property
+    def n_speakers(self) -> int:
+        """Number of speakers, or of groups of them."""
+        return len(self.without)
+
+    @cached_property
+    def pseudo_values(self) -> FloatArray:
+        """``S theta - (S - 1) theta_p``, by speaker and number."""
+        n = self.n_speakers
+        with np.errstate(invalid="ignore"):  # infinite on their scale: they have none
+            return np.asarray(n * self.values - (n - 1) * self.without)
+
+    @property
+    def corrected(self) -> FloatArray:
+        """The numbers corrected for bias: the means of the pseudo-values."""
+        return np.asarray(self.pseudo_values.mean(axis=0))
+
+    @property
+    def _deviations(self) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.pseudo_values - self.corrected)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance matrix of the numbers."""
+        n, d = self.n_speakers, self._deviations
+        root = np.sqrt(np.broadcast_to(self.counted_once, len(self.values)))
+        return np.asarray(d.T @ d / (n * (n - 1.0)) * np.outer(root, root))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard errors of the numbers."""
+        n, d = self.n_speakers, self._deviations
+        return np.asarray(np.sqrt(np.square(d).sum(axis=0) / (n * (n - 1.0)) * self.counted_once))
+
+    @property
+    def df(self) -> FloatArray:
+        """Degrees of freedom of the variances: fewer than speakers - 1 where few speakers make most of it.
+
+        A sum of squares ``d_p^2`` of independent normal deviations has ``3 (sum d^2)^2 / sum d^4`` terms.
+        """
+        d = self._deviations
+        squares, fourth = np.square(d).sum(axis=0), (d**4).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            terms = np.where(fourth > 0.0, 3.0 * squares**2 / fourth, 2.0)
+        return np.asarray(np.clip(terms - 1.0, 1.0, self.n_speakers - 1.0))
+
+    def studentized(self, *, draws: int = DRAWS, seed: int = 0) -> FloatArray:
+        """Deviations over their standard errors in resampled sets of pseudo-values, by draw and number."""
+        d, n = self._deviations, self.n_speakers
+        times = resampled_times(n, draws, seed)
+        mean = times @ d / n
+        variance = np.maximum(times @ np.square(d) / n - np.square(mean), 0.0) / (n - 1.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = mean / np.sqrt(variance)
+        return np.asarray(np.where(np.isnan(t) & np.isfinite(mean), 0.0, t))
+
+    def interval(
+        self, level: float = 0.95, *, center: FloatArray | None = None, seed: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends for all numbers on this scale, around the corrected values or a given center.
+
+        On each side the longer of the bootstrap-t interval, which sees skewness, and Student's t with the
+        effective degrees of freedom: resampling few speakers does not see what none of them shows. Where one
+        speaker makes most of the variance neither tells how far off the number may be; so both reach no
+        further than Student's t with 3 degrees of freedom.
+        """
+        tail = 0.5 - 0.5 * probability(level, "level")
+        low, high = np.quantile(self.studentized(seed=seed), [tail, 1.0 - tail], axis=0)
+        student, furthest = stdtrit(self.df, 1.0 - tail), float(stdtrit(_FEWEST_DF, 1.0 - tail))
+        down, up = (np.minimum(np.maximum(side, student), furthest) for side in (high, -low))
+        middle, error = self.corrected if center is None else center, self.standard_error
+        return np.asarray(middle - down * error), np.asarray(middle + up * error)
+
+
+@lru_cache(maxsize=4)
+def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
+    """How often each of n is drawn in each of several draws of n with replacement."""
+    rng = np.random.default_rng([seed, n])
+    keys = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, None]
+    times = np.bincount(keys.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
+    times.flags.writeable = False
+    return times
+
+
+def to_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
+    """Numbers on the scale on which their intervals are made."""
+    x = np.asarray(values, dtype=np.float64)
+    if scale == "plain":
+        return x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(logit(x) if scale == "rate" else np.log(x))
+
+
+def from_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
+    """The inverse of :func:`to_scale`.
+
+    Examples
+    --------
+    >>> [round(float(from_scale(to_scale(0.3, scale), scale)), 12) for scale in ("plain", "cost", "rate")]
+    [0.3, 0.3, 0.3]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if scale == "plain":
+        return x
+    return np.asarray(sigmoid(x) if scale == "rate" else np.exp(np.minimum(x, 700.0)))

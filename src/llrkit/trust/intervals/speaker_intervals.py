@@ -1,0 +1,289 @@
+"""Intervals for trials that share speakers: all numbers of an evaluation without each speaker in turn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit._format import counted
+from llrkit.metrics.measurements import Measurements
+from llrkit.scores import ScoreSource
+from llrkit.trust.intervals.dyadic import Covariance
+from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, ErrorRates, RateIntervals
+from llrkit.trust.intervals.functionals import (
+    Functional,
+    Functionals,
+    error_costs,
+    functionals,
+    trial_numbers,
+)
+from llrkit.trust.intervals.jackknife import Jackknife, from_scale
+from llrkit.trust.intervals.leave_out import leave_out
+from llrkit.trust.intervals.numbers import decision_thresholds, score_cuts
+from llrkit.trust.intervals.speaker_cells import SpeakerCells
+from llrkit.trust.intervals.speaker_pass import speaker_pass
+from llrkit.trust.intervals.speakers import Speakers
+from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
+
+FEWEST_EFFECTIVE = 20.0
+"""With fewer speakers, or as unequal ones, intervals are rough."""
+_UNCORRECTED = ("eer_roc",)
+"""Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
+
+
+def speaker_intervals(
+    source: ScoreSource, result: Measurements, speakers: Speakers, level: float, seed: int = 0
+) -> Uncertainty:
+    """Intervals of all numbers of an evaluation, from one more pass over its trials."""
+    groups = speakers.grouped()
+    wanted = functionals(result, trial_numbers(source), score_cuts(result))
+    cells, spread = speaker_pass(source, wanted.influences, groups)
+    made = _Intervals(result, wanted, cells, spread, level, seed)
+    made.make()
+    return Uncertainty(
+        kind="speaker",
+        level=level,
+        intervals=MappingProxyType(made.intervals),
+        standard_error=MappingProxyType(made.errors),
+        design_effect=MappingProxyType(made.effects),
+        no_interval=MappingProxyType(made.reasons),
+        upper_bound=MappingProxyType(made.bounds),
+        corrected=MappingProxyType(made.corrected),
+        n_speakers=speakers.n_speakers,
+        notes=(
+            *effect_note(made.effects, speakers.n_speakers),
+            *_group_note(groups),
+            *_few_note(cells.effective_speakers),
+        ),
+    )
+
+
+def counted_once(spread: Covariance, number: Functional) -> float:
+    """Share of the jackknife variance of a number that is left when no pair of speakers counts twice.
+
+    Trials between two speakers are left out with either. What S speakers compared all with all have
+    counted twice, some 2/S of the variance, stays in: with few speakers variances are rather too small. In
+    rates of false alarms single pairs count for more, and nothing stays in.
+    """
+    share = spread.share_without_pairs(number.coefficients)
+    if number.name.endswith(("p_fa", "min_dcf")):
+        return share
+    return min(1.0, share * (1.0 + 2.0 / spread.n_speakers))
+
+
+@dataclass
+class _Intervals:
+    """Fills in the intervals of all numbers."""
+
+    result: Measurements
+    wanted: Functionals
+    cells: SpeakerCells
+    spread: Covariance
+    level: float
+    seed: int
+    intervals: dict[str, Range] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+    effects: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, float] = field(default_factory=dict)
+    corrected: dict[str, float] = field(default_factory=dict)
+
+    def make(self) -> None:
+        """All of them."""
+        self.reasons |= self.wanted.reasons
+        numbers = self.wanted.numbers
+        shares = np.array([counted_once(self.spread, number) for number in numbers])
+        names = [number.name for number in numbers]
+        self.plain = replace(leave_out(self.cells, self.result).select(names), counted_once=shares)
+        self.share = dict(zip(names, shares, strict=True))
+        self._correct()
+        self._direct()
+        self._rates_and_costs()
+        self._primaries()
+        self._errors()
+
+    def _correct(self) -> None:
+        """What is fitted to the trials, without what the fit makes it look better."""
+        for name in (number.name for number in self.wanted.numbers if _is_minimum(number.name)):
+            one = self.plain.select([name]).on_scales(["rate"])
+            middle = float(from_scale(one.corrected[0], "rate"))
+            if math.isfinite(middle):
+                self.corrected[name] = max(middle, float(self.plain.select([name]).values[0]))
+        if "min_cllr" in self.corrected and math.isfinite(self.result.cllr):
+            self.corrected["cllr_cal"] = self.result.cllr - self.corrected["min_cllr"]
+
+    def _direct(self) -> None:
+        """Numbers that get their interval on their own scale."""
+        chosen = [
+            number for number in self.wanted.numbers
+            if number.name in ("cllr", "min_cllr", "auc", "eer", "eer_roc") or number.name.startswith("prim")
+        ]  # fmt: skip
+        chosen = [number for number in chosen if not self._has_reason(number)]
+        if not chosen:
+            return
+        scaled = self.plain.select([n.name for n in chosen]).on_scales([n.scale for n in chosen])
+        keep = np.array([number.name in _UNCORRECTED for number in chosen])
+        center = np.where(keep, scaled.values, scaled.corrected)
+        lows, highs = scaled.interval(self.level, center=center, seed=self.seed)
+        for number, low, high in zip(chosen, lows, highs, strict=True):
+            self.intervals[number.name] = (
+                float(from_scale(low, number.scale)), float(from_scale(high, number.scale))
+            )  # fmt: skip
+
+    def _has_reason(self, number: Functional) -> bool:
+        column = self.plain.select([number.name])
+        reason = number.reason
+        if not reason and not np.isfinite(column.without).all():
+            reason = "all trials of a class are of one speaker: without it there is nothing to compare"
+        if not reason:
+            reason = reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
+        if not reason and not np.isfinite(column.on_scales([number.scale]).without).all():
+            reason = "without one of the speakers it is at an end of its range"
+        if reason:
+            self.reasons[number.name] = reason
+        return bool(reason)
+
+    def _rates_and_costs(self) -> None:
+        """Rates at the thresholds of decisions, and costs as sums of two rates."""
+        points, fixed = self.result.points, self.result.fixed
+        at = decision_thresholds(self.result)
+        best = np.array([_best_threshold(self.result, i) for i in range(len(points))])
+        used = np.concatenate([at, best])
+        place = np.minimum(np.searchsorted(self.cells.cuts, used), len(self.cells.cuts) - 1)
+        prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
+        shares = [self.share[f"{prefix}.p_fa"] for prefix in prefixes]
+        shares += [self.share[f"points.{i}.min_dcf"] for i in range(len(points))]
+        miss, fa = (ErrorRates.of(self.cells, i, place) for i in (0, 1))
+        kinds = (
+            miss.intervals(self.level, seed=self.seed),
+            fa.intervals(self.level, counted_once=np.array(shares), seed=self.seed),
+        )
+        makers = np.maximum(np.minimum(miss.makers, fa.makers), FEWEST_MAKERS)
+        # correlations of errors that few speakers make are not known
+        together = _correlations(miss.jackknife, fa.jackknife) * (1.0 - np.square(FEWEST_MAKERS / makers))
+        for i, prefix in enumerate(prefixes):
+            for name, rates in zip(("p_miss", "p_fa"), kinds, strict=True):
+                self._put_rate(f"{prefix}.{name}", rates, i)
+            name, weights = f"{prefix}.hter", (0.5, 0.5)
+            if prefix != "fixed_threshold":
+                name, weights = f"{prefix}.act_dcf", error_costs(points[i].point)
+            self._put_cost(name, weights, kinds, i, float(together[i]))
+        for i, threshold in enumerate(best):
+            name, k = f"points.{i}.min_dcf", len(at) + i
+            if math.isinf(threshold):
+                self.reasons[name] = (
+                    "the best threshold rejects all trials: it is 1, what saying nothing costs"
+                )
+            else:
+                self._put_cost(name, error_costs(points[i].point), kinds, k, float(together[k]))
+
+    def _put_rate(self, name: str, rates: RateIntervals, i: int) -> None:
+        number = self.wanted[name]
+        if number.reason or rates.few[i]:
+            self.reasons[name] = number.reason or _few_makers(name, rates, i)
+            self.bounds[name] = float(rates.bound[i])
+        else:
+            self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
+
+    def _put_cost(
+        self, name: str, weights: tuple[float, float], kinds: tuple[RateIntervals, RateIntervals], i: int,
+        together: float,
+    ) -> None:  # fmt: skip
+        """A weighted sum of two rates: the distances to the ends of their intervals are added as errors are.
+
+        This keeps the interval of a cost as skewed as those of its rates (Zou & Donner 2008).
+        """
+        number = self.wanted[name]
+        value = number.value
+        center = self.corrected.get(name, value)
+        most = 1.0 if number.scale == "rate" else math.inf
+        few = next((one for one in (0, 1) if kinds[one].few[i]), None)
+        if number.reason or few is not None:
+            self.reasons[name] = number.reason or _few_makers(
+                ("p_miss", "p_fa")[few or 0], kinds[few or 0], i
+            )
+            ends = [one.bound[i] if one.few[i] else one.high[i] for one in kinds]
+            up = _reach(weights, [end - one.rate[i] for end, one in zip(ends, kinds, strict=True)], together)
+            self.bounds[name] = min(center + up, most)
+            return
+        down = _reach(weights, [one.rate[i] - one.low[i] for one in kinds], together)
+        up = _reach(weights, [one.high[i] - one.rate[i] for one in kinds], together)
+        # how much better the best threshold looks is not known well: only the upper end is corrected for it
+        self.intervals[name] = (max(value - down, 0.0), min(center + up, most))
+
+    def _primaries(self) -> None:
+        for i, primary in enumerate(self.result.primaries):
+            for kind in ("min", "act"):
+                name = f"primaries.{i}.{kind}"
+                members = [f"points.{member}.{kind}_dcf" for member in primary.members]
+                without = [member for member in members if member not in self.intervals]
+                if name in self.intervals and without:
+                    del self.intervals[name]
+                    self.reasons[name] = self.reasons[without[0]]
+                if name not in self.intervals and all(
+                    member in self.intervals or member in self.bounds for member in members
+                ):
+                    ends = [self.bounds.get(m, self.intervals.get(m, (0.0, 0.0))[1]) for m in members]
+                    self.bounds[name] = float(np.mean(ends))
+
+    def _errors(self) -> None:
+        errors = self.plain.standard_error
+        for number, error in zip(self.wanted.numbers, errors, strict=True):
+            if number.name in self.intervals and math.isfinite(error):
+                self.errors[number.name] = float(error)
+                own = self.spread.variance_if_independent(number.coefficients)
+                if own > 0.0:
+                    self.effects[number.name] = float(error) ** 2 / own
+
+
+def _is_minimum(name: str) -> bool:
+    return name == "min_cllr" or name.endswith((".min_dcf", ".min"))
+
+
+def _best_threshold(result: Measurements, i: int) -> float:
+    blocks = result.summaries.blocks
+    vertex = int(np.searchsorted(blocks.llr, result.points[i].point.threshold))
+    return float(blocks.low[vertex]) if vertex < len(blocks.low) else math.inf
+
+
+def _correlations(a: Jackknife, b: Jackknife) -> FloatArray:
+    """Correlation of the two rates at each threshold; zero where one does not vary."""
+    left, right = a.pseudo_values - a.corrected, b.pseudo_values - b.corrected
+    product = np.sqrt(np.square(left).sum(axis=0) * np.square(right).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
+
+
+def _reach(weights: tuple[float, float], distances: list[float], together: float) -> float:
+    """How far a sum of two may lie from its value, by the distances of its parts and their correlation."""
+    a, b = (max(weight * float(distance), 0.0) for weight, distance in zip(weights, distances, strict=True))
+    return math.sqrt(max(a * a + b * b + 2.0 * together * a * b, 0.0))
+
+
+def _few_makers(name: str, rates: RateIntervals, i: int) -> str:
+    what = "misses" if name.endswith("p_miss") else "false alarms"
+    if rates.rate[i] == 0.0:
+        return f"there are no {what}: only an upper bound can be given"
+    few = f"{rates.makers[i]:.1f}"
+    return f"the {what} come from few speakers, as unequally as from {few}: only an upper bound can be given"
+
+
+def _group_note(groups: Speakers) -> list[str]:
+    if groups.n_groups is None:
+        return []
+    return [f"speakers are left out in {groups.n} random groups"]
+
+
+def _few_note(effective: tuple[float, float]) -> list[str]:
+    least = min(effective)
+    if least >= FEWEST_EFFECTIVE:
+        return []
+    what = "target" if effective[0] <= effective[1] else "non-target"
+    return [
+        f"the {what} trials are spread over as many as {counted(round(least), 'speaker')} with equal shares: "
+        f"below {FEWEST_EFFECTIVE:.0f} intervals are rough, and rather too short"
+    ]
