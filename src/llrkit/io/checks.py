@@ -191,6 +191,7 @@ def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> T
     first = trials.table.select(pl.struct(ids).is_first_distinct()).to_series()
     if first.all():
         return trials
+    refuse_two_labels(trials, ids)
     if policy == "error":
         rows = (~first).arg_true().head(SHOWN).to_list()
         trial = " ".join(map(str, trials.table.select(ids).row(rows[0])))
@@ -198,3 +199,17 @@ def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> T
             f"{trials.file}: trial {trial} occurs more than once (again: {trials.places(rows)})"
         )
     return replace(trials, table=trials.table.filter(first), lines=None)
+
+
+def refuse_two_labels(trials: TrialTable, ids: list[str]) -> None:
+    """Refuse a trial that has one label here and another one there: no policy can say which is right."""
+    if trials.label is None:
+        return
+    labels = trials.table.select(*ids, trials.label).unique(maintain_order=True)
+    twice = labels.select(pl.struct(ids).is_duplicated()).to_series()
+    if twice.any():
+        trial = labels.filter(twice).select(ids).head(1)
+        numbered = trials.table.select(ids).with_row_index("_row")
+        same = numbered.join(trial, on=ids, how="semi", nulls_equal=True, maintain_order="left")
+        shown, where = " ".join(map(str, trial.row(0))), trials.places(same["_row"].head(SHOWN).to_list())
+        raise FileFormatError(f"{trials.file}: trial {shown} has more than one label ({where})")
