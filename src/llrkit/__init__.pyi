@@ -42,6 +42,7 @@ from .engine.cluster import cluster as cluster
 from .engine.dask_source import DaskSource as DaskSource
 from .engine.open_trials import read_trials as read_trials
 from .engine.open_trials import scan_trials as scan_trials
+from .errors import ChangedFileWarning as ChangedFileWarning
 from .errors import ClusterError as ClusterError
 from .errors import ConstantScoreError as ConstantScoreError
 from .errors import EmptyClassError as EmptyClassError
@@ -60,6 +61,7 @@ from .errors import ReversedScoresWarning as ReversedScoresWarning
 from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
+from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
 from .errors import UnconfirmedPresetError as UnconfirmedPresetError

@@ -24,7 +24,9 @@
     ├── ShapeWarning            the scores do not look like what the method assumes
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
-    └── UnreadableWarning       files that could not be read were left out, as was asked for
+    ├── UnreadableWarning       files that could not be read were left out, as was asked for
+    ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
+    └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
 """
 
 
@@ -118,3 +120,11 @@ class ScaleWarning(LlrkitWarning):
 
 class UnreadableWarning(LlrkitWarning):
     """Files that could not be read were left out."""
+
+
+class SkippedFilesWarning(LlrkitWarning):
+    """A folder holds something that is not read."""
+
+
+class ChangedFileWarning(LlrkitWarning):
+    """A calibration file was changed after it was saved."""
