@@ -53,6 +53,7 @@ from .errors import LabelError as LabelError
 from .errors import LlrkitError as LlrkitError
 from .errors import LlrkitWarning as LlrkitWarning
 from .errors import MapFileError as MapFileError
+from .errors import MemoryLimitError as MemoryLimitError
 from .errors import MissingPackageError as MissingPackageError
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError

@@ -9,6 +9,7 @@
     │   ├── LabelError          the labels are not two classes
     │   ├── FileFormatError     a file cannot be read; names file, line and column
     │   │   └── MapFileError    a calibration file is broken, or of a version that is not known
+    │   ├── MemoryLimitError    reading would take more memory than may be used (LLRKIT_MAX_MEMORY)
     │   ├── InfiniteScoreError  an infinite score in a fit
     │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
     │   ├── SeparationError     the classes do not overlap: the best slope is infinite
@@ -56,6 +57,10 @@ class FileFormatError(InputError):
 
 class MapFileError(FileFormatError):
     """A calibration file is broken, or of a version that is not known."""
+
+
+class MemoryLimitError(InputError):
+    """Reading would take more memory than may be used."""
 
 
 class InfiniteScoreError(InputError):
