@@ -35,7 +35,15 @@ def damages(array):
         return [np.array(5), np.array("{"), np.array("[" * 5000), np.array(json.dumps({"backend": 5}))]
     values = (0.0, -1.0, 1e300, -1e300, 1e-300)
     whole = [np.full_like(array, value) for value in values]
-    return [*whole, array[:0], array.ravel(), array[..., :1], array[None], array.astype(complex), np.array("x")]
+    return [
+        *whole,
+        array[:0],
+        array.ravel(),
+        array[..., :1],
+        array[None],
+        array.astype(complex),
+        np.array("x"),
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # damaged numbers may overflow
@@ -61,7 +69,9 @@ def test_no_array_of_a_model_may_hold_what_is_not_finite(saved, value):
             damaged = array.copy()
             damaged.flat[-1] = value
             np.savez(file, **{**arrays, name: damaged})
-            with pytest.raises(FileFormatError, match=f"damaged.npz: array '{name}' holds NaN or an infinite"):
+            with pytest.raises(
+                FileFormatError, match=f"damaged.npz: array '{name}' holds NaN or an infinite"
+            ):
                 Recognizer.load(file)
 
 

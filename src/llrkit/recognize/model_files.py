@@ -46,7 +46,9 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
         raise FileFormatError(f"{file}: {holds}, expected {schema}")
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
-            raise FileFormatError(f"{file}: array {name!r} holds NaN or an infinite value; a model has neither")
+            raise FileFormatError(
+                f"{file}: array {name!r} holds NaN or an infinite value; a model has neither"
+            )
     missing = [name for name in needed if name not in arrays]
     if missing:
         raise FileFormatError(f"{file}: no array {missing[0]!r}; there are: {', '.join(arrays) or 'none'}")

@@ -158,10 +158,11 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     models, rows = _codes(trials, trials.enroll, path)
     segments, columns = _codes(trials, trials.test, path)
     shape = (len(models), len(segments))
-    mask = np.zeros(shape, np.int8)
-    np.add.at(mask, (rows, columns), 1)
-    if (mask != 1)[rows, columns].any():
+    cells = rows * len(segments) + columns
+    if len(np.unique(cells)) < len(cells):
         raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    mask = np.zeros(shape, np.int8)
+    mask[rows, columns] = 1
     if key:
         from llrkit.scores.trials import Trials
 

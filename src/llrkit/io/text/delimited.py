@@ -90,6 +90,11 @@ def _names(
         return "table", distinct_names(rows[0], where), True
     same_width = [row for row in rows if len(row) == len(rows[0])]
     kinds = kinds_of(same_width)
+    if len(kinds) == 2 and all("B" in kind for kind in kinds):
+        raise FileFormatError(
+            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one holds the labels cannot "
+            "be told; name them with --columns label,score or --columns score,label"
+        )
     for layout in LAYOUTS:
         if format in (None, layout.format) and layout.fits(kinds, text.delimiter):
             return layout.format, layout.names.split(), False

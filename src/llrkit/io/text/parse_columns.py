@@ -17,6 +17,7 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.text.lines import NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import in_order, thread_count
 
 NA = "NA"
@@ -63,7 +64,11 @@ def parse(
         if isinstance(piece, FileFormatError):
             raise piece
         table = _fast(piece, whole, columns)
-        return piece, _slow(piece, whole, header).select(columns) if table is None else table
+        table = _slow(piece, whole, header).select(columns) if table is None else table
+        for name in numbers:
+            if name in columns:
+                _refuse_inexact(piece, table[name], names)
+        return piece, table
 
     pieces = 0
     for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
@@ -167,6 +172,21 @@ def _regular(piece: Piece, table: pl.DataFrame) -> bool:
     if table.width == 1:
         return False
     return count_byte(data, piece.delimiter.encode()) == lines * (table.width - 1)
+
+
+def _refuse_inexact(piece: Piece, column: pl.Series, names: Sequence[str]) -> None:
+    """Refuse whole numbers that are written out and are not exact as floating point."""
+    highest, lowest = column.max(), column.min()
+    if highest is None or (float(highest) < EXACT and float(lowest) > -EXACT):  # type: ignore[arg-type]
+        return
+    beyond = ((column.abs() >= EXACT) & column.is_finite()).fill_null(False)
+    if not beyond.any():
+        return
+    at = list(names).index(column.name)
+    for (line, fields), is_beyond in zip(piece.rows(), beyond, strict=False):
+        if is_beyond and beyond_exact(fields[at]):
+            shown = fields[at] if len(fields[at]) <= 40 else fields[at][:40] + "..."
+            raise FileFormatError(f"{piece.file}, line {line}, column {column.name!r}: {shown} {INEXACT}")
 
 
 def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:

@@ -184,7 +184,7 @@ def normalized_scores(
     if raw.size and np.isnan(raw.min()):  # min() hands a NaN through
         model, segment = (int(i) for i in np.argwhere(np.isnan(raw))[0])
         raise InputError(
-            f"the score of model {enroll.ids[model]!r} and segment {test.ids[segment]!r} is NaN: the recognizer "
+            f"the score of model {enroll.ids[model]!r} and segment {test.ids[segment]!r} is NaN: the model "
             "is damaged, or its numbers are too large to be multiplied"
         )
     if normalize == "none":
