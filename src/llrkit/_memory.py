@@ -17,7 +17,7 @@ VARIABLE = "LLRKIT_MAX_MEMORY"
 SHARE = 0.75
 """Of the memory there is, what may be used unless the variable says otherwise."""
 COPIES = 3
-"""While a table is checked, joined and sorted it is copied: at the peak it takes about three times its size."""
+"""A table is copied while it is checked, joined and sorted; at the peak it takes three times as much."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
@@ -61,12 +61,12 @@ def require_memory(size: float, where: str, hint: str = "") -> None:
     >>> require_memory(10.0, "scores.parquet")
     >>> require_memory(1e15, "scores.parquet")
     Traceback (most recent call last):
-    llrkit.errors.MemoryLimitError: scores.parquet: reading it would take about 3.0 PB of ...
+    llrkit.errors.MemoryLimitError: scores.parquet: about 3.0 PB of memory would be needed, more than ...
     """
     limit = memory_limit()
     if size * COPIES > limit:
         raise MemoryLimitError(
-            f"{where}: reading it would take about {in_words(size * COPIES)} of memory, more than the "
+            f"{where}: about {in_words(size * COPIES)} of memory would be needed, more than the "
             f"{in_words(limit)} that may be used; allow more with {VARIABLE}"
             + (f", or {hint}" if hint else "")
         )

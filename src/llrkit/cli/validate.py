@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._format import printable
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
@@ -99,7 +100,7 @@ def validate_command(
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
         made_from = made_by_command(files).lines()
-        write_atomically(report_path, checked.to_markdown(verbal=verbal, made_from=made_from))
+        write_atomically(report_path, printable(checked.to_markdown(verbal=verbal, made_from=made_from)))
     if html_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation

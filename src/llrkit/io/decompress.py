@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import polars as pl
 
+from llrkit._memory import require_memory
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError
 
@@ -100,7 +101,9 @@ def _gunzip(waiting: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[by
 
 
 def _unzstd(raw: bytes, file: Path) -> bytes:
-    _refuse_bomb(_zstd_bound(raw, file), len(raw), file)
+    bound = _zstd_bound(raw, file)
+    _refuse_bomb(bound, len(raw), file)
+    require_memory(2.0 * bound, str(file))  # lines have a reference each
     try:  # polars unpacks zstd; every line is one field
         lines = pl.read_csv(
             raw, has_header=False, separator="\x01", quote_char=None, infer_schema=False,

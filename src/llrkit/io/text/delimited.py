@@ -92,7 +92,7 @@ def _names(
     kinds = kinds_of(same_width)
     if len(kinds) == 2 and all("B" in kind for kind in kinds):
         raise FileFormatError(
-            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one holds the labels cannot "
+            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one has the labels cannot "
             "be told; name them with --columns label,score or --columns score,label"
         )
     for layout in LAYOUTS:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
 
@@ -101,6 +102,7 @@ class Text:
         for block in self._blocks():
             waiting.append(block)
             size += len(block)
+            require_memory(size, f"{self.file}, line {line}")
             if size < due:
                 continue
             data = b"".join(waiting)

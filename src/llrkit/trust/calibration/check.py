@@ -31,6 +31,7 @@ from llrkit.trust.calibration.null_distribution import (
 )
 from llrkit.trust.calibration.recalibration import Recalibration
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
+from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.speakers import find_speakers
 
@@ -145,8 +146,7 @@ def check_calibration(
     'biased towards same-source by 0.8 nats (p < 0.0001, if trials are independent)'
     """
     probability(level, "level")
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
-        raise InputError(f"replicates must be a whole number from 0 up, got {replicates!r}")
+    checked_replicates(replicates, 0)
     moments = training_moments(source)
     result = measure(source)
     blocks = result.summaries.blocks

@@ -26,6 +26,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
     LineGradients,
+    inverse_of_hessian,
     line_hessian,
     positive_covariance,
 )
@@ -95,7 +96,7 @@ def map_uncertainty(
     if method == "logistic":
         prior = float(options.get("prior", 0.5))
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), speaker_set)
-        inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b, prior))
+        inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))
         spread = inverse @ positive_covariance(terms) @ inverse
     else:
         terms = estimate_sums(

@@ -28,12 +28,12 @@ class LineErrors:
     @property
     def se_a(self) -> float:
         """Standard error of the slope."""
-        return math.sqrt(self.covariance[0][0])
+        return math.sqrt(max(self.covariance[0][0], 0.0))
 
     @property
     def se_b(self) -> float:
         """Standard error of the offset."""
-        return math.sqrt(self.covariance[1][1])
+        return math.sqrt(max(self.covariance[1][1], 0.0))
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,29 @@ class Recalibration(LineErrors):
 
     @property
     def se_bias(self) -> float:
-        """Standard error of the bias, by the delta method."""
+        """Standard error of the bias, by the delta method.
+
+        Far from zero, slope and offset of the line are nearly proportional and large terms cancel; what is
+        left is then no smaller than their rounding errors.
+        """
         slope = np.array([self.b / self.a**2, -1.0 / self.a])
-        return math.sqrt(float(slope @ np.array(self.covariance) @ slope))
+        terms = np.outer(slope, slope) * np.array(self.covariance)
+        return math.sqrt(max(float(terms.sum()), np.finfo(float).eps * float(np.abs(terms).sum())))
 
     @property
     def p_factor(self) -> float:
         """Two-sided test that the factor is 1 (of its logarithm)."""
-        return self._p(math.log(self.a) / (self.se_a / self.a)) if self.a > 0.0 else 0.0
+        return self._p(math.log(self.a), self.se_a / self.a) if self.a > 0.0 else 0.0
 
     @property
     def p_bias(self) -> float:
         """Two-sided test that the bias is 0."""
-        return self._p(self.bias / self.se_bias)
+        return self._p(self.bias, self.se_bias)
 
-    def _p(self, z: float) -> float:
+    def _p(self, value: float, error: float) -> float:
+        if error == 0.0:
+            return 1.0 if value == 0.0 else 0.0
+        z = value / error
         return 2.0 * float(ndtr(-abs(z)) if math.isinf(self.df) else stdtr(self.df, -abs(z)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,10 +100,18 @@ def recalibrate(source: ScoreSource, test: IdentityTest, speakers: Speakers | No
     """Fit the line, with its covariance; ``test`` says whether it differs from the identity."""
     fitted = fit_logistic(source)
     terms = estimate_sums(source, LineGradients(fitted.a, fitted.b), speakers)
-    inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b))
+    inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b))
     spread = inverse @ positive_covariance(terms) @ inverse
     rows = ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1])))
     return Recalibration(fitted.a, fitted.b, rows, test.statistic, test.p_value, test.df)
+
+
+def inverse_of_hessian(hessian: FloatArray) -> FloatArray:
+    """The inverse; of LLRs so far from zero that slope and offset cannot be told apart, a pseudo-inverse."""
+    try:
+        return np.asarray(np.linalg.inv(hessian))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True))
 
 
 def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:
