@@ -23,37 +23,61 @@ def batch_sizes(file: Path) -> list[int]:
     size = file.stat().st_size
     with file.open("rb") as raw:
         try:
-            at = 8 if raw.read(len(MAGIC)) == MAGIC else 0
-            return [] if at and size < 16 else list(_messages(raw, at, size))
+            is_file = raw.read(len(MAGIC)) == MAGIC
+            return list(_blocks(raw, size) if is_file else _messages(raw, size))
         except (struct.error, IndexError):
             raise ValueError("its description is broken") from None
 
 
-def _messages(raw: BinaryIO, at: int, size: int) -> Iterator[int]:
-    """One message after the other; a file is a stream between two marks."""
+def _blocks(raw: BinaryIO, size: int) -> Iterator[int]:
+    """The batches that the footer of a file names; one may be named several times."""
+    raw.seek(max(size - 10, 0))
+    tail = raw.read(10)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or length > size - 18:
+        raise ValueError("the end of the file is missing")
+    raw.seek(size - 10 - length)
+    footer = _Table.root(raw.read(length))
+    for field in (2, 3):  # dictionaries, then batches
+        for offset, _, _ in footer.structs(field, "<qi4xq"):
+            if not 0 <= offset <= size - 8:
+                raise ValueError("a batch lies outside of the file")
+            unpacked, _ = _message(raw, offset, size)
+            yield unpacked or 0
+
+
+def _messages(raw: BinaryIO, size: int) -> Iterator[int]:
+    """The batches of a stream, one message after the other."""
+    at = 0
     while at + 8 <= size:
-        raw.seek(at)
-        head = raw.read(8)
-        if head[:4] == _CONTINUES:
-            length, at = int.from_bytes(head[4:], "little"), at + 8
-        else:  # before version 0.15
-            length, at = int.from_bytes(head[:4], "little"), at + 4
-        if length == 0:
-            return
-        if length > min(size - at, _LARGEST_HEADER):
-            raise ValueError("a header lies outside of the file")
-        raw.seek(at)
-        message = _Table.root(raw.read(length))
-        at += length
-        body = message.number(3, "<q")
-        if body < 0 or body > size - at:
-            raise ValueError("a batch lies outside of the file")
-        kind, header = message.number(1, "<B"), message.table(2)
-        if kind == _DICTIONARY and header is not None:
-            header = header.table(1)
-        if kind in (_DICTIONARY, _RECORDS) and header is not None:
-            yield _unpacked(raw, header, at, body)
-        at += body
+        unpacked, at = _message(raw, at, size)
+        if unpacked is not None:
+            yield unpacked
+
+
+def _message(raw: BinaryIO, at: int, size: int) -> tuple[int | None, int]:
+    """The unpacked bytes of the message at some place, if it is a batch, and where the next one begins."""
+    raw.seek(at)
+    head = raw.read(8)
+    if head[:4] == _CONTINUES:
+        length, at = int.from_bytes(head[4:], "little"), at + 8
+    else:  # before version 0.15
+        length, at = int.from_bytes(head[:4], "little"), at + 4
+    if length == 0:
+        return None, size
+    if length > min(size - at, _LARGEST_HEADER):
+        raise ValueError("a header lies outside of the file")
+    raw.seek(at)
+    message = _Table.root(raw.read(length))
+    at += length
+    body = message.number(3, "<q")
+    if body < 0 or body > size - at:
+        raise ValueError("a batch lies outside of the file")
+    kind, header = message.number(1, "<B"), message.table(2)
+    if kind == _DICTIONARY and header is not None:
+        header = header.table(1)
+    is_batch = kind in (_DICTIONARY, _RECORDS) and header is not None
+    return _unpacked(raw, header, at, body) if is_batch and header is not None else None, at + body
 
 
 def _unpacked(raw: BinaryIO, batch: _Table, at: int, body: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from llrkit._memory import COPIES, fits, memory_limit, require_memory
+from llrkit._memory import fits, memory_limit, require_memory
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.binary.arrow_check import batch_sizes
@@ -24,6 +24,8 @@ ARROW_FILE = b"ARROW1"
 IN_BATCHES = "read it in batches (scan_trials)"
 _GROUPS_AT_ONCE = 4  # groups of rows that polars may decode ahead
 _FEWEST_ROWS = 1 << 16
+_PIECES = 64
+"""A piece takes this part of the memory that may be used."""
 
 
 def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
@@ -78,10 +80,8 @@ def scan_columns(
         table = lazy.select(roles.needed_for(schema.names(), wanted))
         first_row = 0
         with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
-            batches = table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-            if kind == "parquet" and not fits(_GROUPS_AT_ONCE * largest):
-                batches = _slices(table, rows, width)
-            for batch in batches:
+            in_pieces = kind == "parquet" and not fits(_GROUPS_AT_ONCE * largest)
+            for batch in _slices(table, rows, width) if in_pieces else _batches(table):
                 if batch.height:
                     yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
@@ -92,12 +92,17 @@ def scan_columns(
     return Scan(like, read, rows=rows)
 
 
+def _batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    yield from table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+
+
 def _slices(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:
     """A table with groups of rows too large to be decoded as a whole, piece by piece.
 
-    Each piece looks for its first row again, so pieces are as large as memory allows.
+    Each piece looks for its first row again, so pieces are as large as memory allows; several of them are
+    summarized at a time.
     """
-    step = max(_FEWEST_ROWS, int(memory_limit() / (_GROUPS_AT_ONCE * COPIES * max(width, 1.0))))
+    step = max(_FEWEST_ROWS, int(memory_limit() / (_PIECES * max(width, 1.0))))
     for start in range(0, rows, step):
         yield table.slice(start, step).collect()
 
