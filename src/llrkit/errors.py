@@ -18,6 +18,7 @@
     │   └── NotInvertibleError  the inverse of a map that has none
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     ├── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
+    ├── ForkedProcessError      tables in a process that was forked after polars had been used
     ├── MissingPackageError     an optional package is not installed; the message says how to get it
     └── ClusterError            a cluster cannot be reached, or was lost on the way (exit code 1)
     LlrkitWarning               base class of the warnings
@@ -93,6 +94,10 @@ class UnknownNameError(LlrkitError, ValueError):
 
 class UnconfirmedPresetError(LlrkitError):
     """A preset whose definition could not be confirmed was used without saying so."""
+
+
+class ForkedProcessError(LlrkitError):
+    """Tables cannot be used in a process that was forked after polars had been used."""
 
 
 class MissingPackageError(LlrkitError):

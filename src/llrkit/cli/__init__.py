@@ -25,6 +25,7 @@ from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.last_net import exit_code_of
 from llrkit.cli.output import shown_warnings
+from llrkit.cli.piped_inputs import takes_pipes
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
@@ -95,6 +96,7 @@ for kind in (plda_command, embeddings_command, frames_command):
 
 
 for one in all_commands(cli):
+    takes_pipes(one)
     one.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
     )

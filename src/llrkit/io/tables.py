@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
+from llrkit._forks import refuse_after_fork
 from llrkit.errors import FileFormatError, SkippedFilesWarning
 from llrkit.io.binary.column_files import refuse_other_columns, together
 from llrkit.io.formats import read_file, scan_file
@@ -53,6 +54,7 @@ def scan_tables(
 
 def files_of(path: PathArg) -> list[Path]:
     """The files that a name stands for: itself, those of a directory or of a glob, by name."""
+    refuse_after_fork("files of trials")
     file = Path(path)
     if file.is_dir():
         visible = sorted(one for one in file.iterdir() if one.name[0] not in "._")
@@ -62,6 +64,9 @@ def files_of(path: PathArg) -> list[Path]:
             raise FileFormatError(f"{file}: a directory without files")
         return inside
     if file.exists():
+        if not file.is_file():
+            what = "a pipe, which can be read once only" if file.is_fifo() else "a device, not a file"
+            raise FileFormatError(f"{file}: {what}; copy it to a file")
         return [file]
     if file.is_symlink():
         raise FileFormatError(f"{file}: a link to {file.readlink()}, which is not there")

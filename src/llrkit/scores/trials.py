@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import INEXACT
@@ -61,7 +62,8 @@ class Trials(ScoreSource):
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
+        refuse_after_fork("trials as tables")
+        self._table = table if isinstance(table, pl.DataFrame) else as_table(table)
         names = (score,) if isinstance(score, str) else tuple(score)
         self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
         self.origin, self.lines = origin, lines
@@ -91,6 +93,12 @@ class Trials(ScoreSource):
         )
         trials._roles = replace(roles, label=trials.label)
         return trials
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The polars table."""
+        refuse_after_fork("trials as tables")
+        return self._table
 
     @property
     def roles(self) -> Roles:

@@ -35,12 +35,14 @@ class Columns:
     @property
     def types(self) -> dict[str, type[pl.DataType]]:
         """Numbers are floats, everything else is kept as it is written."""
-        return {name: pl.Float64 if name in self.numbers else pl.String for name in self.names}
+        numbers = set(self.numbers)
+        return {name: pl.Float64 if name in numbers else pl.String for name in self.names}
 
     @property
     def missing(self) -> dict[str, str]:
         """What stands for a missing value in each column, beside nothing at all."""
-        return {name: NA for name in self.names if name not in self.ids}
+        ids = set(self.ids)
+        return {name: NA for name in self.names if name not in ids}
 
 
 def parse(
@@ -57,7 +59,8 @@ def parse(
     ``numbers`` are read as floats, the other columns as they are written, null where empty or, except for
     ``ids``, NA. With ``wanted`` only these columns are pieces, which is faster.
     """
-    columns = [name for name in names if wanted is None or name in wanted]
+    wishes = None if wanted is None else set(wanted)
+    columns = [name for name in names if wishes is None or name in wishes]
     whole = Columns(names, numbers, ids)
 
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
@@ -66,7 +69,7 @@ def parse(
         table = _fast(piece, whole, columns)
         table = _slow(piece, whole, header).select(columns) if table is None else table
         for name in numbers:
-            if name in columns:
+            if wishes is None or name in wishes:
                 _refuse_inexact(piece, table[name], names)
         return piece, table
 
@@ -113,6 +116,7 @@ def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
 
 
 def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+    wishes = set(columns)
     try:
         with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
             return pl.read_csv(
@@ -120,7 +124,7 @@ def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
                 has_header=False,
                 separator=piece.delimiter,
                 schema=whole.types,
-                columns=[i for i, name in enumerate(whole.names) if name in columns],
+                columns=[i for i, name in enumerate(whole.names) if name in wishes],
                 null_values=whole.missing,
             )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
@@ -192,7 +196,8 @@ def _refuse_inexact(piece: Piece, column: pl.Series, names: Sequence[str]) -> No
 def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
     names, numbers, missing = whole.names, whole.numbers, whole.missing
     columns: list[list[str | None]] = [[] for _ in names]
-    at_numbers = [(list(names).index(name), name) for name in numbers]
+    place = {name: at for at, name in enumerate(names)}
+    at_numbers = [(place[name], name) for name in numbers]
     for line, fields in piece.rows():
         if len(fields) != len(names):
             there = "the header names" if header else "the first line has"
