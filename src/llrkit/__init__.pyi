@@ -43,16 +43,19 @@ from .engine.cluster import cluster as cluster
 from .engine.dask_source import DaskSource as DaskSource
 from .engine.open_trials import read_trials as read_trials
 from .engine.open_trials import scan_trials as scan_trials
+from .errors import ChangedFileWarning as ChangedFileWarning
 from .errors import ClusterError as ClusterError
 from .errors import ConstantScoreError as ConstantScoreError
 from .errors import EmptyClassError as EmptyClassError
 from .errors import FileFormatError as FileFormatError
+from .errors import ForkedProcessError as ForkedProcessError
 from .errors import InfiniteScoreError as InfiniteScoreError
 from .errors import InputError as InputError
 from .errors import LabelError as LabelError
 from .errors import LlrkitError as LlrkitError
 from .errors import LlrkitWarning as LlrkitWarning
 from .errors import MapFileError as MapFileError
+from .errors import MemoryLimitError as MemoryLimitError
 from .errors import MissingPackageError as MissingPackageError
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NotInvertibleError as NotInvertibleError
@@ -62,6 +65,7 @@ from .errors import ReversedScoresWarning as ReversedScoresWarning
 from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
+from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
 from .errors import TrainingRangeWarning as TrainingRangeWarning

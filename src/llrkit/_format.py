@@ -62,3 +62,14 @@ def p_words(p_value: float) -> str:
     """
     shown = chance(p_value)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def printable(text: str) -> str:
+    r"""A text that can be written as UTF-8: what is none in the name of a file becomes an escape.
+
+    Examples
+    --------
+    >>> printable("scores"), printable("b\udcff")
+    ('scores', 'b\\udcff')
+    """
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -9,6 +9,7 @@
     │   ├── LabelError          the labels are not two classes
     │   ├── FileFormatError     a file cannot be read; names file, line and column
     │   │   └── MapFileError    a calibration file is broken, or of a version that is not known
+    │   ├── MemoryLimitError    reading would take more memory than may be used (LLRKIT_MAX_MEMORY)
     │   ├── InfiniteScoreError  an infinite score in a fit
     │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
     │   ├── SeparationError     the classes do not overlap: the best slope is infinite
@@ -17,6 +18,7 @@
     │   └── NotInvertibleError  the inverse of a map that has none
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     ├── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
+    ├── ForkedProcessError      tables in a process that was forked after polars had been used
     ├── MissingPackageError     an optional package is not installed; the message says how to get it
     └── ClusterError            a cluster cannot be reached, or was lost on the way (exit code 1)
     LlrkitWarning               base class of the warnings
@@ -26,7 +28,9 @@
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
-    └── UnreadableWarning       files that could not be read were left out, as was asked for
+    ├── UnreadableWarning       files that could not be read were left out, as was asked for
+    ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
+    └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
 """
 
 
@@ -56,6 +60,10 @@ class FileFormatError(InputError):
 
 class MapFileError(FileFormatError):
     """A calibration file is broken, or of a version that is not known."""
+
+
+class MemoryLimitError(InputError):
+    """Reading would take more memory than may be used."""
 
 
 class InfiniteScoreError(InputError):
@@ -88,6 +96,10 @@ class UnknownNameError(LlrkitError, ValueError):
 
 class UnconfirmedPresetError(LlrkitError):
     """A preset whose definition could not be confirmed was used without saying so."""
+
+
+class ForkedProcessError(LlrkitError):
+    """Tables cannot be used in a process that was forked after polars had been used."""
 
 
 class MissingPackageError(LlrkitError):
@@ -128,3 +140,11 @@ class ScaleWarning(LlrkitWarning):
 
 class UnreadableWarning(LlrkitWarning):
     """Files that could not be read were left out."""
+
+
+class SkippedFilesWarning(LlrkitWarning):
+    """A folder holds something that is not read."""
+
+
+class ChangedFileWarning(LlrkitWarning):
+    """A calibration file was changed after it was saved."""

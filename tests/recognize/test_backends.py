@@ -158,7 +158,7 @@ def test_broken_model_files_are_named(tmp_path):
             "backend",
             Backend.load,
             {"kinds": ["affine"], "step0.mean": [np.nan], "step0.name": "x"},
-            "step 0: the mean, row 0: NaN",
+            "array 'step0.mean' holds NaN",
         ),
         ("backend", Backend.load, {"kinds": ["length"], "step0.length": "x"}, "step 0: length='x': expected"),
         (

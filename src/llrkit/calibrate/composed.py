@@ -51,6 +51,9 @@ class ComposedMap(Map):
         """The second map of the first map's LLRs."""
         return self.second.llr(self.first.checked(scores, columns), columns)
 
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return self.second._tried(self.first._tried(scores))
+
     def back_to_scores(self) -> ComposedMap:
         """Back through both, last first."""
         return ComposedMap(

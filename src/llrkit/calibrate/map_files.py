@@ -16,12 +16,14 @@ import numpy as np
 
 from llrkit._atomic import write_atomically
 from llrkit._version import __version__
+from llrkit.calibrate.map_checksum import verify, with_checksum
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.core.summary import subclasses_of
 from llrkit.errors import MapFileError
 
 M = TypeVar("M", bound=SavedMap)
+_MOST_DIGITS, _DEEPEST = 300, 100
 
 
 def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
@@ -99,7 +101,7 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
         _check_parameters(fitted)
     except MapFileError:
         raise
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
     return fitted
 
@@ -108,34 +110,71 @@ def _check_parameters(fitted: SavedMap) -> None:
     """Parameters of the wrong type or shape fail here, not in the middle of a long run."""
     for item in fields(fitted):
         value = getattr(fitted, item.name)
-        if item.type == "float" and not (isinstance(value, (int, float)) and not math.isnan(value)):
+        if item.type == "float" and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise ValueError(f"{item.name} is {value!r}, not a number")
-        if isinstance(value, np.ndarray) and value.dtype == np.float64 and np.isnan(value).any():
-            raise ValueError(f"{item.name} holds NaN")
+    for name, value in fitted.parameters().items():
+        _refuse_not_finite(name, value, infinite=name in fitted.may_be_infinite)
     fitted.try_out()
+
+
+def _refuse_not_finite(name: str, value: Any, *, infinite: bool) -> None:
+    if isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f":
+        if np.isnan(value).any():
+            raise ValueError(
+                f"{name} is NaN, not a number" if isinstance(value, float) else f"{name} holds NaN"
+            )
+        if not infinite and np.isinf(value).any():
+            raise ValueError(f"{name} is not finite")
+    elif isinstance(value, (Mapping, list, tuple)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            _refuse_not_finite(name, inner, infinite=infinite)
 
 
 def save_map(fitted: SavedMap, path: str | Path) -> None:
     """Write a calibration file: to a temporary file first, then renamed."""
-    write_atomically(path, json.dumps(map_to_dict(fitted), indent=1, allow_nan=False) + "\n")
+    content = with_checksum(map_to_dict(fitted))
+    write_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def load_map(path: str | Path) -> Map:
-    """Read a calibration file; a broken one or one of an unknown version is refused with the reason."""
-    return map_from_dict(read_json(path), str(Path(path)))
+def load_map(path: str | Path, *, accept_changed: bool = False) -> Map:
+    """Read a calibration file; a broken one or one of an unknown version is refused with the reason.
+
+    So is one that was changed after it was saved, which its checksum tells, unless ``accept_changed``.
+    """
+    return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
 
 
-def read_json(path: str | Path) -> Any:
-    """What a calibration file holds, before it is looked at."""
+def read_json(path: str | Path, *, accept_changed: bool = False) -> Any:
+    """What a calibration file holds, before it is looked at; it must be what was saved."""
     file = Path(path)
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"), parse_int=_whole_number)
+        _refuse_deep(content)
     except FileNotFoundError:
         raise MapFileError(f"{file}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise MapFileError(f"{file}: cannot be read ({error})") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise MapFileError(f"{file}: not JSON ({error})") from None
+        raise MapFileError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    except (ValueError, RecursionError) as error:  # also of a number that is too long
+        raise MapFileError(f"{file}: not JSON of a calibration ({error})") from None
+    verify(content, str(file), accept_changed=accept_changed)
+    return content
+
+
+def _whole_number(digits: str) -> int:
+    """A whole number that is also a floating-point number, as all numbers of a calibration are."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
+
+
+def _refuse_deep(content: Any) -> None:
+    level, depth = [content], 0
+    while level:
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} levels of brackets")
+        inside = [item for item in level if isinstance(item, (dict, list))]
+        level = [child for item in inside for child in (item.values() if isinstance(item, dict) else item)]
 
 
 @cache

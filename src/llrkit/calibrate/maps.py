@@ -184,12 +184,18 @@ class Map(SavedMap):
         return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
     def try_out(self) -> None:
-        """Map a score of 0: parameters of the wrong type or shape fail here."""
-        if self.kind in ("by", "lineup", "lineup_against"):
-            return  # these need values that occurred in training
-        probe = np.zeros((1, self.n_systems)) if self.n_systems > 1 else np.zeros(1)
-        if np.isnan(self(probe, outside="ignore", columns={name: np.ones(1) for name in self.needs})).any():
-            raise ValueError("the LLR of a score of 0 is NaN")
+        """Map some scores: parameters of the wrong type or shape fail here."""
+        _ = self.input_factor, self.training_range, self.system_names, self.needs, repr(self)
+        probe = np.array([-1.0, 0.0, 1.0])
+        scores = np.repeat(probe[:, None], self.n_systems, axis=1) if self.n_systems > 1 else probe
+        with np.errstate(over="ignore"):
+            llrs = self._tried(scores)
+        if np.isnan(llrs).any():
+            raise ValueError(f"the LLR of a score of {probe[np.isnan(llrs)][0]:g} is NaN")
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        """LLRs of some scores, whatever else the map needs; for a map that is being read."""
+        return self.checked(scores, {name: np.ones(len(scores)) for name in self.needs})
 
     def _column(self, columns: Columns | None, name: str) -> Any:
         if columns is None or name not in columns:

@@ -29,6 +29,8 @@ class SavedMap(ABC):
     """The format and version of its calibration file."""
     older_formats: ClassVar[tuple[str, ...]] = ()
     """Formats that are read, but no longer written."""
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may be infinite; any other that is belongs to a broken file."""
 
     @abstractmethod
     def try_out(self) -> None:

@@ -6,7 +6,9 @@ that ``llrkit --help`` answers at once.
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -22,7 +24,9 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.diagnose import diagnose_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
+from llrkit.cli.last_net import exit_code_of
 from llrkit.cli.output import shown_warnings
+from llrkit.cli.piped_inputs import takes_pipes
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
@@ -30,12 +34,9 @@ from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
+from llrkit.cli.streams import flush_output, make_usable
 from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
-from llrkit.errors import ClusterError, LlrkitError
-
-WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-"""What a user can put right, other than a full disk, say."""
 
 
 class Program(click.Group):
@@ -85,25 +86,38 @@ for command in (
     cli.add_command(command)
 
 
+def all_commands(group: click.Group) -> Iterator[click.Command]:
+    """A group, and every command in it."""
+    yield group
+    for command in group.commands.values():
+        yield from all_commands(command) if isinstance(command, click.Group) else (command,)
+
+
 for kind in (plda_command, embeddings_command, frames_command):
     simulate_command.add_command(kind)
 
 
+for one in all_commands(cli):
+    takes_pipes(one)
+    one.params.append(
+        click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
+    )
+
+
 def main() -> None:
-    """Entry point: a user's mistake gives one clear line and exit code 2, never a traceback."""
-    try:
-        cli.main(prog_name="llrkit")
-    except LlrkitError as error:
-        click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(1 if isinstance(error, ClusterError) else 2)
-    except BrokenPipeError:  # the reader of our output (head, less) has gone
-        sys.stderr.close()
-        sys.exit(1)
-    except OSError as error:
-        click.echo(f"llrkit: error: {error}", err=True)
-        sys.exit(2 if isinstance(error, WRONG_PATH) else 1)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of polars, which is not imported here
-            raise
-        click.echo(f"llrkit: error: the table library gave up ({error})", err=True)
-        sys.exit(1)
+    """Entry point: whatever goes wrong is one clear line, and a traceback only with ``--debug``."""
+    arguments = sys.argv[1:]
+    make_usable()
+    # pictures are written to files; what the variable asks for is a window, or cannot be had
+    os.environ["MPLBACKEND"] = "agg"
+
+    def work() -> None:
+        cli.main(arguments, prog_name="llrkit", standalone_mode=True)
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            flush_output()
+
+    sys.exit(exit_code_of(run, debug="--debug" in arguments))

@@ -12,7 +12,7 @@ from llrkit._format import counted
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_commands import refuse_for_classes
 from llrkit.cli.class_map_commands import apply_classes, is_class_map
-from llrkit.cli.reading import TrialInput, reading_options, worker_options
+from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
 from llrkit.errors import InputError
 
 
@@ -28,6 +28,7 @@ from llrkit.errors import InputError
               "nearest score of the range.")  # fmt: skip
 @click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
 @click.option("--force", is_flag=True, help="Calibrate LLRs that a calibration wrote once more.")
+@accept_changed_option
 @reading_options
 @worker_options
 def apply_command(
@@ -39,6 +40,7 @@ def apply_command(
     outside: str,
     base_10: bool,
     force: bool,
+    accept_changed: bool,
     **reading: Any,
 ) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
@@ -61,11 +63,11 @@ def apply_command(
     from llrkit.engine.apply import ApplyOptions, apply_map
 
     given = TrialInput.of(reading)
-    if is_class_map(calibration):
+    if is_class_map(calibration, accept_changed=accept_changed):
         refuse_for_classes(key_output=key_output, base_10=base_10, force=force)
-        apply_classes(calibration, scores, output, to=to, given=given)
+        apply_classes(calibration, scores, output, to=to, given=given, accept_changed=accept_changed)
         return
-    fitted = load_map(calibration)
+    fitted = load_map(calibration, accept_changed=accept_changed)
     how = given.reading
     if fitted.n_systems > 1 and len(scores) == 1 and how.score:
         how = replace(how, score=tuple(how.score[0].split(",")))

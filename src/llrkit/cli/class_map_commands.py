@@ -74,16 +74,22 @@ def fuse_classes(
     _save(fitted, scores, list(paths), output, parse_prior(prior), "fuse", json_path)
 
 
-def is_class_map(path: str) -> bool:
+def is_class_map(path: str, *, accept_changed: bool = False) -> bool:
     """Whether a calibration file is one of several classes."""
     from llrkit.calibrate.map_files import read_json
 
-    plain = read_json(path)
+    plain = read_json(path, accept_changed=accept_changed)
     return isinstance(plain, dict) and str(plain.get("format", "")).startswith("llrkit.class_map/")
 
 
 def apply_classes(
-    calibration: str, paths: Sequence[str], output: str, *, to: str | None, given: TrialInput
+    calibration: str,
+    paths: Sequence[str],
+    output: str,
+    *,
+    to: str | None,
+    given: TrialInput,
+    accept_changed: bool = False,
 ) -> None:
     """Write a table with calibrated log-likelihoods in the columns of the classes."""
     import numpy as np
@@ -92,7 +98,7 @@ def apply_classes(
     from llrkit.io.write import write_table
     from llrkit.multiclass import load_map
 
-    fitted = load_map(calibration)
+    fitted = load_map(calibration, accept_changed=accept_changed)
     reading = replace(class_reading(None, given), classes=tuple(fitted.classes))
     tables = read_class_systems(paths, reading)
     values = [table.table.select(table.score).to_numpy() for table in tables]

@@ -46,6 +46,9 @@ _READING: tuple[Callable[[Any], Any], ...] = (
 score_columns_option = click.option(
     "--score-columns", metavar="COL,COL", help="Columns of a file that are systems of their own."
 )
+accept_changed_option = click.option(
+    "--accept-changed", is_flag=True, help="Use a calibration file that was changed after it was saved."
+)
 names_option = click.option(
     "--names", metavar="NAME,NAME", help="What to call the systems; by default files or columns."
 )

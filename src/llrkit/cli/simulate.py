@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,7 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
 
 def _count(text: str | None, default: int, option: str) -> int:
     number = default if text is None else parse_share(text, option)
-    if number < 1 or number != int(number):
+    if not (math.isfinite(number) and number >= 1 and number == int(number)):
         raise InputError(f"{option}: {text!r} is not a number of trials")
     return int(number)
 

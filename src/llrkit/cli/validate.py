@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._format import printable
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
+from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.calibrate.maps import Map
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The calibration: it is applied to raw scores; the report states how it was made, and its bounds.",
 )
+@accept_changed_option
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
 @html_option
 @reading_options
@@ -44,6 +47,7 @@ def validate_command(
     worst: int,
     verbal: bool,
     map_path: str | None,
+    accept_changed: bool,
     report_path: str | None,
     html_path: str | None,
     json_path: str | None,
@@ -69,7 +73,9 @@ def validate_command(
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
-    calibration = load_map(map_path) if map_path else None
+    if accept_changed and not map_path:
+        raise InputError("--accept-changed is about a calibration file; name it with --map")
+    calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
     given = TrialInput.of(reading)
     trials, asked, cautions = given.open(scores), read_criteria(criteria), []
     to_stderr = json_path == "-"
@@ -94,7 +100,7 @@ def validate_command(
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
         made_from = made_by_command(files).lines()
-        write_atomically(report_path, checked.to_markdown(verbal=verbal, made_from=made_from))
+        write_atomically(report_path, printable(checked.to_markdown(verbal=verbal, made_from=made_from)))
     if html_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation

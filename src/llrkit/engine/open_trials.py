@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.formats import in_batches
+from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.open import read_whole
 from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
@@ -50,7 +50,7 @@ def open_trials(
 
 def _are_large(path: PathArg) -> bool:
     files = files_of(path)
-    large = sum(file.stat().st_size for file in files) >= LARGE_BYTES
+    large = sum(map(decoded_bytes, files)) >= LARGE_BYTES
     return large and all(map(in_batches, files))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._forks import refuse_after_fork
 from llrkit.engine.batches import Before, chunk_of, joined
 from llrkit.io.checks import require_roles
 from llrkit.io.trial_table import Scan
@@ -75,6 +76,7 @@ class Files(ScoreSource):
         return row_in_words(row)
 
     def _read(self) -> Iterator[Scores]:
+        refuse_after_fork("files of trials")
         before, words = Before(), frozenset[str]()
         for scan in self.scans:
             for batch in scan.read(self.roles.to_read(self.columns)):

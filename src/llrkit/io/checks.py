@@ -14,9 +14,11 @@ import polars as pl
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
+from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.label_columns import is_label_type, target_rows
 from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.roles import Roles
+from llrkit.scores.score_columns import inexact_row
 from llrkit.scores.trials import Trials
 
 SHOWN = 5
@@ -89,12 +91,18 @@ def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
         if not column.dtype.is_numeric():
             text = column.cast(pl.String, strict=False).str.strip_chars()
             number = text.cast(pl.Float64, strict=False)
+            for row in (number.abs() >= EXACT).fill_null(False).arg_true():
+                if beyond_exact(text[row]):
+                    raise FileFormatError(f"{trials.place(row)}, column {name!r}: {text[row]} {INEXACT}")
             bad = number.is_null() & text.is_not_null()
             if bad.any():
                 row = int(bad.arg_max() or 0)
                 raise not_a_number(f"{trials.place(row)}, column {name!r}", str(column[row]))
             column = number.alias(name)
             trials = replace(trials, table=trials.table.with_columns(column))
+        row = inexact_row(column)
+        if row is not None:
+            raise FileFormatError(f"{trials.place(row)}, column {name!r}: {column[row]} {INEXACT}")
         if missing:
             continue
         if column.has_nulls():
@@ -191,6 +199,7 @@ def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> T
     first = trials.table.select(pl.struct(ids).is_first_distinct()).to_series()
     if first.all():
         return trials
+    refuse_two_labels(trials, ids)
     if policy == "error":
         rows = (~first).arg_true().head(SHOWN).to_list()
         trial = " ".join(map(str, trials.table.select(ids).row(rows[0])))
@@ -198,3 +207,17 @@ def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> T
             f"{trials.file}: trial {trial} occurs more than once (again: {trials.places(rows)})"
         )
     return replace(trials, table=trials.table.filter(first), lines=None)
+
+
+def refuse_two_labels(trials: TrialTable, ids: list[str]) -> None:
+    """Refuse a trial that has one label here and another one there: no policy can say which is right."""
+    if trials.label is None:
+        return
+    labels = trials.table.select(*ids, trials.label).unique(maintain_order=True)
+    twice = labels.select(pl.struct(ids).is_duplicated()).to_series()
+    if twice.any():
+        trial = labels.filter(twice).select(ids).head(1)
+        numbered = trials.table.select(ids).with_row_index("_row")
+        same = numbered.join(trial, on=ids, how="semi", nulls_equal=True, maintain_order="left")
+        shown, where = " ".join(map(str, trial.row(0))), trials.places(same["_row"].head(SHOWN).to_list())
+        raise FileFormatError(f"{trials.file}: trial {shown} has more than one label ({where})")

@@ -110,8 +110,10 @@ def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | 
 
 def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
     """The column with the first of these names, however it is capitalized; two such are an error."""
+    known = set(candidates)
+    usual = [name for name in names if name.lower() in known]
     for candidate in candidates:
-        same = [name for name in names if name.lower() == candidate]
+        same = [name for name in usual if name.lower() == candidate]
         if len(same) > 1:
             raise FileFormatError(
                 f"{where}: the columns {' and '.join(map(repr, same))} differ only in capitals; "

@@ -9,12 +9,16 @@ from typing import BinaryIO
 
 import polars as pl
 
+from llrkit._memory import require_memory
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 LARGEST_RATIO, ALWAYS_FINE = 200, 1 << 26
 """Text packs 3 to 20 times; a file that grows 200 times and beyond 64 MB was made to do harm."""
+
+MOST_EMPTY = 5000
+"""Each part of a file that was packed in parts ends with an empty member, but not thousands of them."""
 
 _SOON = 1 << 12
 _ZSTD_BLOCK = 1 << 17  # no zstd block holds more than 128 KB
@@ -72,35 +76,52 @@ def _refuse_bomb(size: int, packed: int, file: Path) -> None:
         raise FileFormatError(f"{file}: unpacks to more than {LARGEST_RATIO} times its size; not read")
 
 
-def _gunzip(waiting: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes]:
-    member, packed, unpacked = zlib.decompressobj(wbits=31), len(waiting), 0
+def _gunzip(data: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes]:
+    member, unpacked, empty, held = zlib.decompressobj(wbits=31), 0, 0, 0
+    at, step = 0, _SOON
     while True:
+        if at == len(data):
+            data, at = raw.read(size), 0
+        # what a member leaves over is copied: small pieces at its beginning, larger ones where it goes on
+        piece = data[at : at + step]
         try:
-            block = member.decompress(waiting, size)
+            block = member.decompress(piece, size)
         except zlib.error as error:
             raise FileFormatError(f"{file}: broken gzip data ({error})") from None
-        unpacked += len(block)
-        _refuse_bomb(unpacked, packed, file)
+        at += len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
+        unpacked, held = unpacked + len(block), held + len(block)
+        _refuse_bomb(unpacked, raw.tell(), file)
         if block:
             yield block
-        waiting = (member.unused_data if member.eof else member.unconsumed_tail) or raw.read(size)
-        packed = raw.tell()
         if not member.eof:
-            if not waiting and not block:
+            if not piece and not block:
                 raise FileFormatError(f"{file}: the gzip data end too early")
+            step = min(2 * step, size)
             continue
-        while waiting and not waiting.strip(b"\x00"):  # files are padded with zeros
-            waiting = raw.read(size)
-        if not waiting:
+        empty = 0 if held else empty + 1
+        if empty > MOST_EMPTY:
+            raise FileFormatError(
+                f"{file}: thousands of empty gzip members in a row; made to do harm, not read"
+            )
+        while at < len(data) or (data := raw.read(size)):  # files are padded with zeros
+            at = 0 if at >= len(data) else at
+            rest = len(data) - at
+            at += rest - len(data[at:].lstrip(b"\x00")) if data[at] == 0 else 0
+            if at < len(data):
+                break
+        if at >= len(data):
             return
-        waiting = waiting.lstrip(b"\x00") + raw.read(1)  # never half of the two bytes
-        if not waiting.startswith(GZIP):
+        if len(data) - at == 1:  # never half of the two bytes
+            data, at = data[at:] + raw.read(size), 0
+        if not data.startswith(GZIP, at):
             raise FileFormatError(f"{file}: something follows the gzip data")
-        member = zlib.decompressobj(wbits=31)  # a file may hold several members
+        member, step, held = zlib.decompressobj(wbits=31), _SOON, 0  # a file may hold several members
 
 
 def _unzstd(raw: bytes, file: Path) -> bytes:
-    _refuse_bomb(_zstd_bound(raw, file), len(raw), file)
+    bound = _zstd_bound(raw, file)
+    _refuse_bomb(bound, len(raw), file)
+    require_memory(2.0 * bound, str(file))  # lines have a reference each
     try:  # polars unpacks zstd; every line is one field
         lines = pl.read_csv(
             raw, has_header=False, separator="\x01", quote_char=None, infer_schema=False,

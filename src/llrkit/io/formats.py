@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.io.decompress import GZIP, ZSTD
 from llrkit.io.trial_table import Scan, TrialTable
 
 
@@ -37,6 +38,8 @@ FORMATS = (
     Format("arrow", "table, file or stream", b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
 )
 NAMES = tuple(known.name for known in FORMATS)
+_PACKED = 10
+"""Text is about ten times smaller when it is packed."""
 BINARY = tuple(known for known in FORMATS if known.magic)
 
 
@@ -64,6 +67,24 @@ def detect(file: Path) -> str:
 def in_batches(file: Path) -> bool:
     """Whether files of this kind are read in batches rather than at once."""
     return detect(file) in ("text", "parquet", "arrow")
+
+
+def decoded_bytes(file: Path) -> float:
+    """About what a file takes in memory, from its description; its size where that says nothing."""
+    size, kind = file.stat().st_size, detect(file)
+    try:
+        if kind == "parquet":
+            from llrkit.io.binary.parquet_check import decoded_size
+
+            return max(size, decoded_size(file).total)
+        if kind == "arrow":
+            from llrkit.io.binary.arrow_check import batch_sizes
+
+            return max(size, sum(batch_sizes(file)))
+    except ValueError:  # broken, as its reader will say
+        return size
+    with file.open("rb") as raw:
+        return size * (_PACKED if raw.read(4).startswith((GZIP, ZSTD)) else 1)
 
 
 def read_file(

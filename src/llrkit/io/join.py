@@ -8,39 +8,45 @@ import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.checks import SHOWN, repeated
+from llrkit.io.checks import SHOWN, refuse_two_labels, repeated
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.labels import classify_words
 
-_ROW, _OWN = "_row_of_the_key", "_label_of_the_scores"
+_ROW, _OWN, _KEYED = "_row_of_the_key", "_label_of_the_scores", "_label_of_the_key"
 _CHANNELS = ("side", "channel", "chan")
 
 
 def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: str) -> TrialTable:
     """Scores with the labels of a key that is in another file, joined on the ids of the trials.
 
-    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``.
+    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``. The
+    labels come from the key whatever columns the scores have: one of the same name is left out.
     """
     if key.label is None:
         raise FileFormatError(
             f"{key.file}: a key without labels; its columns: {', '.join(key.table.columns)}"
         )
     if scores.label is not None:
-        scores = replace(scores, table=scores.table.rename({scores.label: _OWN}))
-    renamed, ids = _shared_ids(scores, key)
+        scores = scores.with_table(scores.table.rename({scores.label: _OWN}), label=_OWN)
+    renamed = key.with_table(key.table.rename({key.label: _KEYED}), label=_KEYED)
+    renamed, ids = _shared_ids(scores, renamed)
     left, right = _same_types(scores.table, renamed.table, ids)
     scores, renamed = replace(scores, table=left), replace(renamed, table=right)
     table = _join(left, right, ids)
     if not _one_to_one(table, left, right):
+        refuse_two_labels(renamed, ids)
         if duplicates != "keep":
             scores, renamed = (repeated(trials, duplicates, ids) for trials in (scores, renamed))
-        renamed = _one_label_each(renamed, ids)
+        renamed = _once_each(renamed, ids)
         if missing == "error":
             _refuse_unmatched(scores, renamed, ids, "no label", renamed.file)
             _refuse_unmatched(renamed, scores, ids, "no score", scores.file)
         table = _join(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
         scores = replace(scores, lines=None)
-    joined = scores.with_table(table.drop(_ROW), label=renamed.label)
+    taken = {*ids, *scores.score}
+    label = next(name for name in (key.label, "label", "label_of_key") if name not in taken)
+    table = table.select(pl.exclude(_ROW, label)).rename({_KEYED: label})
+    joined = scores.with_table(table, label=label)
     return joined if _OWN not in table.columns else _without_own_labels(joined, key.file)
 
 
@@ -68,16 +74,15 @@ def _meaning(labels: pl.Series) -> pl.Series:
 
 def _shared_ids(scores: TrialTable, key: TrialTable) -> tuple[TrialTable, list[str]]:
     """The key with its ids named as in the scores, and the names that both share."""
-    label = key.label or ""
     pairs = [(scores.enroll, key.enroll), (scores.test, key.test)]
     both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
-    names = [name for name in key.table.columns if name in scores.table.columns and name != label]
+    names = [name for name in key.table.columns if name in scores.table.columns]
     if both and all((ours is None) == (theirs is None) for ours, theirs in pairs):
         other = {theirs: ours for ours, theirs in both}
         free = [name for name in key.table.columns if name in other or name not in other.values()]
         table = key.table.select(free).rename(other)
         wanted = [*other.values(), *(name for name in _CHANNELS if name in names)]
-        return key.with_table(table, label=other.get(label, label)), wanted
+        return replace(key, table=table), wanted
     ids = [name for name in scores.table.columns if name in names and name not in scores.score]
     if not ids:
         raise InputError(f"{key.file}: shares no column with {scores.file} that would identify the trials")
@@ -109,15 +114,10 @@ def _one_to_one(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -
     return joined.height == 0 or bool((np.bincount(rows.to_numpy()) == 1).all())
 
 
-def _one_label_each(key: TrialTable, ids: list[str]) -> TrialTable:
-    """A key in which no trial occurs twice; two labels for one trial are an error whatever the policy."""
-    label = key.label or ""
-    distinct = key.table.unique(subset=[*ids, label], maintain_order=True)
-    twice = distinct.select(pl.struct(ids).is_duplicated()).to_series()
-    if twice.any():
-        row = " ".join(map(str, distinct.filter(twice).select(ids).row(0)))
-        raise FileFormatError(f"{key.file}: trial {row} has more than one label")
-    return key if distinct.height == key.table.height else replace(key, table=distinct, lines=None)
+def _once_each(key: TrialTable, ids: list[str]) -> TrialTable:
+    """A key in which no trial occurs twice; its labels are known to agree."""
+    distinct = key.table.unique(subset=ids, maintain_order=True)
+    return key if distinct.height == key.table.height else key.without_lines(distinct)
 
 
 def _refuse_unmatched(here: TrialTable, there: TrialTable, ids: list[str], what: str, lacking: str) -> None:

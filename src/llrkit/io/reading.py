@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from os import PathLike, fspath
 from typing import Any, Self
 
+from llrkit._format import printable
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.where import Where
 from llrkit.scores.roles import Roles
@@ -147,6 +148,17 @@ def _one_of(value: str | None, accepted: tuple[str | None, ...], what: str) -> N
     if value not in accepted:
         words = ", ".join(word for word in accepted if word)
         raise UnknownNameError(f"{what}={value!r}: expected one of {words}")
+
+
+def require_text_name(path: PathArg) -> None:
+    """Refuse a file name that is not text, for readers and writers that take names as text only.
+
+    Examples
+    --------
+    >>> require_text_name("scores.parquet")
+    """
+    if printable(fspath(path)) != fspath(path):
+        raise InputError(f"{path}: the name is not UTF-8 text, which this format needs; rename the file")
 
 
 PLAIN = Reading()

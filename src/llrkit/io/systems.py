@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from llrkit._format import printable
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checks import require_roles, with_scores
 from llrkit.io.trial_table import Scan, TrialTable
@@ -36,12 +37,12 @@ def system_names(paths: Sequence[str]) -> list[str]:
     for folders in range(max(len(file.parts) for file in files)):
         for ending in (False, True):
             names = [
-                "/".join([*file.parts[-1 - folders : -1], file.name if ending else _stem(file)])
+                printable("/".join([*file.parts[-1 - folders : -1], file.name if ending else _stem(file)]))
                 for file in files
             ]
             if len({*names}) == len(names) and not reserved & {*names}:
                 return names
-    return [str(file) for file in files]
+    return [printable(str(file)) for file in files]
 
 
 def _stem(file: Path) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
-from llrkit.errors import FileFormatError
+from llrkit._forks import refuse_after_fork
+from llrkit.errors import FileFormatError, SkippedFilesWarning
 from llrkit.io.binary.column_files import refuse_other_columns, together
 from llrkit.io.formats import read_file, scan_file
 from llrkit.io.reading import PathArg
@@ -52,16 +54,36 @@ def scan_tables(
 
 def files_of(path: PathArg) -> list[Path]:
     """The files that a name stands for: itself, those of a directory or of a glob, by name."""
+    refuse_after_fork("files of trials")
     file = Path(path)
     if file.is_dir():
-        inside = sorted(one for one in file.iterdir() if one.is_file() and one.name[0] not in "._")
+        visible = sorted(one for one in file.iterdir() if one.name[0] not in "._")
+        inside = [one for one in visible if one.is_file()]
+        _say_what_is_left_out(file, visible)
         if not inside:
             raise FileFormatError(f"{file}: a directory without files")
         return inside
     if file.exists():
+        if not file.is_file():
+            what = "a pipe, which can be read once only" if file.is_fifo() else "a device, not a file"
+            raise FileFormatError(f"{file}: {what}; copy it to a file")
         return [file]
+    if file.is_symlink():
+        raise FileFormatError(f"{file}: a link to {file.readlink()}, which is not there")
     names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
-    matches = sorted(one for one in map(Path, names) if one.is_file())
+    matches = sorted(map(Path, names))
+    _say_what_is_left_out(file, [] if "**" in str(path) else matches)
+    matches = [one for one in matches if one.is_file()]
     if not matches:
         raise FileFormatError(f"{file}: no such file")
     return matches
+
+
+def _say_what_is_left_out(where: Path, named: Iterable[Path]) -> None:
+    """Warn of what looks like input but is not read: subfolders, and links that lead nowhere."""
+    links = [one.name for one in named if one.is_symlink() and not one.exists()]
+    folders = [one.name for one in named if one.is_dir()]
+    for names, what in ((links, "links to nothing"), (folders, "subfolders")):
+        if names:
+            shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+            warnings.warn(f"{where}: {what} are not read: {shown}", SkippedFilesWarning, stacklevel=4)

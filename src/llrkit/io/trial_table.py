@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from llrkit._memory import require_memory
 from llrkit.scores.roles import Roles
 
 Lines = Callable[[list[int]], list[int]]
@@ -116,7 +117,11 @@ class Scan:
 
     def whole(self) -> TrialTable:
         """All batches as one table."""
-        batches = list(self.read(self.columns))
+        batches, size = [], 0
+        for batch in self.read(self.columns):
+            size += batch.table.estimated_size()
+            require_memory(size, self.like.file, "read it in batches (scan_trials)")
+            batches.append(batch)
         first = batches[0]
         if len(batches) == 1:
             return first

@@ -18,6 +18,7 @@ import polars as pl
 from llrkit._atomic import replacing
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checks import target_mask_of
+from llrkit.io.reading import require_text_name
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.trials import Trials
 
@@ -124,6 +125,7 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
             yield batch.table
 
     lazy = register_io_source(tables, schema=like.table.schema)
+    require_text_name(path)
     with _writing(path), replacing(path) as temporary:
         if kind == "parquet":
             lazy.sink_parquet(temporary)

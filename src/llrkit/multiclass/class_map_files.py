@@ -9,8 +9,10 @@ from llrkit.calibrate.map_files import read_json, saved_from_dict
 from llrkit.multiclass.class_maps import ClassMap
 
 
-def load_map(path: str | Path) -> ClassMap:
+def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
     """Read a calibration of several classes; a broken one, or one of an unknown version, is refused.
+
+    So is one that was changed after it was saved, which its checksum tells, unless ``accept_changed``.
 
     Examples
     --------
@@ -22,7 +24,7 @@ def load_map(path: str | Path) -> ClassMap:
     >>> load_map(path)
     ScaleMap(x: 2 classes, scale 2)
     """
-    return map_from_dict(read_json(path), str(Path(path)))
+    return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
 
 
 def map_from_dict(plain: Any, where: str = "calibration") -> ClassMap:

@@ -15,6 +15,7 @@ from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError
 
 _LONGEST_TEXT = 1 << 26
+_MOST_DIGITS = 18  # of an offset: no file is larger
 _PROGRAMS = (b"PKL", b"NPY", b"AUD", b"RIF", b"fLa")  # kaldiio would unpickle the first
 
 
@@ -79,7 +80,7 @@ def index_scp(file: Path) -> Iterator[tuple[str, Callable[[], Array]]]:
         if "|" in place:
             raise FileFormatError(f"{where}: a command instead of a file; commands are not run")
         ark, _, offset = place.rpartition(":")
-        if not ark or not offset.isdecimal():
+        if not ark or not offset.isdecimal() or len(offset) > _MOST_DIGITS:
             raise FileFormatError(f"{where}: expected FILE:OFFSET, got {place[:80]!r}")
         source = Path(ark) if Path(ark).is_absolute() or Path(ark).exists() else file.parent / ark
         yield name, partial(_array_at, source, int(offset), where)
@@ -92,6 +93,10 @@ def _array_at(source: Path, offset: int, where: str) -> Array:
             return _read_array(raw, _kaldiio().matio, where)
     except OSError as error:
         raise FileFormatError(f"{where}: {source} cannot be read ({error.strerror or error})") from None
+    except ValueError as error:  # a name that no file can have
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{where}: {str(source)!r} cannot be read ({error})") from None
 
 
 def _read_array(raw: BinaryIO, matio: Any, where: str) -> Array:

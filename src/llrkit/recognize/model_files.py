@@ -44,6 +44,11 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     if written_schema != schema:
         holds = f"holds {written_schema}" if written_schema else "does not say what it holds"
         raise FileFormatError(f"{file}: {holds}, expected {schema}")
+    for name, array in arrays.items():
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise FileFormatError(
+                f"{file}: array {name!r} holds NaN or an infinite value; a model has neither"
+            )
     missing = [name for name in needed if name not in arrays]
     if missing:
         raise FileFormatError(f"{file}: no array {missing[0]!r}; there are: {', '.join(arrays) or 'none'}")
@@ -67,5 +72,6 @@ def naming_file(where: str) -> Iterator[None]:
         raise
     except KeyError as error:
         raise FileFormatError(f"{where}: no array {error}") from None
-    except (TypeError, ValueError) as error:  # errors of input are ValueErrors too
+    except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
+        # errors of input are ValueErrors too
         raise FileFormatError(f"{where}: {error}") from None

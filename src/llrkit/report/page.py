@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from llrkit._atomic import write_atomically
+from llrkit._format import printable
 from llrkit._plain import spelled
 from llrkit._version import __version__
 from llrkit.errors import InputError
@@ -126,7 +127,7 @@ def report_page(
     about = _about(results, systems, comparison, table, checks) | ({"headline": headline} if headline else {})
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
-    return HTML.get_template("page.html.j2").render(
+    page = HTML.get_template("page.html.j2").render(
         about,
         title=title,
         version=__version__,
@@ -142,6 +143,7 @@ def report_page(
         program=trusted("plots.js", "panel.js", "page.js"),
         data=script_json(data),
     )
+    return printable(page)
 
 
 def _system_sections(

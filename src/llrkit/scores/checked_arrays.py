@@ -10,6 +10,11 @@ import numpy.typing as npt
 from llrkit._arrays import Array
 from llrkit.errors import InputError, NaNScoreError
 
+EXACT = 1 << 53
+INEXACT = (
+    "is a whole number beyond 2^53, where different scores become equal; scale or shift the scores first"
+)
+
 
 def number_array(values: Any, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
@@ -25,11 +30,48 @@ def number_array(values: Any, what: str) -> Array:
 def score_array(values: Any, what: str) -> Array:
     """Scores of one system or of several, read-only."""
     array = number_array(values, what)
+    if array.dtype == np.float64:
+        refuse_inexact(values, what)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     return read_only(array)
+
+
+def refuse_inexact(values: Any, what: str) -> None:
+    """Refuse whole numbers beyond 2^53 as scores: floating point would make ties of different ones.
+
+    Examples
+    --------
+    >>> refuse_inexact(np.array([2**53, 2**53 + 1]), "target")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: target: 9007199254740993 at index 1 is a whole number beyond 2^53, where ...
+    """
+    whole = np.asarray(values)
+    if whole.dtype.kind not in "iuO" or whole.size == 0:
+        return
+    if whole.dtype.kind == "O":
+        beyond = np.frompyfunc(lambda value: isinstance(value, int) and abs(value) > EXACT, 1, 1)(whole)
+        beyond = beyond.astype(bool)
+    else:
+        beyond = (whole > EXACT) | (whole < -EXACT if whole.dtype.kind == "i" else False)
+    if beyond.any():
+        index = tuple(int(i) for i in np.argwhere(beyond)[0])
+        place = index[0] if len(index) == 1 else index
+        raise InputError(f"{what}: {whole[index]} at index {place} {INEXACT}")
+
+
+def beyond_exact(text: str) -> bool:
+    """Whether a text is a whole number, written out, that floating point may not hold exactly.
+
+    Examples
+    --------
+    >>> beyond_exact("9007199254740992"), beyond_exact("-9007199254740993"), beyond_exact("1e300")
+    (False, True, False)
+    """
+    digits = text.strip().lstrip("+-")
+    return digits.isdecimal() and (len(digits) > 400 or int(digits) > EXACT)
 
 
 def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:

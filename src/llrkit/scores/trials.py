@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays import Scores
+from llrkit.scores.checked_arrays import INEXACT
 from llrkit.scores.label_columns import target_rows
 from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.roles import COUNTED, POSITION, ROW, Roles, require_column, row_in_words
+from llrkit.scores.score_columns import inexact_row
 from llrkit.scores.source import S, ScoreSource
-from llrkit.scores.weights import weighted
+from llrkit.scores.weights import WEIGHTS_IN_WORDS, acceptable_weights, weighted
 
 WEIGHT = "how often each trial counts"
 
@@ -59,7 +62,8 @@ class Trials(ScoreSource):
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        self.table = table if isinstance(table, pl.DataFrame) else as_table(table)
+        refuse_after_fork("trials as tables")
+        self._table = table if isinstance(table, pl.DataFrame) else as_table(table)
         names = (score,) if isinstance(score, str) else tuple(score)
         self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
         self.origin, self.lines = origin, lines
@@ -89,6 +93,12 @@ class Trials(ScoreSource):
         )
         trials._roles = replace(roles, label=trials.label)
         return trials
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The polars table."""
+        refuse_after_fork("trials as tables")
+        return self._table
 
     @property
     def roles(self) -> Roles:
@@ -158,6 +168,9 @@ class Trials(ScoreSource):
         if not column.dtype.is_numeric():
             raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
         if column.dtype not in (pl.Float32, pl.Float64):
+            row = inexact_row(column)
+            if row is not None:
+                raise InputError(f"{self.place(row)}, column {name!r}: {column[row]} {INEXACT}")
             column = column.cast(pl.Float64)
         values = column.to_numpy()
         if column.has_nulls() or (len(values) and np.isnan(values.min())):
@@ -188,13 +201,15 @@ class Trials(ScoreSource):
     def _weighed(self) -> Scores:
         """The scores carrying how often each trial counts."""
         column = self.table[self._roles.weight or ""]
+        if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Boolean, pl.Null):
+            raise InputError(f"{self.origin}, column {column.name!r}: holds {column.dtype}, not weights")
         numbers = column.cast(pl.Float64, strict=False)
-        bad = numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
+        bad = ~acceptable_weights(numbers.fill_null(np.nan).to_numpy())
         if bad.any():
-            row = int(bad.arg_max() or 0)
+            row = int(np.argmax(bad))
             raise InputError(
                 f"{self.place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
-                "expected a number from 0 up"
+                f"expected {WEIGHTS_IN_WORDS}"
             )
         plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}

@@ -18,6 +18,9 @@ from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
 
 MOST_WEIGHTS = 1000
 """Each weight costs a summary of the trials that have it."""
+LIGHTEST, HEAVIEST = 1e-50, 1e50
+"""Metrics multiply sums of weights, up to the fourth power; beyond, these are 0 or infinite."""
+WEIGHTS_IN_WORDS = "0 or between 1e-50 and 1e50"
 
 
 def weigh(source: ScoreSource, column: str) -> WeightedSource:
@@ -91,13 +94,31 @@ def _numbers(chunk: Scores, column: str, side: int) -> npt.NDArray[Any]:
     """The weights of one class; columns of text are codes with the words they stand for."""
     values, words = chunk.columns[column][side], chunk.categories.get(column)
     try:
+        if any(isinstance(word, bytes) for word in words or ()):
+            raise TypeError("bytes")  # float() would read them
         given = values if words is None else np.array([float(word) for word in words])[values]
+        if np.asarray(given).dtype.kind in "mMS":
+            raise TypeError("dates")
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
             f"column {column!r}: weights must be numbers, got {list(words or values)[:3]}"
         ) from None
-    bad = ~(np.isfinite(numbers) & (numbers >= 0))
+    bad = ~acceptable_weights(numbers)
     if bad.any():
-        raise InputError(f"column {column!r}: weights must be numbers from 0 up, got {numbers[bad][0]:g}")
+        raise InputError(
+            f"column {column!r}: weights must be numbers, each {WEIGHTS_IN_WORDS}, got {numbers[bad][0]:g}"
+        )
     return numbers
+
+
+def acceptable_weights(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which weights can be used: 0, and those whose sums and products are still numbers.
+
+    Examples
+    --------
+    >>> acceptable_weights(np.array([0.0, 0.5, 1e-170, -1.0, np.nan])).tolist()
+    [True, True, False, False, False]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray((weights == 0.0) | ((weights >= LIGHTEST) & (weights <= HEAVIEST)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from llrkit._memory import require_memory
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
@@ -81,7 +82,7 @@ class BlockSource(ScoreSource):
 
     def scores(self) -> Scores:
         """All scores in memory, with the carried columns as numbers or text."""
-        blocks = list(self.blocks())
+        blocks = list(self._held_blocks())
         columns: dict[str, tuple[Any, Any]] = {}
         for name in self.carried:
             columns[name] = (
@@ -96,7 +97,15 @@ class BlockSource(ScoreSource):
         from llrkit.scores.tabulate import trials_of
 
         roles = self.roles
-        return trials_of(self.with_columns(*self.columns).blocks(), enroll=roles.enroll, test=roles.test)
+        wide = self.with_columns(*self.columns)
+        return trials_of(wide._held_blocks(), enroll=roles.enroll, test=roles.test)
+
+    def _held_blocks(self) -> Iterator[Scores]:
+        """All pieces in order, to be held in memory together; each value takes some eight bytes."""
+        trials = float(max(self.n_blocks - 1, 0)) * BLOCK_TRIALS
+        hint = "write them to a folder (-o trials/)"
+        require_memory(8.0 * (1 + len(self.carried)) * trials, "the simulated trials", hint)
+        return self.blocks()
 
     @property
     def roles(self) -> Roles:

@@ -17,6 +17,9 @@ from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, c
 from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, People, TrialSpeakers
 from llrkit.theory.distribution import Distribution
 
+MOST_TRIALS = 10**12
+"""They would fill 8 TB."""
+
 
 class ScorePair(Protocol):
     """Distributions of the scores of both classes: any pair of ``llrkit.theory``."""
@@ -153,8 +156,11 @@ def simulate_trials(
     Trials(220,000 rows: score, label, enroll, test; columns enroll_speaker, test_speaker, gender, ...)
     """
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or not 1 <= value <= MOST_TRIALS:
+            raise InputError(
+                f"{name} must be a whole number from 1 on, at most {MOST_TRIALS:g}, got {value!r}"
+            )
     if not (0.0 < scale < np.inf and np.isfinite(offset)):
         raise InputError(f"scale must be above 0 and offset finite, got {scale!r} and {offset!r}")
     if dtype not in ("float32", "float64"):

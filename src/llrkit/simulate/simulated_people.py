@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import IntArray
+from llrkit._memory import require_memory
 from llrkit.errors import InputError
 
 GENDERS = ("f", "m")
@@ -86,11 +87,13 @@ class People:
     @cached_property
     def speaker_names(self) -> tuple[str, ...]:
         """Names of the speakers by their code."""
+        require_memory(_NAME_BYTES * self.n_speakers, "the names of the speakers", "simulate fewer speakers")
         return tuple(f"spk{i:0{self._width}d}" for i in range(self.n_speakers))
 
     @cached_property
     def model_names(self) -> tuple[str, ...]:
         """Names of the models by the code of the speaker."""
+        require_memory(_NAME_BYTES * self.n_speakers, "the names of the models", "simulate fewer speakers")
         return tuple(f"model{i:0{self._width}d}" for i in range(self.n_speakers))
 
     @property
@@ -133,6 +136,7 @@ class People:
         return (inverse[:n], inverse[n:]), segment_names
 
 
+_NAME_BYTES = 72.0  # of a short text in Python, and of the reference to it
 COLUMNS = (
     "enroll", "test", "enroll_speaker", "test_speaker", "gender", "enroll_duration", "test_duration",
 )  # fmt: skip

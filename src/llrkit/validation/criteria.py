@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit.errors import FileFormatError, InputError
+from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import kind_asked_for
 
 CHARACTERISTICS = {
@@ -105,7 +106,9 @@ def read_criteria(path: str | Path) -> Criteria:
         plain = tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileFormatError(f"{place}: no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise FileFormatError(f"{place}: not a TOML file of criteria (brackets inside brackets)") from None
+    except (OSError, ValueError) as error:  # also of bytes that are no text, and of numbers that are too long
         raise FileFormatError(f"{place}: not a TOML file of criteria ({error})") from None
     try:
         return criteria_from_dict(plain, folder=place.parent)
@@ -142,7 +145,7 @@ def _criterion(row: Any, number: int) -> Criterion:
         raise InputError(f"{where}: expected a table")
     _refuse_unknown(where, row, _CRITERION)
     characteristic = row.get("characteristic")
-    if characteristic not in CHARACTERISTICS:
+    if not isinstance(characteristic, str) or characteristic not in CHARACTERISTICS:
         raise InputError(
             f"{where}: characteristic {characteristic!r} is not one of {', '.join(CHARACTERISTICS)}"
         )
@@ -151,11 +154,12 @@ def _criterion(row: Any, number: int) -> Criterion:
     for name in ("at_most", "at_least"):
         if name in values:
             values[name] = _number(values[name], f"{where}: {name}")
+    for name in ("metric", "by", "change_from", "graph", "data"):
+        if not isinstance(values.get(name, ""), str):
+            raise InputError(f"{where}: {name} must be a text, got {_shown(values[name])}")
     if values.get("use", "estimate") not in _USES:
         raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
     criterion = Criterion(**{"metric": usual, "graph": graph, **values})
-    if not isinstance(criterion.metric, str):
-        raise InputError(f"{where}: metric must be a name, got {criterion.metric!r}")
     bounded = math.isfinite(criterion.at_most) or math.isfinite(criterion.at_least)
     if bounded == (criterion.metric == "verdict"):
         said = "takes no bound" if bounded else "needs at_most or at_least"
@@ -192,16 +196,27 @@ def _option(name: str, value: Any) -> Any:
     if not isinstance(value, _OPTIONS[name]) or any(
         isinstance(item, bool) or not isinstance(item, allowed) for item in items
     ):
-        raise InputError(f"[options]: {name} cannot be {value!r}")
+        raise InputError(f"[options]: {name} cannot be {_shown(value)}")
     if name == "points":
-        return [item if isinstance(item, str) else float(item) for item in items]
+        return [item if isinstance(item, str) else _number(item, "[options]: points") for item in items]
+    if name == "replicates" and isinstance(value, int):
+        return checked_replicates(value)
     return value
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        raise InputError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise InputError(f"{name} must be a number, got {_shown(value)}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def _refuse_unknown(where: str, table: Any, known: tuple[str, ...]) -> None:

@@ -28,6 +28,7 @@ class BoundedMap(Map):
     high: float
 
     kind: ClassVar[str] = "bounded"
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"low", "high"})
 
     def __post_init__(self) -> None:
         if self.reading is None:  # it takes what the map inside takes
@@ -56,6 +57,9 @@ class BoundedMap(Map):
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The clipped LLRs."""
         return np.clip(self.map.checked(scores, columns), self.low, self.high)
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.clip(self.map._tried(scores), self.low, self.high)
 
     def back_to_scores(self) -> Map:
         """None: many scores share a bound."""

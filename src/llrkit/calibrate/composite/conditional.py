@@ -40,6 +40,15 @@ class ByMap(Map):
 
     kind: ClassVar[str] = "by"
 
+    def __post_init__(self) -> None:
+        """Check that there is a map for at least one value, and that all take the same scores."""
+        if not isinstance(self.column, str) or not isinstance(self.maps, Mapping) or not self.maps:
+            raise InputError("a map for each value needs the name of a column, and a map for some value")
+        if not all(isinstance(fitted, Map) for fitted in self._all_maps):
+            raise InputError("there is something else than a map for some value")
+        if len({fitted.n_systems for fitted in self._all_maps}) > 1:
+            raise SystemCountError("the maps take different numbers of systems")
+
     @property
     def n_systems(self) -> int:
         """As many as the maps take."""
@@ -79,6 +88,9 @@ class ByMap(Map):
             own_columns = {name: values[where] for name, values in columns.items()}
             llrs[where] = fitted.checked(scores[where], own_columns)
         return llrs
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.concatenate([fitted._tried(scores) for fitted in self._all_maps])[-len(scores) :]
 
     def back_to_scores(self) -> ByMap:
         """The inverse of each map."""

@@ -71,6 +71,9 @@ class MeanMap(Map):
                 total += self.weights[name] * fitted.llr(scores, columns)
         return np.nan_to_num(total, copy=False, nan=0.0, posinf=math.inf, neginf=-math.inf)
 
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.concatenate([fitted._tried(scores) for fitted in self.maps.values()])[-len(scores) :]
+
     @property
     def direction(self) -> int:
         """1 when all maps go up, -1 when all go down, otherwise 0."""

@@ -39,6 +39,8 @@ class RatioMap(Map):
     high: float = np.inf
     direction: int = 0
 
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"low", "high"})
+
     def __post_init__(self) -> None:
         """Keep what was fitted from being changed."""
         for name, value in self.parameters().items():

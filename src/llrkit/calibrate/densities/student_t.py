@@ -40,6 +40,7 @@ class StudentRatioMap(RatioMap):
     nontarget: FloatArray
 
     kind: ClassVar[str] = "student ratio"
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"low", "high", "target", "nontarget"})
 
     def log_ratio(self, s: FloatArray) -> FloatArray:
         """Difference of the log densities."""

@@ -52,6 +52,7 @@ class PavMap(Map):
     tilt: float = 0.0
 
     kind: ClassVar[str] = "pav"
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"y", "below", "above", "low", "high"})
 
     def __post_init__(self) -> None:
         """Check the knots, and keep them from being written to."""
@@ -86,6 +87,9 @@ class PavMap(Map):
             llr[low] -= self.tilt * (1.0 - 1.0 / (1.0 + (self.x[0] - scores[low]) / width))
             llr[high] += self.tilt * (1.0 - 1.0 / (1.0 + (scores[high] - self.x[-1]) / width))
         return llr
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return super()._tried(np.clip(scores, self.low, self.high))
 
     def back_to_scores(self) -> PavMap:
         """The polyline read the other way; LLRs beyond the ends give the scores at the ends."""

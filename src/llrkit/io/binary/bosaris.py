@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit._atomic import replacing
+from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.io.binary.hdf5_heap import refuse_endless_heaps
 from llrkit.io.binary.numpy_files import one_class
@@ -22,6 +23,8 @@ from llrkit.scores.roles import Roles
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
 """How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
+CELL_BYTES = 64
+"""What a cell of a matrix takes as a trial: its place in the matrix, two ids and its value."""
 
 
 def _h5py() -> Any:
@@ -122,6 +125,7 @@ def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> np
     size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
     if size > most:
         raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
+    require_memory(CELL_BYTES / 8.0 * max(size, math.prod(there.shape or ())), file)
     return np.asarray(there)
 
 
@@ -158,10 +162,11 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     models, rows = _codes(trials, trials.enroll, path)
     segments, columns = _codes(trials, trials.test, path)
     shape = (len(models), len(segments))
-    mask = np.zeros(shape, np.int8)
-    np.add.at(mask, (rows, columns), 1)
-    if (mask != 1)[rows, columns].any():
+    cells = rows * len(segments) + columns
+    if len(np.unique(cells)) < len(cells):
         raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    mask = np.zeros(shape, np.int8)
+    mask[rows, columns] = 1
     if key:
         from llrkit.scores.trials import Trials
 

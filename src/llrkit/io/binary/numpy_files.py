@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit.errors import FileFormatError
+from llrkit._memory import require_memory
+from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import with_roles
 from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 from llrkit.io.score_matrices import long_table
@@ -64,7 +66,14 @@ def read_npy(file: Path) -> TrialTable:
     try:
         with file.open("rb") as raw, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # files of Python 2
+            size = _announced_bytes(raw)
+            if size > file.stat().st_size:
+                raise ValueError("it ends too early")
+            require_memory(size, str(file))
+            raw.seek(0)
             array = np.lib.format.read_array(raw, allow_pickle=False)
+    except LlrkitError:
+        raise
     except Exception as error:  # NumPy raises nearly everything on broken files
         raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
     return one_class(array, str(file), "npy")
@@ -126,19 +135,49 @@ def read_arrays(file: Path) -> Arrays:
             if zipfile.is_zipfile(raw):
                 raw.seek(0)
                 _refuse_bomb(raw, file)
+                _refuse_large_arrays(raw, file)
             raw.seek(0)
             if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
                 raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
             raw.seek(0)
             with warnings.catch_warnings(), np.load(raw, allow_pickle=False) as archive:
                 warnings.simplefilter("ignore")  # files of Python 2
-                return {name: archive[name] for name in archive.files}
-    except FileFormatError:
+                return {name: _array(archive[name], name, file) for name in archive.files}
+    except LlrkitError:
         raise
     except AttributeError:
         raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
     except Exception as error:  # NumPy raises nearly everything on broken files
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
+
+
+def _array(member: Any, name: str, file: Path) -> npt.NDArray[Any]:
+    """A member of an archive; what is no array comes as bytes."""
+    if not isinstance(member, np.ndarray):
+        raise FileFormatError(f"{file}: the member {name!r} is not an array")
+    return member
+
+
+def _refuse_large_arrays(raw: Any, file: Path) -> None:
+    """Refuse arrays that announce more than may be held: NumPy makes room before it reads."""
+    total = 0.0
+    with zipfile.ZipFile(raw) as archive:
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as inside:
+                    size = _announced_bytes(inside)
+                if size > member.file_size:
+                    raise FileFormatError(f"{file}: the array {member.filename!r} ends too early")
+                total += size
+    require_memory(total, str(file))
+
+
+def _announced_bytes(raw: Any) -> float:
+    """The size of an array by its header; objects are refused elsewhere."""
+    version = np.lib.format.read_magic(raw)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(raw)
+    return float(math.prod(map(float, shape))) * dtype.itemsize
 
 
 def _refuse_bomb(raw: Any, file: Path) -> None:

@@ -7,6 +7,7 @@ are those of parquet.thrift of the Apache Parquet format.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +17,8 @@ from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 MAGIC = b"PAR1"
 _LARGEST_HEADER = 1 << 16
 _DATA, _DICTIONARY, _DATA_2 = 5, 7, 8
+_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}  # boolean, int32, int64, int96, float, double
+_TEXT = (6, 7)  # bytes of any length, and of one length
 
 
 def refuse_impossible(file: Path, *, pages: bool) -> None:
@@ -29,6 +32,37 @@ def refuse_impossible(file: Path, *, pages: bool) -> None:
                     _look_at_pages(raw, chunk, size)
         except (IndexError, KeyError, TypeError, AttributeError):
             raise ValueError("its description is broken") from None
+
+
+@dataclass(frozen=True)
+class ParquetSize:
+    """What the values of a Parquet file take in memory, whatever its footer says of their bytes."""
+
+    rows: int
+    largest_group: float
+    """Bytes of the largest group of rows."""
+    total: float
+
+
+def decoded_size(file: Path) -> ParquetSize:
+    """From numbers of values and their widths; the bytes in a footer are those of packed dictionaries."""
+    with file.open("rb") as raw:
+        try:
+            size = file.stat().st_size
+            footer = _footer(raw, size)
+            groups = [
+                sum(_decoded_bytes(column[3]) for column in group[1] if 3 in column) for group in footer[4]
+            ]
+            return ParquetSize(int(footer[3]), max(groups, default=0.0), float(sum(groups)))
+        except (IndexError, KeyError, TypeError, AttributeError):
+            raise ValueError("its description is broken") from None
+
+
+def _decoded_bytes(chunk: dict[int, Any]) -> float:
+    """Values times their width; text has a reference of 16 bytes for each value beside its letters."""
+    width = _WIDTHS.get(chunk[1], 16)
+    letters = max(chunk[6], 0) if chunk[1] in _TEXT else 0
+    return float(max(chunk[5], 0)) * width + letters
 
 
 def _footer(raw: BinaryIO, size: int) -> dict[int, Any]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError
 from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.io.binary.parquet_check import refuse_impossible
 from llrkit.io.classes.class_layouts import (
     HYPOTHESIS_NAMES,
     LOGLIK_NAMES,
@@ -27,7 +28,8 @@ from llrkit.io.classes.class_layouts import (
 from llrkit.io.column_roles import with_roles
 from llrkit.io.formats import detect
 from llrkit.io.join import join_key
-from llrkit.io.reading import CLASSES, PathArg, Reading
+from llrkit.io.polars_panics import no_panic_messages
+from llrkit.io.reading import CLASSES, PathArg, Reading, require_text_name
 from llrkit.io.tables import files_of, read_table
 from llrkit.io.text.layouts import SCORE_NAMES, has_header, named, unique_names
 from llrkit.io.text.lines import open_text
@@ -238,10 +240,14 @@ def _glance(file: Path, kind: str) -> TrialTable | None:
         whole = [row for row in rows[1:] if len(row) == len(rows[0])]
         table = pl.DataFrame(whole, schema=dict.fromkeys(unique_names(rows[0]), pl.String), orient="row")
     elif kind in ("parquet", "arrow"):
-        lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
         try:
-            table = lazy.head(_GLANCE).collect()
-        except pl.exceptions.PolarsError:
+            require_text_name(file)
+            if kind == "parquet":
+                refuse_impossible(file, pages=False)
+            with no_panic_messages():
+                lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+                table = lazy.head(_GLANCE).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
             return None
     else:
         return None

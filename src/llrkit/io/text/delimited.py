@@ -19,9 +19,11 @@ from llrkit.io.text.layouts import (
     kinds_of,
     unique_names,
 )
-from llrkit.io.text.lines import Text, open_text
-from llrkit.io.text.parse_columns import Columns, parse
+from llrkit.io.text.lines import NUMBER, Text, open_text
+from llrkit.io.text.parse_columns import NA, Columns, parse
 from llrkit.io.trial_table import Scan, TrialTable
+from llrkit.scores.labels import classify_words
+from llrkit.scores.roles import Roles
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
 
@@ -39,13 +41,16 @@ def scan_delimited(
     A matrix is read at once: its rows are no trials.
     """
     text = open_text(file)
-    family, names, header = _names(text, [fields for _, fields in text.head], format, columns)
+    rows = [fields for _, fields in text.head]
+    family, names, header = _names(text, rows, format, columns)
     if family == "matrix":
         from llrkit.io.score_matrices import read_matrix
 
         return read_matrix(text, names)
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
+    if columns is not None:
+        header = _renames(rows, names, roles.roles)
     types = Columns(names, score_columns).types
     like = roles.assigned_to(TrialTable(str(file), family, pl.DataFrame(schema=types)))
 
@@ -72,8 +77,7 @@ def _names(
     if columns is not None:
         if len(columns) != len(rows[0]):
             raise FileFormatError(f"{where}: {len(rows[0])} fields, but --columns names {len(columns)}")
-        header = has_header(rows) and len(rows) > 1
-        return "table", distinct_names(columns, "--columns"), header
+        return "table", distinct_names(columns, "--columns"), False
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
     below = kinds_of(rows[1:])
@@ -86,6 +90,11 @@ def _names(
         return "table", distinct_names(rows[0], where), True
     same_width = [row for row in rows if len(row) == len(rows[0])]
     kinds = kinds_of(same_width)
+    if len(kinds) == 2 and all("B" in kind for kind in kinds):
+        raise FileFormatError(
+            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one has the labels cannot "
+            "be told; name them with --columns label,score or --columns score,label"
+        )
     for layout in LAYOUTS:
         if format in (None, layout.format) and layout.fits(kinds, text.delimiter):
             return layout.format, layout.names.split(), False
@@ -98,6 +107,23 @@ def _names(
         f"{where}: no header line and no known layout ({len(rows[0])} columns); "
         "name the columns, for example --columns enroll,test,score"
     )
+
+
+def _renames(rows: list[list[str]], names: Sequence[str], roles: Roles) -> bool:
+    """Whether the first row is a header, whose names ``--columns`` replaces, rather than a damaged trial.
+
+    No score or label in it may be a number or missing, and one of them must be a name that such columns have
+    and that is no label itself. Anything else is a row, and an error where it cannot be one.
+    """
+    if len(rows) < 2:
+        return False
+    fields = {name: field.strip().lower() for name, field in zip(names, rows[0], strict=True)}
+    deciding = [fields[name] for name in (*roles.score, roles.label) if name in fields]
+    if not deciding:
+        return has_header(rows)
+    if any(field in ("", NA.lower()) or NUMBER.fullmatch(field) for field in deciding):
+        return False
+    return any(field in KNOWN_NAMES and classify_words([field]) == [None] for field in deciding)
 
 
 def _names_conditions(first: list[str], key: Layout, where: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -162,13 +163,13 @@ def unique_names(fields: Sequence[str]) -> list[str]:
     >>> unique_names(["score", "", "score"])
     ['score', 'column_2', 'score_3']
     """
-    names: list[str] = []
+    names: dict[str, None] = {}  # in order, and quick to look in
     for i, field in enumerate(fields, 1):
         name = field.strip() or f"column_{i}"
         while name in names:
             name = f"{name}_{i}"
-        names.append(name)
-    return names
+        names[name] = None
+    return list(names)
 
 
 def distinct_names(fields: Sequence[str], where: str) -> list[str]:
@@ -180,7 +181,7 @@ def distinct_names(fields: Sequence[str], where: str) -> list[str]:
     ['score', 'column_2']
     """
     names = [field.strip() for field in fields]
-    twice = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
     if twice is not None:
         raise FileFormatError(
             f"{where}: two columns are named {twice!r}; name all columns with --columns, each differently"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._memory import memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
 
@@ -101,6 +102,7 @@ class Text:
         for block in self._blocks():
             waiting.append(block)
             size += len(block)
+            require_memory(size, f"{self.file}, line {line}")
             if size < due:
                 continue
             data = b"".join(waiting)
@@ -117,7 +119,9 @@ class Text:
             yield from _after(_whole_lines(Piece(self.file, rest, self.delimiter, line)), skip)
 
     def _blocks(self) -> Iterator[bytes]:
-        for i, block in enumerate(blocks_of(self.path, BLOCK_BYTES)):
+        # a block of short lines takes ten times as much as columns, and several are worked on at a time
+        size = min(BLOCK_BYTES, max(memory_limit() // 128, LONGEST_LINE))
+        for i, block in enumerate(blocks_of(self.path, size)):
             data = block.removeprefix(BOM) if i == 0 else block
             yield data.replace(b"\r", b"\n") if self.only_returns else data
 

@@ -17,6 +17,7 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.text.lines import NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import in_order, thread_count
 
 NA = "NA"
@@ -34,12 +35,14 @@ class Columns:
     @property
     def types(self) -> dict[str, type[pl.DataType]]:
         """Numbers are floats, everything else is kept as it is written."""
-        return {name: pl.Float64 if name in self.numbers else pl.String for name in self.names}
+        numbers = set(self.numbers)
+        return {name: pl.Float64 if name in numbers else pl.String for name in self.names}
 
     @property
     def missing(self) -> dict[str, str]:
         """What stands for a missing value in each column, beside nothing at all."""
-        return {name: NA for name in self.names if name not in self.ids}
+        ids = set(self.ids)
+        return {name: NA for name in self.names if name not in ids}
 
 
 def parse(
@@ -56,14 +59,19 @@ def parse(
     ``numbers`` are read as floats, the other columns as they are written, null where empty or, except for
     ``ids``, NA. With ``wanted`` only these columns are pieces, which is faster.
     """
-    columns = [name for name in names if wanted is None or name in wanted]
+    wishes = None if wanted is None else set(wanted)
+    columns = [name for name in names if wishes is None or name in wishes]
     whole = Columns(names, numbers, ids)
 
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
         if isinstance(piece, FileFormatError):
             raise piece
         table = _fast(piece, whole, columns)
-        return piece, _slow(piece, whole, header).select(columns) if table is None else table
+        table = _slow(piece, whole, header).select(columns) if table is None else table
+        for name in numbers:
+            if wishes is None or name in wishes:
+                _refuse_inexact(piece, table[name], names)
+        return piece, table
 
     pieces = 0
     for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
@@ -108,6 +116,7 @@ def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
 
 
 def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+    wishes = set(columns)
     try:
         with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
             return pl.read_csv(
@@ -115,7 +124,7 @@ def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
                 has_header=False,
                 separator=piece.delimiter,
                 schema=whole.types,
-                columns=[i for i, name in enumerate(whole.names) if name in columns],
+                columns=[i for i, name in enumerate(whole.names) if name in wishes],
                 null_values=whole.missing,
             )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
@@ -169,10 +178,26 @@ def _regular(piece: Piece, table: pl.DataFrame) -> bool:
     return count_byte(data, piece.delimiter.encode()) == lines * (table.width - 1)
 
 
+def _refuse_inexact(piece: Piece, column: pl.Series, names: Sequence[str]) -> None:
+    """Refuse whole numbers that are written out and are not exact as floating point."""
+    highest, lowest = column.max(), column.min()
+    if highest is None or (float(highest) < EXACT and float(lowest) > -EXACT):  # type: ignore[arg-type]
+        return
+    beyond = ((column.abs() >= EXACT) & column.is_finite()).fill_null(False)
+    if not beyond.any():
+        return
+    at = list(names).index(column.name)
+    for (line, fields), is_beyond in zip(piece.rows(), beyond, strict=False):
+        if is_beyond and beyond_exact(fields[at]):
+            shown = fields[at] if len(fields[at]) <= 40 else fields[at][:40] + "..."
+            raise FileFormatError(f"{piece.file}, line {line}, column {column.name!r}: {shown} {INEXACT}")
+
+
 def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
     names, numbers, missing = whole.names, whole.numbers, whole.missing
     columns: list[list[str | None]] = [[] for _ in names]
-    at_numbers = [(list(names).index(name), name) for name in numbers]
+    place = {name: at for at, name in enumerate(names)}
+    at_numbers = [(place[name], name) for name in numbers]
     for line, fields in piece.rows():
         if len(fields) != len(names):
             there = "the header names" if header else "the first line has"

@@ -181,6 +181,12 @@ def normalized_scores(
     if top is not None and normalize not in ("as1", "as2"):
         raise InputError(f"top goes with 'as1' and 'as2', not with {normalize!r}")
     raw = score(enroll, test)
+    if raw.size and np.isnan(raw.min()):  # min() hands a NaN through
+        model, segment = (int(i) for i in np.argwhere(np.isnan(raw))[0])
+        raise InputError(
+            f"the score of model {enroll.ids[model]!r} and segment {test.ids[segment]!r} is NaN: the model "
+            "is damaged, or its numbers are too large to be multiplied"
+        )
     if normalize == "none":
         return raw
     if cohort is None:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.recognize.frames.front_end import FrontEnd, frame_levels
 from llrkit.recognize.frames.utterance_frames import Frames
 
 _WIDTH, _STEP = 0.025, 0.010  # seconds
+SLOWEST_RATE, FASTEST_RATE = 1_000, 1_000_000
+"""Samples a second; below, the mel bands have nothing to add up, and the library ends the whole program."""
+_UNKNOWN_LENGTH = 0x7FFFF000
 
 
 def audio_frames(
@@ -67,12 +71,13 @@ def read_audio_frames(file: str | PathLike[str], front_end: FrontEnd) -> Array:
     """The frames of one file."""
     path = Path(file)
     samples, rate = read_audio(path, front_end)
-    width, step = round(_WIDTH * rate), round(_STEP * rate)
+    width, step = int(_WIDTH * rate), int(_STEP * rate)  # as Kaldi: 275 samples at 11,025 Hz
     if len(samples) < width:
         raise FileFormatError(f"{path}: {len(samples)} samples are less than the {width} of one frame")
-    levels = frame_levels(samples, width, step)
+    levels, cepstra = frame_levels(samples, width, step), mfcc(samples, rate, front_end)
+    n = min(len(levels), len(cepstra))  # Kaldi's product may be a sample less, in 32 bits
     try:
-        return front_end.frames(mfcc(samples, rate, front_end), levels, str(path))
+        return front_end.frames(cepstra[:n], levels[:n], str(path))
     except InputError as error:
         raise FileFormatError(str(error)) from None
 
@@ -104,11 +109,41 @@ def _read_samples(path: Path) -> tuple[Array, int]:
     if not path.is_file():
         raise FileFormatError(f"{path}: no such audio file")
     try:
-        samples, rate = soundfile.read(str(path), dtype="float32", always_2d=True)
+        with soundfile.SoundFile(str(path)) as file:
+            rate, announced = int(file.samplerate), int(file.frames)
+            if not SLOWEST_RATE <= rate <= FASTEST_RATE:
+                raise FileFormatError(
+                    f"{path}: {rate} samples a second; expected {SLOWEST_RATE:,} to {FASTEST_RATE:,}"
+                )
+            require_memory(4.0 * announced * file.channels, str(path))
+            samples = file.read(dtype="float32", always_2d=True)
+        if len(samples) < announced or _is_cut_off(path):
+            raise FileFormatError(f"{path}: ends before the samples that its header announces")
+    except LlrkitError:
+        raise
     except (soundfile.SoundFileError, OSError, ValueError) as error:
         words = str(error).rsplit(": ", 1)[-1].rstrip(".")
         raise FileFormatError(f"{path}: cannot be read as audio ({words}); WAV and FLAC can") from None
-    return samples, int(rate)
+    return samples, rate
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a WAV file ends before its samples do; soundfile takes it for a shorter one."""
+    size = path.stat().st_size
+    with path.open("rb") as raw:
+        head = raw.read(12)
+        if head[:4] != b"RIFF" or head[8:] != b"WAVE":
+            return False
+        at = 12
+        while at + 8 <= size:
+            raw.seek(at)
+            chunk = raw.read(8)
+            length = int.from_bytes(chunk[4:], "little")
+            if chunk[:4] == b"data":
+                # programs that write to a pipe do not know the length, and write the largest there is
+                return length < _UNKNOWN_LENGTH and at + 8 + length > size
+            at += 8 + length + length % 2
+    return False
 
 
 def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:

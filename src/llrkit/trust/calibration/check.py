@@ -15,7 +15,6 @@ from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.core.special import probability
-from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
@@ -43,6 +42,7 @@ from llrkit.trust.calibration.speaker_test import (
     loss_without_own,
 )
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
+from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers
 
 _FEWEST = 5
@@ -160,8 +160,7 @@ def check_calibration(
     'biased towards same-source by 0.8 nats (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
     probability(level, "level")
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
-        raise InputError(f"replicates must be a whole number from 0 up, got {replicates!r}")
+    checked_replicates(replicates, 0)
     moments = training_moments(source)
     result = measure(source)
     trials = _Trials.of(source, result, moments, speakers)

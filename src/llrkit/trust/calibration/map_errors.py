@@ -27,6 +27,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
     LineGradients,
+    inverse_of_hessian,
     line_hessian,
     positive_covariance,
 )
@@ -106,7 +107,7 @@ def map_uncertainty(
     prior, alpha = float(options.get("prior", 0.5)), float(options.get("alpha", 0.5))
     if method == "logistic":
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)
-        inverse = np.linalg.inv(line_hessian(source, fitted.a, fitted.b, prior))
+        inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))
     else:
         terms = estimate_sums(source, _MomentTerms.from_source(source, alpha), groups)
         inverse = np.eye(2)

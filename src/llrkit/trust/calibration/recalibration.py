@@ -25,12 +25,12 @@ class LineErrors:
     @property
     def se_a(self) -> float:
         """Standard error of the slope."""
-        return math.sqrt(self.covariance[0][0])
+        return math.sqrt(max(self.covariance[0][0], 0.0))
 
     @property
     def se_b(self) -> float:
         """Standard error of the offset."""
-        return math.sqrt(self.covariance[1][1])
+        return math.sqrt(max(self.covariance[1][1], 0.0))
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,29 @@ class Recalibration(LineErrors):
 
     @property
     def se_bias(self) -> float:
-        """Standard error of the bias, by the delta method."""
+        """Standard error of the bias, by the delta method.
+
+        Far from zero, slope and offset of the line are nearly proportional and large terms cancel; what is
+        left is then no smaller than their rounding errors.
+        """
         slope = np.array([self.b / self.a**2, -1.0 / self.a])
-        return math.sqrt(float(slope @ np.array(self.covariance) @ slope))
+        terms = np.outer(slope, slope) * np.array(self.covariance)
+        return math.sqrt(max(float(terms.sum()), np.finfo(float).eps * float(np.abs(terms).sum())))
 
     @property
     def p_factor(self) -> float:
         """Two-sided test that the factor is 1 (of its logarithm)."""
-        return self._p(math.log(self.a) / (self.se_a / self.a)) if self.a > 0.0 else 0.0
+        return self._p(math.log(self.a), self.se_a / self.a) if self.a > 0.0 else 0.0
 
     @property
     def p_bias(self) -> float:
         """Two-sided test that the bias is 0."""
-        return self._p(self.bias / self.se_bias)
+        return self._p(self.bias, self.se_bias)
 
-    def _p(self, z: float) -> float:
+    def _p(self, value: float, error: float) -> float:
+        if error == 0.0:
+            return 1.0 if value == 0.0 else 0.0
+        z = value / error
         return 2.0 * float(ndtr(-abs(z)) if math.isinf(self.df) else stdtr(self.df, -abs(z)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +96,14 @@ class Recalibration(LineErrors):
 def as_rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     """A covariance matrix of slope and offset as plain numbers."""
     return (float(matrix[0, 0]), float(matrix[0, 1])), (float(matrix[1, 0]), float(matrix[1, 1]))
+
+
+def inverse_of_hessian(hessian: FloatArray) -> FloatArray:
+    """The inverse; of LLRs so far from zero that slope and offset cannot be told apart, a pseudo-inverse."""
+    try:
+        return np.asarray(np.linalg.inv(hessian))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True))
 
 
 def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:

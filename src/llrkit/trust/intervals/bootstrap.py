@@ -23,6 +23,8 @@ from llrkit.trust.intervals.resample import SpeakerResampling
 from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100
+MOST_REPLICATES = 1_000_000
+"""More would not change a digit that is shown, and keep a computer busy for days."""
 
 
 def bootstrap_numbers(
@@ -110,10 +112,13 @@ def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, 
     return float(low), float(high)
 
 
-def checked_replicates(n: int) -> int:
-    """A number of replicates that percentiles can be taken of."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < FEWEST_REPLICATES:
-        raise InputError(f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {n!r}")
+def checked_replicates(n: int, fewest: int | None = None) -> int:
+    """A number of replicates that percentiles can be taken of, in a time that somebody would wait."""
+    fewest = FEWEST_REPLICATES if fewest is None else fewest
+    if isinstance(n, bool) or not isinstance(n, int) or not fewest <= n <= MOST_REPLICATES:
+        raise InputError(
+            f"replicates must be a whole number of at least {fewest}, at most {MOST_REPLICATES:,}, got {n!r}"
+        )
     return n
 
 

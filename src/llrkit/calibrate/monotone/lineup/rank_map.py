@@ -103,6 +103,10 @@ class LineupMap(Map):
             return llrs
         return super().__call__(scores, columns, outside=outside)
 
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        ranks = np.minimum(np.arange(len(scores)), self.cohort) + 1
+        return np.asarray(self.llr_of_rank(ranks, np.full(len(scores), self.cohort)))
+
     def __repr__(self) -> str:
         return f"LineupMap(by {self.by!r}, {self.smoothing}, trained on {self.cohort} foils)"
 
@@ -140,6 +144,7 @@ class LineupAgainst(Map):
     own: int
 
     kind: ClassVar[str] = "lineup_against"
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"foils"})
 
     def __repr__(self) -> str:
         return f"LineupAgainst({self.lineup!r}, {len(self.foils)} line-ups)"
@@ -153,6 +158,9 @@ class LineupAgainst(Map):
         """Trials that are not among the foils."""
         counts = foil_counts(scores, columns[self.lineup.by], self.foils)
         return self.lineup._llrs(*counts)
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return self.lineup._tried(scores)
 
     def _of_chunk(self, chunk: Scores, read_factor: float, watch: RangeWatch) -> Scores:
         if not self.own:

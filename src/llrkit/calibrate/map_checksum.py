@@ -1,0 +1,47 @@
+"""What keeps a calibration file from being changed unnoticed: a checksum of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from typing import Any
+
+from llrkit.errors import ChangedFileWarning, MapFileError
+
+CHECKSUM = "checksum"
+_ALGORITHM = "sha256"
+
+
+def checksum_of(content: dict[str, Any]) -> str:
+    """The checksum of what a calibration file holds, however it is laid out; that of a checksum is left out.
+
+    Examples
+    --------
+    >>> checksum_of({"kind": "affine", "a": 1.5})[:20]
+    'sha256:e5cdc13de0c1f'
+    >>> checksum_of({"a": 1.5, "checksum": "", "kind": "affine"})[:20]
+    'sha256:e5cdc13de0c1f'
+    """
+    rest = {name: value for name, value in content.items() if name != CHECKSUM}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def with_checksum(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a calibration file, and its checksum."""
+    return {**content, CHECKSUM: checksum_of(content)}
+
+
+def verify(content: Any, where: str, *, accept_changed: bool = False) -> None:
+    """Refuse content that is not what its checksum was made of; files of older versions have none."""
+    if not isinstance(content, dict) or CHECKSUM not in content:
+        return
+    if content[CHECKSUM] == checksum_of(content):
+        return
+    if not accept_changed:
+        raise MapFileError(
+            f"{where}: was changed after it was saved (its checksum does not match); calibrate again, "
+            "or take it as it is: llrkit apply --accept-changed, load_map(path, accept_changed=True)"
+        )
+    warnings.warn(f"{where}: was changed after it was saved", ChangedFileWarning, stacklevel=4)

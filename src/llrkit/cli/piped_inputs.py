@@ -1,0 +1,140 @@
+"""Input that comes through a pipe: copied to a temporary file, since trials are read more than once."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from llrkit.errors import InputError
+
+STANDARD_INPUT = "-"
+WAIT_SECONDS = 5.0
+"""How long a pipe may be without a program that writes to it."""
+_BLOCK = 1 << 20
+_OUTPUTS = frozenset({"output", "out", "key_output", "json_path", "html_path", "report_path", "folder"})
+
+
+def takes_pipes(command: click.Command) -> None:
+    """Let a command read ``-`` and pipes wherever it takes the name of a file to be read."""
+    call = command.callback
+    if call is None or isinstance(command, click.Group):
+        return
+    inputs = [param.name for param in command.params if _is_input(param)]
+
+    @wraps(call)
+    def with_copies(*args: Any, **given: Any) -> Any:
+        with (
+            tempfile.TemporaryDirectory(prefix="llrkit-") if _any_pipe(given, inputs) else _nothing() as home
+        ):
+            return call(*args, **{**given, **copied(given, inputs, home)})
+
+    command.callback = with_copies
+
+
+def _is_input(param: click.Parameter) -> bool:
+    if param.name in _OUTPUTS or not isinstance(param.type, click.types.StringParamType):
+        return False
+    is_option_to_read = param.metavar in ("FILE", "KEY") and param.name != "scores"
+    return isinstance(param, click.Argument) or is_option_to_read
+
+
+def _any_pipe(given: dict[str, Any], inputs: list[str | None]) -> bool:
+    return any(_is_pipe(path) for name in inputs for path in _paths(given.get(name or "")))
+
+
+def copied(given: dict[str, Any], inputs: list[str | None], home: str | None) -> dict[str, Any]:
+    """The arguments that name pipes, with names of copies in the folder ``home``."""
+    changed: dict[str, Any] = {}
+    if home is None:
+        return changed
+    used = [path for name in inputs for path in _paths(given.get(name or "")) if path == STANDARD_INPUT]
+    if len(used) > 1:
+        raise InputError("standard input (-) can be read once only; it is given more than once")
+    for name in inputs:
+        value = given.get(name or "")
+        paths = [_copy(path, Path(home)) if _is_pipe(path) else path for path in _paths(value)]
+        if paths and name is not None:
+            changed[name] = tuple(paths) if isinstance(value, tuple) else paths[0]
+    return changed
+
+
+def _paths(value: Any) -> list[str]:
+    values = value if isinstance(value, tuple) else (value,)
+    return [path for path in values if isinstance(path, str)]
+
+
+def _is_pipe(path: str) -> bool:
+    if path == STANDARD_INPUT:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode)
+
+
+def _copy(path: str, home: Path) -> str:
+    copy = home / ("stdin" if path == STANDARD_INPUT else f"{len(list(home.iterdir()))}-{Path(path).name}")
+    most = shutil.disk_usage(home).free // 2
+    size = 0
+    with copy.open("wb") as file:
+        for block in _blocks(path):
+            size += len(block)
+            if size > most:
+                raise InputError(f"{path}: more than the {most:,} bytes there is room for in {home.parent}")
+            file.write(block)
+    return str(copy)
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    if path == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            raise InputError(
+                "standard input (-) is a terminal; send a file to it: llrkit evaluate - < scores.csv"
+            )
+        while block := sys.stdin.buffer.read(_BLOCK):
+            yield block
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for somebody who writes
+    try:
+        yield from _from_pipe(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def _from_pipe(descriptor: int, path: str) -> Iterator[bytes]:
+    """All that is written to a pipe; without a program that writes, nothing is waited for for long."""
+    until, met = time.monotonic() + WAIT_SECONDS, False
+    while True:
+        try:
+            block = os.read(descriptor, _BLOCK)
+        except BlockingIOError:  # somebody writes, but has not yet
+            met = True
+            select.select([descriptor], [], [])
+            continue
+        if block:
+            met = True
+            yield block
+        elif met:
+            return
+        elif time.monotonic() > until:
+            raise InputError(f"{path}: a pipe, and no program has written to it for {WAIT_SECONDS:g} seconds")
+        else:
+            time.sleep(0.02)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield None

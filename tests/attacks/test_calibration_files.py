@@ -1,0 +1,224 @@
+"""Calibration files: a changed one is noticed, a broken one is refused in one line, no map writes NaN."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.commands import run
+
+import llrkit as lk
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.composite.conditional import ByMap
+from llrkit.calibrate.map_files import map_from_dict
+from llrkit.calibrate.maps import AffineMap
+from llrkit.errors import LlrkitError, MapFileError
+from llrkit.multiclass.class_map_files import map_from_dict as class_map_from_dict
+from llrkit.multiclass.class_maps import ScaleMap
+
+TESTS = Path(__file__).parents[1]
+SAVED = sorted((TESTS / "saved_maps").glob("*.json"))
+SAVED_CLASSES = sorted((TESTS / "saved_class_maps").glob("*.json"))
+
+
+def leaves(value, path=()):
+    """The path of everything in a JSON document that is no bracket."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not isinstance(value, (dict, list)):
+        yield path
+    for key, item in items:
+        yield from leaves(item, (*path, key))
+
+
+def changed(document, path, value):
+    copy = json.loads(json.dumps(document))
+    inside = copy
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    return copy
+
+
+def loaded(file):
+    kept = json.loads(file.read_text())["map"]
+    read = class_map_from_dict if file in SAVED_CLASSES else map_from_dict
+    return read(kept)
+
+
+@pytest.mark.parametrize("file", [*SAVED, *SAVED_CLASSES], ids=lambda file: file.stem)
+def test_any_changed_value_of_any_map_is_noticed(tmp_path, file):
+    path = tmp_path / "cal.json"
+    loaded(file).save(path)
+    load = lk.multiclass.load_map if file in SAVED_CLASSES else lk.load_map
+    document = json.loads(path.read_text())
+    assert document["checksum"].startswith("sha256:")
+    load(path)  # what was saved is taken
+    places = [place for place in leaves(document) if place[0] not in ("format", "kind", "checksum")]
+    for place in places[:: max(1, len(places) // 6)]:
+        path.write_text(json.dumps(changed(document, place, 0.123456789)))
+        with pytest.raises(MapFileError, match="changed after it was saved"):
+            load(path)
+
+
+def test_another_layout_of_the_same_content_is_no_change(tmp_path):
+    path = tmp_path / "cal.json"
+    AffineMap(a=0.1, b=1e-300, method="x", details={"ä": 1}).save(path)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(document.items())), separators=(",", ":")))
+    assert lk.load_map(path).a == 0.1
+
+
+def test_files_without_a_checksum_still_load(tmp_path):
+    path = tmp_path / "cal.json"
+    path.write_text(json.dumps(AffineMap(a=2.0, b=0.0).to_dict()))
+    assert lk.load_map(path).a == 2.0
+
+
+def test_the_commands_refuse_a_changed_file_unless_told_otherwise(tmp_path):
+    (tmp_path / "s.csv").write_text("score,label\n1.0,1\n-1.0,0\n")
+    path, out = tmp_path / "cal.json", tmp_path / "out.csv"
+    AffineMap(a=2.0, b=0.0, method="x").save(path)
+    path.write_text(path.read_text().replace('"a": 2.0', '"a": 3.0'))
+    code, _, said = run("apply", path, tmp_path / "s.csv", "-o", out)
+    assert code == 2
+    assert "cal.json: was changed after it was saved" in said
+    assert not out.exists()
+    code, _, said = run("apply", path, tmp_path / "s.csv", "-o", out, "--accept-changed")
+    assert code == 0
+    assert "warning" in said
+    assert "3.0" in out.read_text()
+    (tmp_path / "c.toml").write_text('[[criterion]]\ncharacteristic = "accuracy"\nat_most = 9\n')
+    validate = ["validate", tmp_path / "s.csv", "--criteria", tmp_path / "c.toml"]
+    assert run(*validate, "--map", path)[0] == 2
+    assert "changed" in run(*validate, "--map", path, "--accept-changed")[2]
+    assert "--map" in run(*validate, "--accept-changed")[2]
+
+
+def test_the_commands_refuse_a_changed_file_of_several_classes(tmp_path):
+    (tmp_path / "s.tsv").write_text("en\tde\tlabel\n1.0\t0.0\ten\n0.0\t1.0\tde\n")
+    path, out = tmp_path / "cal.json", tmp_path / "out.tsv"
+    scale = ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2), method="x")
+    scale.save(path)
+    path.write_text(path.read_text().replace("2.0", "3.0"))
+    command = ["apply", path, tmp_path / "s.tsv", "-o", out]
+    assert "was changed after it was saved" in run(*command)[2]
+    assert not out.exists()
+    assert run(*command, "--accept-changed")[0] == 0
+
+
+JUNK = ["nan", "inf", "-inf", None, True, "x", [], {}, [1.0], {"a": 1}, 1e308, 10**299, -1, {"items": 3},
+        {"array": ["x"], "dtype": "float64", "shape": [1]}, {"text": 5},
+        {"array": [1.0], "dtype": "float64", "shape": [-2]}, {"format": "llrkit.map/2"}]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # damaged parameters may overflow
+@pytest.mark.parametrize("file", [*SAVED, *SAVED_CLASSES], ids=lambda file: file.stem)
+def test_a_damaged_map_is_refused_or_maps_to_numbers(file):
+    document = json.loads(file.read_text())["map"]
+    read = class_map_from_dict if file in SAVED_CLASSES else map_from_dict
+    rng = np.random.default_rng(5)
+    places = list(leaves(document))
+    places += [place[:i] for place in places for i in range(1, len(place))]
+    places = sorted(set(places), key=str)
+    picked = rng.choice(len(places), size=min(len(places), 25) if len(places) < 500 else 4, replace=False)
+    refused = 0
+    for at in picked:
+        for junk in JUNK:
+            damaged = changed(document, places[at], junk)
+            try:
+                fitted = read(damaged)
+            except MapFileError:
+                refused += 1
+                continue
+            assert not (file in SAVED and np.isnan(values_of(fitted)).any()), (places[at], junk)
+    assert refused > 0
+
+
+def values_of(fitted):
+    """What a map says of some scores; an error of its own is as good as a number."""
+    try:
+        return np.asarray(fitted(np.array([-2.0, 0.0, 0.5])), dtype=float)
+    except LlrkitError:
+        return np.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"a": "inf", "b": 0}, "not finite"),
+        ({"a": 1, "b": "-inf"}, "not finite"),
+        ({"a": True, "b": 0}, "not a number"),
+    ],
+)
+def test_infinite_parameters_are_refused(parameters, said):
+    plain = {"format": "llrkit.map/2", "kind": "affine", "method": "x", "parameters": parameters}
+    with pytest.raises(MapFileError, match=said):
+        map_from_dict(plain)
+
+
+def test_json_infinities_are_refused(tmp_path):
+    path = tmp_path / "cal.json"
+    path.write_text(
+        '{"format": "llrkit.map/1", "kind": "affine", "method": "x", "parameters": {"a": Infinity, "b": 0}}'
+    )
+    with pytest.raises(MapFileError, match="a is not finite"):
+        lk.load_map(path)
+
+
+NESTED = [200, 500, 700, 950, 5000]
+HUGE = ["1" + "0" * 5000, "9" * 400, "-" + "9" * 4000]
+
+
+@pytest.mark.parametrize("depth", NESTED)
+@pytest.mark.parametrize("place", ["options", "parameters", "kind"])
+def test_deep_nesting_is_one_line(tmp_path, depth, place):
+    path = tmp_path / "cal.json"
+    deep = '{"x":' * depth + "1" + "}" * depth
+    rest = {"kind": '"affine"', "parameters": '{"a": 1, "b": 0}', "options": "{}"} | {place: deep}
+    body = ", ".join(f'"{name}": {value}' for name, value in rest.items())
+    path.write_text(f'{{"format": "llrkit.map/2", "method": "x", {body}}}')
+    with pytest.raises(MapFileError, match=r"levels of brackets|not JSON"):
+        lk.load_map(path)
+
+
+@pytest.mark.parametrize("number", HUGE)
+def test_huge_numbers_are_one_line(tmp_path, number):
+    path = tmp_path / "cal.json"
+    for where in (
+        '"parameters": {"a": %s, "b": 0}',
+        '"parameters": {"a": 1, "b": 0}, "provenance": {"low": %s}',
+    ):
+        path.write_text(f'{{"format": "llrkit.map/2", "kind": "affine", "method": "x", {where % number}}}')
+        with pytest.raises(MapFileError, match="digits"):
+            lk.load_map(path)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"column": "x", "maps": {}, "fallback": None},
+        {"column": "x", "maps": 5, "fallback": None},
+        {"column": "x", "maps": {"a": 1}, "fallback": None},
+        {"column": 5, "maps": {"a": AffineMap(a=1.0, b=0.0).to_dict()}, "fallback": None},
+        {"column": "x", "maps": {"a": AffineMap(a=1.0, b=0.0).to_dict()}, "fallback": "y"},
+        {"column": "x", "maps": {"items": [[["a"], 1]]}, "fallback": None},
+    ],
+)
+def test_broken_maps_by_value_are_one_line(parameters):
+    plain = {"format": "llrkit.map/2", "kind": "by", "method": "x", "parameters": parameters}
+    with pytest.raises(MapFileError, match="by map"):
+        map_from_dict(plain)
+
+
+def test_maps_that_need_more_than_scores_load_inside_others(tmp_path):
+    rooms = ByMap(column="room", maps={"a": AffineMap(a=2.0, b=0.0)})
+    made = BoundedMap(map=rooms.then(AffineMap(a=1.0, b=1.0)), low=-1.0, high=1.0)
+    made.save(tmp_path / "m.json")
+    again = lk.load_map(tmp_path / "m.json")
+    assert again([0.0, 5.0], {"room": np.array(["a", "a"])}).tolist() == [1.0, 1.0]
+
+
+def test_a_map_that_refuses_scores_outside_its_training_range_loads(tmp_path):
+    scores = lk.Scores(np.linspace(6.0, 10.0, 30), np.linspace(5.0, 8.0, 30))
+    lk.fit_pav(scores, outside="refuse").save(tmp_path / "m.json")
+    assert np.isfinite(lk.load_map(tmp_path / "m.json")([7.0])).all()

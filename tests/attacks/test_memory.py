@@ -1,0 +1,154 @@
+"""What is read is bounded by what it allocates, not by what a file is packed to or says of itself."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import llrkit as lk
+from llrkit import _memory
+from llrkit.errors import FileFormatError, InputError, MemoryLimitError
+from llrkit.io.binary.arrow_check import batch_sizes
+from llrkit.io.binary.parquet_check import decoded_size
+
+ROWS = 3_000_000
+LIMIT = "64M"
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory):
+    """Small files that hold many rows of the same."""
+    folder = tmp_path_factory.mktemp("bombs")
+    table = pl.DataFrame({"score": np.zeros(ROWS), "label": np.tile(np.array([1, 0]), ROWS // 2)})
+    table.write_parquet(folder / "a.parquet", row_group_size=ROWS)
+    table.write_ipc(folder / "a.arrow", compression="zstd")
+    table.write_ipc_stream(folder / "a.arrows", compression="zstd")
+    lines = b"score,label\n" + b"0.25,1\n0.50,0\n" * (ROWS // 2)
+    (folder / "a.csv.gz").write_bytes(gzip.compress(lines, 6))
+    np.savez_compressed(folder / "a.npz", score=np.zeros(ROWS), label=np.tile([True, False], ROWS // 2))
+    np.save(folder / "a.npy", np.zeros(ROWS))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows", "a.csv.gz", "a.npz", "a.npy"])
+def test_what_would_not_fit_is_refused_before_it_is_held(bombs, name, monkeypatch):
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", LIMIT)
+    path = bombs / name
+    with pytest.raises(InputError, match=r"67\.1 MB that may be used; allow more with LLRKIT_MAX_MEMORY"):
+        lk.read_trials(path, nontargets=path if name == "a.npy" else None)
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", "8G")
+    assert len(lk.read_trials(path, nontargets=path if name == "a.npy" else None)) >= ROWS
+
+
+def test_scores_in_a_matrix_are_counted_as_trials(tmp_path, need, monkeypatch):
+    h5py = need("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as archive:
+        for name, kind in (("scores", "f8"), ("score_mask", "i1")):
+            archive.create_dataset(name, (1000, 2000), kind, compression="gzip", chunks=(500, 500))[:] = 1
+        for name, n in (("row_ids", 1000), ("column_ids", 2000)):
+            archive[f"ID/{name}"] = np.array([f"{i}".encode() for i in range(n)], dtype=h5py.string_dtype())
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", LIMIT)
+    with pytest.raises(MemoryLimitError, match=r"a\.h5: about .* MB of memory would be needed"):
+        lk.read_trials(tmp_path / "a.h5")
+
+
+PEAK = """
+import resource, sys
+import llrkit as lk
+from llrkit.engine.open_trials import open_trials
+lk.auc(lk.Scores([1.0], [0.0]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for path in sys.argv[1:]:
+    try:
+        print(lk.auc(open_trials(path)))
+    except lk.LlrkitError as error:
+        print(type(error).__name__)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in kilobytes on Linux")
+def test_the_peak_stays_below_the_limit(bombs, tmp_path):
+    """A group of rows too large to be decoded whole is decoded piece by piece; the rest is refused."""
+    rows = 8_000_000  # 96 MB of values in one group of rows
+    scores = np.random.default_rng(1).integers(0, 50, size=rows) / 64.0
+    table = pl.DataFrame({"score": scores, "label": np.tile(np.array([1, 0], np.int32), rows // 2)})
+    table.write_parquet(tmp_path / "large.parquet", row_group_size=rows)
+    paths = [str(tmp_path / "large.parquet"), *(str(bombs / f"a.{kind}") for kind in ("arrow", "arrows"))]
+    limited = {**os.environ, "LLRKIT_MAX_MEMORY": "120M", "LLRKIT_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", PEAK, *paths], env=limited, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    large, *others, peak = done.stdout.split()
+    assert abs(float(large) - 0.5) < 0.01
+    assert others == ["MemoryLimitError", "MemoryLimitError"]
+    assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
+
+
+def test_sizes_are_those_of_the_values_not_those_of_the_footer(bombs):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    footer = pyarrow.ParquetFile(bombs / "a.parquet").metadata.row_group(0).total_byte_size
+    size = decoded_size(bombs / "a.parquet")
+    assert (size.rows, size.total) == (ROWS, 16.0 * ROWS)
+    assert footer < 0.6 * size.total
+    held = pl.read_ipc(bombs / "a.arrow").estimated_size()
+    for name in ("a.arrow", "a.arrows"):
+        assert held <= sum(batch_sizes(bombs / name)) < 1.1 * held
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_sizes_of_text_and_nulls_in_arrow(tmp_path, compression):
+    ids = ["x" * (i % 40) for i in range(5000)]
+    table = pl.DataFrame({"id": ids, "v": [None, 1.5] * 2500, "n": [None] * 5000})
+    table.write_ipc(tmp_path / "a.arrow", compression=compression)
+    assert sum(batch_sizes(tmp_path / "a.arrow")) >= 0.9 * table.estimated_size()
+
+
+def test_an_array_that_announces_more_than_it_holds(tmp_path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("score.npy", header.getvalue())
+    (tmp_path / "a.npy").write_bytes(header.getvalue())
+    for name in ("a.npz", "a.npy"):
+        with pytest.raises(FileFormatError, match="ends too early"):
+            lk.read_trials(tmp_path / name)
+
+
+def test_a_line_without_end_is_not_held(tmp_path, monkeypatch):
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", "8M")
+    (tmp_path / "a.csv").write_bytes(b"score,label\n1,1\n" + b'0,"' + b"x" * 8_000_000)
+    with pytest.raises(InputError, match=r"memory would be needed|cannot be read|field larger"):
+        lk.read_trials(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "0", "1Q", "nan", "1e5G", "G", "9" * 40])
+def test_a_limit_that_is_none_is_refused(monkeypatch, text):
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", text)
+    with pytest.raises(InputError, match=r"LLRKIT_MAX_MEMORY=.*expected a size such as 500M"):
+        _memory.memory_limit()
+
+
+def test_by_default_a_share_of_what_there_is(monkeypatch):
+    monkeypatch.delenv("LLRKIT_MAX_MEMORY", raising=False)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < _memory.memory_limit() <= 0.75 * total
+
+
+def test_the_limit_of_a_cgroup_counts(monkeypatch, tmp_path):
+    texts = {"/proc/self/cgroup": "0::/job/step\n", "/sys/fs/cgroup/job/memory.max": "1000000\n",
+             "/sys/fs/cgroup/job/step/memory.max": "max\n"}  # fmt: skip
+
+    def read_text(self, *args, **kwargs):
+        if str(self) not in texts:
+            raise FileNotFoundError(str(self))
+        return texts[str(self)]
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert _memory._cgroups() == [1_000_000]
