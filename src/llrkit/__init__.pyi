@@ -45,6 +45,7 @@ from .engine.open_trials import scan_trials as scan_trials
 from .errors import ClusterError as ClusterError
 from .errors import ConstantScoreError as ConstantScoreError
 from .errors import EmptyClassError as EmptyClassError
+from .errors import FileChangedError as FileChangedError
 from .errors import FileFormatError as FileFormatError
 from .errors import InfiniteScoreError as InfiniteScoreError
 from .errors import InputError as InputError

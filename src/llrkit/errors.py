@@ -9,6 +9,7 @@
     │   ├── LabelError          the labels are not two classes
     │   ├── FileFormatError     a file cannot be read; names file, line and column
     │   │   └── MapFileError    a calibration file is broken, or of a version that is not known
+    │   ├── FileChangedError    a file was changed or replaced while it was being read
     │   ├── InfiniteScoreError  an infinite score in a fit
     │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
     │   ├── SeparationError     the classes do not overlap: the best slope is infinite
@@ -54,6 +55,10 @@ class FileFormatError(InputError):
 
 class MapFileError(FileFormatError):
     """A calibration file is broken, or of a version that is not known."""
+
+
+class FileChangedError(InputError):
+    """A file was changed or replaced while it was being read."""
 
 
 class InfiniteScoreError(InputError):

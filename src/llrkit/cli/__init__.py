@@ -22,6 +22,7 @@ from llrkit.cli.diagnose import diagnose_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.output import shown_warnings
+from llrkit.cli.paths import guard_inputs
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
@@ -29,6 +30,7 @@ from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
+from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
 from llrkit.errors import ClusterError, LlrkitError
@@ -86,11 +88,14 @@ for command in (
 for kind in (plda_command, embeddings_command, frames_command):
     simulate_command.add_command(kind)
 
+guard_inputs(cli)
+
 
 def main() -> None:
     """Entry point: a user's mistake gives one clear line and exit code 2, never a traceback."""
     try:
-        cli.main(prog_name="llrkit")
+        with ended_cleanly():
+            cli.main(prog_name="llrkit")
     except LlrkitError as error:
         click.echo(f"llrkit: error: {error}", err=True)
         sys.exit(1 if isinstance(error, ClusterError) else 2)

@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from llrkit.errors import FileFormatError
-from llrkit.io.binary.column_files import refuse_other_columns, together
 from llrkit.io.formats import read_file, scan_file
+from llrkit.io.one_table import in_one_schema, together
 from llrkit.io.reading import PathArg
 from llrkit.io.trial_table import Scan, TrialTable
 
@@ -44,24 +44,35 @@ def scan_tables(
         for path in given
         for file in files_of(path)
     ]
-    scans = [one if isinstance(one, Scan) else Scan.of(one) for one in opened]
-    for scan in scans[1:]:
-        refuse_other_columns(scans[0].like, scan.like)
-    return scans
+    return in_one_schema([one if isinstance(one, Scan) else Scan.of(one) for one in opened])
 
 
 def files_of(path: PathArg) -> list[Path]:
-    """The files that a name stands for: itself, those of a directory or of a glob, by name."""
+    """The files that a name stands for: itself, those of a directory or of a glob, by name.
+
+    Names that begin with a dot or an underscore are left out, unless the pattern begins like that.
+    """
     file = Path(path)
     if file.is_dir():
-        inside = sorted(one for one in file.iterdir() if one.is_file() and one.name[0] not in "._")
+        inside = sorted(one for one in file.iterdir() if one.is_file() and is_taken(one.name))
         if not inside:
             raise FileFormatError(f"{file}: a directory without files")
         return inside
     if file.exists():
         return [file]
     names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
-    matches = sorted(one for one in map(Path, names) if one.is_file())
+    matches = sorted(one for one in map(Path, names) if one.is_file() and is_taken(one.name, file.name))
     if not matches:
         raise FileFormatError(f"{file}: no such file")
     return matches
+
+
+def is_taken(name: str, pattern: str = "*") -> bool:
+    """Whether a file of a directory, or one that matches a pattern, is meant to be read.
+
+    Examples
+    --------
+    >>> is_taken("part-0.parquet"), is_taken("_manifest.json"), is_taken("_odd.csv", "_*.csv")
+    (True, False, True)
+    """
+    return name[0] not in "._" or pattern[:1] == name[0]
