@@ -60,10 +60,7 @@ class Stamp:
     def require_unchanged(self, file: FilePath) -> None:
         """Raise an error that names the file if it is no longer what it was."""
         if Stamp.of(file) != self:
-            raise FileChangedError(
-                f"{os.fspath(file)}: was changed or replaced while it was being read; run again when nothing "
-                "writes to it"
-            )
+            raise changed_meanwhile(os.fspath(file))
 
     @contextmanager
     def holding(self, file: FilePath) -> Iterator[None]:
@@ -75,6 +72,13 @@ class Stamp:
             self.require_unchanged(file)
             raise
         self.require_unchanged(file)
+
+
+def changed_meanwhile(file: str) -> FileChangedError:
+    """The error for a file that is no longer what it was."""
+    return FileChangedError(
+        f"{file}: was changed or replaced while it was being read; run again when nothing writes to it"
+    )
 
 
 @contextmanager

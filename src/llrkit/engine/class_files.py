@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class ClassChunking(Chunking):
     """Columns with the log-likelihoods of several classes (``score``) and with the names of the true ones."""
 
-    def chunk(self, batch: TrialTable, before: Any) -> ClassScores:
+    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
         chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
@@ -106,7 +106,7 @@ class ClassFiles:
             start = before
             for batch in scan.read(wanted):
                 if batch.table.height:
-                    chunk = chunking.chunk(batch, before)
+                    chunk = chunking.chunk(batch, before, set())
                     before = before + chunking.counted(chunk)
                     yield from chunk.chunks()
             self._counts.require(scan.like.file, tuple(map(int, before - start)))

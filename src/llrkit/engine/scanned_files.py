@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from llrkit.engine.batches import Before, chunk_of, joined
+from llrkit.engine.batches import Before, chunk_of, joined, settle_words
 from llrkit.errors import FileChangedError
 from llrkit.io.checks import require_roles
 from llrkit.io.trial_table import Scan
 from llrkit.scores import Scores
-from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 from llrkit.scores.weights import weighted
@@ -87,7 +86,7 @@ class Files(ScoreSource):
             self._kept.counts.require(scan.like.file, (here.n_target, here.n_nontarget))
         if not self._kept.warned:
             self._kept.warned = True
-            warn_of_pooled(words, f"{self.scans[0].like.file}, column {self.roles.label!r}")
+            settle_words(words, f"{self.scans[0].like.file}, column {self.roles.label!r}")
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
