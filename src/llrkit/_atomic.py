@@ -203,7 +203,7 @@ def _is_same(handle: int, folder: Path) -> bool:
 
 def _is_stream(path: Path) -> bool:
     """Whether a name stands for something that is written to, not replaced: a device, a pipe."""
-    if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
+    if _descriptor(path) is not None:
         return True
     try:
         mode = path.stat().st_mode
@@ -268,7 +268,17 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def _descriptor(path: Path) -> int | None:
+    """The number of a file that is open already, if the name stands for one."""
+    name = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}.get(str(path), "")
+    for folder in ("/dev/fd/", "/proc/self/fd/"):
+        name = name or (str(path).removeprefix(folder) if str(path).startswith(folder) else "")
+    return int(name) if name.isdecimal() else None
+
+
 def _copy_into(stream: Path, temporary: Path) -> None:
-    handle = os.open(stream, os.O_WRONLY | os.O_APPEND)
+    number = _descriptor(stream)
+    # a file that is open already is written on where it is, after what was written to it before
+    handle = os.open(stream, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
     with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
         shutil.copyfileobj(content, out)
