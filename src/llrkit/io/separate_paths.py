@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,7 +12,7 @@ from glob import has_magic
 from pathlib import Path
 
 from llrkit._inputs import Stamp, Watched
-from llrkit.errors import FileChangedError, FileFormatError, InputError
+from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitWarning
 from llrkit.io.reading import PathArg
 from llrkit.io.tables import files_of, is_taken
 
@@ -92,10 +93,12 @@ def local_files(path: PathArg) -> list[Path]:
     """The files that a name stands for on this machine; whoever reads it says so if there are none."""
     if path == STANDARD:
         return []
-    try:
-        return files_of(path)
-    except (FileFormatError, OSError, ValueError):
-        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LlrkitWarning)  # whoever reads them says it
+        try:
+            return files_of(path)
+        except (FileFormatError, OSError, ValueError):
+            return []
 
 
 def watch_paths(watched: Watched, paths: Iterable[PathArg]) -> None:

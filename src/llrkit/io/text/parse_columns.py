@@ -63,7 +63,10 @@ def parse(
         if isinstance(piece, FileFormatError):
             raise piece
         table = _fast(piece, whole, columns)
-        return piece, _slow(piece, whole, header).select(columns) if table is None else table
+        if table is None:
+            return piece, _slow(piece, whole, header).select(columns)
+        # nothing between quotes is nothing, too
+        return piece, table.with_columns(pl.col(pl.String).replace("", None)) if piece.quoted else table
 
     pieces = 0
     for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
