@@ -205,6 +205,18 @@ def test_two_threads_at_once_give_one_whole_folder(place):
     assert content(place / "out") == content(place / "clean")
 
 
+def test_scores_outside_the_training_range_are_said_also_of_parts_that_were_finished(place):
+    (place / "train.csv").write_text("plda,label\n2,1\n1,1\n0.5,1\n0,0\n-1,0\n0.75,0\n")
+    assert run("calibrate", "train.csv", *PLAIN, "-o", "a.json")[0] == 0
+    for _ in range(2):
+        said = applied("out/", *PLAIN)
+        assert said.count("1 of 2 scores are outside the training range") == 1
+        assert "(3 files)" in said
+    code, _, said = run("apply", "a.json", "d", "-o", "out/", *PLAIN, "--outside", "error")
+    assert code == 2
+    assert "is outside the training range" in said
+
+
 def test_an_input_that_changes_while_its_part_is_made_is_named_and_not_noted(place, monkeypatch):
     write = module.apply_map
 

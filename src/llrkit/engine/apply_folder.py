@@ -31,6 +31,8 @@ from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.tables import files_of
 
+SAID = 5
+"""Notes about parts that are shown."""
 Run = Callable[[Callable[[Part], Part], Sequence[Part]], Iterable[Part]]
 
 
@@ -80,7 +82,7 @@ def apply_parts(
                 written.append(part)
                 tick(1)
         write_manifest(target, written, settings)
-    notes = []
+    notes = _said_of_parts(written)
     if kept:
         notes.append(f"{len(kept):,} of {len(parts):,} files were finished already")
     if removed:
@@ -93,9 +95,24 @@ def _apply_one(part: Part, *, fitted: Map, folder: Path, reading: Reading, optio
     with watching([part.source, *(file for one in besides for file in files_of(one))]):
         source = file_sha256(part.source)
         applied = apply_map(fitted, [part.source], folder / part.name, reading, options)
-    finished = replace(part, source_sha256=source, sha256=file_sha256(folder / part.name), rows=applied.rows)
+    made = file_sha256(folder / part.name)
+    finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=applied.notes)
     note(finished, folder)
     return finished
+
+
+def _said_of_parts(parts: Sequence[Part]) -> list[str]:
+    """What is to be said about parts: once where it is the same for several, and not for very many."""
+    names: dict[str, list[str]] = {}
+    for part in sorted(parts, key=lambda part: part.name):
+        for text in part.notes:
+            names.setdefault(text, []).append(part.name)
+    said = [
+        f"{of[0]}: {text}" if len(of) == 1 else f"{text} ({len(of):,} files)" for text, of in names.items()
+    ]
+    return (
+        said if len(said) <= SAID else [*said[:SAID], f"... and {len(said) - SAID:,} more notes like these"]
+    )
 
 
 def _one_by_one(work: Callable[[Part], Part], parts: Sequence[Part]) -> Iterator[Part]:

@@ -38,6 +38,8 @@ class Part:
     source_sha256: str = ""
     sha256: str = ""
     rows: int = -1
+    notes: tuple[str, ...] = ()
+    """What is to be said about it."""
 
     @classmethod
     def of(cls, path: Path, recipe: str) -> Part:
@@ -49,9 +51,12 @@ class Part:
         """What a note says; None if it is none."""
         if not isinstance(plain, dict) or set(plain) != {item.name for item in fields(cls)}:
             return None
-        part = cls(**plain)
-        kinds = {item.name: int if item.name == "rows" else str for item in fields(cls)}
-        return part if all(type(getattr(part, name)) is kind for name, kind in kinds.items()) else None
+        notes = plain["notes"]
+        texts = [value for name, value in plain.items() if name not in ("rows", "notes")]
+        texts += notes if isinstance(notes, list) else [None]
+        if type(plain["rows"]) is not int or not all(isinstance(text, str) for text in texts):
+            return None
+        return cls(**{**plain, "notes": tuple(notes)})
 
 
 def recipe_of(settings: Mapping[str, Any], files: Iterable[str]) -> str:
