@@ -258,7 +258,10 @@ def _keep_mode(target: Path, temporary: Path) -> None:
 
 def _to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, would survive a loss of power."""
-    handle = os.open(path, os.O_RDONLY)
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:  # folders cannot be opened on every system
+        return
     try:
         os.fsync(handle)
     except OSError as error:

@@ -18,8 +18,12 @@ from llrkit.cli import cli
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
 from llrkit.engine import scanned_files
+from llrkit.engine.apply import apply_map
+from llrkit.engine.apply_folder import apply_parts
 from llrkit.engine.class_files import scan_classes
 from llrkit.io import tables
+from llrkit.io.convert import convert
+from llrkit.io.reading import Reading
 from llrkit.recognize.speech_lists import read_speech_list
 
 
@@ -133,6 +137,18 @@ def test_every_text_option_of_every_command_is_known_to_be_a_path_or_not():
                 seen.add(option.name)
                 assert sum(option.name in group for group in groups) == 1, (path, option.name)
     assert frozenset().union(*groups) == seen
+
+
+def test_functions_refuse_it_too(place):
+    before, fitted = content(place), lk.AffineMap(a=2.0, b=1.0)
+    for write in (
+        lambda: convert("x.csv", "link.csv"), lambda: convert("x.csv", "o.kaldi", key_output="x.csv"),
+        lambda: convert("x.csv", "key", Reading(key="key"), to="csv"),
+        lambda: apply_map(fitted, ["x.csv"], "x.csv"), lambda: apply_parts(fitted, "d", "d"),
+    ):  # fmt: skip
+        with pytest.raises(lk.InputError, match="is read"):
+            write()
+    assert content(place) == before
 
 
 def test_a_file_named_by_a_list_is_not_written_over(place):

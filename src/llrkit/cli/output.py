@@ -228,7 +228,7 @@ def is_standard_output(path: str) -> bool:
 
 def input_files(reading: Reading, *files: PathArg | None) -> list[PathArg]:
     """Every file that a command read: those it was given, and those that its reading options name."""
-    return [file for file in (*files, reading.key, reading.nontargets, reading.quality) if file]
+    return [*(file for file in files if file), *reading.files]
 
 
 def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:

@@ -57,8 +57,7 @@ def apply_parts(
     run
         Does the parts and gives them back in any order; a cluster has its own way. By default one by one.
     """
-    besides = [file for file in (reading.key, reading.nontargets, reading.quality) if file is not None]
-    require_separate([path, *besides], [folder])
+    require_separate([path, *reading.files], [folder])
     files, target = files_of(path), Path(folder)
     settings = {
         "llrkit": __version__,
@@ -66,7 +65,7 @@ def apply_parts(
         "reading": reading.to_dict(),
         "options": asdict(options),
     }
-    recipe = recipe_of(settings, [str(file) for one in besides for file in files_of(one)])
+    recipe = recipe_of(settings, [str(file) for one in reading.files for file in files_of(one)])
     parts = [Part.of(file, recipe) for file in files]
     _refuse_same_names(parts)
     with working_in(target):
@@ -91,8 +90,7 @@ def apply_parts(
 
 
 def _apply_one(part: Part, *, fitted: Map, folder: Path, reading: Reading, options: ApplyOptions) -> Part:
-    besides = [file for file in (reading.key, reading.nontargets, reading.quality) if file is not None]
-    with watching([part.source, *(file for one in besides for file in files_of(one))]):
+    with watching([part.source, *(file for one in reading.files for file in files_of(one))]):
         source = file_sha256(part.source)
         applied = apply_map(fitted, [part.source], folder / part.name, reading, options)
     made = file_sha256(folder / part.name)
