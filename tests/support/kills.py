@@ -201,6 +201,7 @@ class Command:
         if rng.random() < 0.6:  # while something is being written
             due += 60.0
         while time.perf_counter() < due:
+            time.sleep(0.0003)
             if os.waitpid(child, os.WNOHANG) != (0, 0):
                 return "ended before"
             if due > time.perf_counter() + 30.0 and hidden(self.place / "o"):
