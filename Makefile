@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
 
-.PHONY: help demo test test-fast coverage lint hooks bench docs house-map clean
+.PHONY: help demo test test-fast coverage lint hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -37,6 +37,10 @@ hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import
 
 bench: $(VENV)/.development ## Time everything beside np.sort and the peers
 	$(BIN)/python benchmarks/bench.py
+
+attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill commands 300 times
+	$(BIN)/python benchmarks/attack.py tables 1000000
+	$(BIN)/python benchmarks/attack.py kills 300
 
 docs: $(VENV)/.development ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet

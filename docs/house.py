@@ -19,7 +19,18 @@ SOURCE = Path(llrkit.__file__).parent
 # A room imports only from rooms on earlier lines; rooms on one line do not import each other. The single
 # modules of the first line may.
 LEVELS: list[tuple[str, ...]] = [
-    ("errors", "_version", "_atomic", "_plain", "_progress", "_format", "_arrays", "_memory", "_forks"),
+    (
+        "errors",
+        "_version",
+        "_inputs",
+        "_atomic",
+        "_plain",
+        "_progress",
+        "_format",
+        "_arrays",
+        "_memory",
+        "_forks",
+    ),
     ("scores",),
     ("core",),
     ("theory",),

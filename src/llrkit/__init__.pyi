@@ -47,6 +47,7 @@ from .errors import ChangedFileWarning as ChangedFileWarning
 from .errors import ClusterError as ClusterError
 from .errors import ConstantScoreError as ConstantScoreError
 from .errors import EmptyClassError as EmptyClassError
+from .errors import FileChangedError as FileChangedError
 from .errors import FileFormatError as FileFormatError
 from .errors import ForkedProcessError as ForkedProcessError
 from .errors import InfiniteScoreError as InfiniteScoreError

@@ -10,6 +10,7 @@
     │   ├── FileFormatError     a file cannot be read; names file, line and column
     │   │   └── MapFileError    a calibration file is broken, or of a version that is not known
     │   ├── MemoryLimitError    reading would take more memory than may be used (LLRKIT_MAX_MEMORY)
+    │   ├── FileChangedError    a file was changed or replaced while it was being read
     │   ├── InfiniteScoreError  an infinite score in a fit
     │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
     │   ├── SeparationError     the classes do not overlap: the best slope is infinite
@@ -64,6 +65,10 @@ class MapFileError(FileFormatError):
 
 class MemoryLimitError(InputError):
     """Reading would take more memory than may be used."""
+
+
+class FileChangedError(InputError):
+    """A file was changed or replaced while it was being read."""
 
 
 class InfiniteScoreError(InputError):

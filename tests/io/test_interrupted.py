@@ -70,7 +70,7 @@ for i in range(kills):
     os.close(ready)
     for temporary in folder.glob(".out.*"):
         halves += 1
-        temporary.unlink()
+        shutil.rmtree(temporary)
     if out.exists():
         shutil.move(out, folder / f"kept{i}.{ending}")
         there += 1

@@ -26,6 +26,7 @@ from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
 from llrkit.cli.last_net import exit_code_of
 from llrkit.cli.output import shown_warnings
+from llrkit.cli.paths import guard_inputs
 from llrkit.cli.piped_inputs import takes_pipes
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
@@ -35,6 +36,7 @@ from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.streams import flush_output, make_usable
+from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
 
@@ -96,6 +98,8 @@ def all_commands(group: click.Group) -> Iterator[click.Command]:
 for kind in (plda_command, embeddings_command, frames_command):
     simulate_command.add_command(kind)
 
+guard_inputs(cli)
+
 
 for one in all_commands(cli):
     takes_pipes(one)
@@ -111,12 +115,10 @@ def main() -> None:
     # pictures are written to files; what the variable asks for is a window, or cannot be had
     os.environ["MPLBACKEND"] = "agg"
 
-    def work() -> None:
-        cli.main(arguments, prog_name="llrkit", standalone_mode=True)
-
     def run() -> None:
         try:
-            work()
+            with ended_cleanly():
+                cli.main(arguments, prog_name="llrkit", standalone_mode=True)
         finally:
             flush_output()
 

@@ -12,6 +12,7 @@ from llrkit._format import counted
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_commands import refuse_for_classes
 from llrkit.cli.class_map_commands import apply_classes, is_class_map
+from llrkit.cli.output import is_standard_output
 from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
 from llrkit.errors import InputError
 
@@ -86,4 +87,6 @@ def apply_command(
     for note in done.notes:
         click.echo(note, err=True)
     column = "log10_lr" if base_10 else "llr"
-    click.echo(f"{counted(done.rows, 'LLR')} written to {output} (column {column!r})")
+    click.echo(
+        f"{counted(done.rows, 'LLR')} written to {output} (column {column!r})", err=is_standard_output(output)
+    )

@@ -230,12 +230,10 @@ def sha256_of(path: str) -> str:
     >>> sha256_of(str(file))[:16], sha256_of(str(file.parent))[:16]
     ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
     """
+    from llrkit._inputs import file_sha256
     from llrkit.io.tables import files_of
 
-    hashes = []
-    for one in files_of(path):
-        with one.open("rb") as file:
-            hashes.append((hashlib.file_digest(file, "sha256").hexdigest(), one.name))
+    hashes = [(file_sha256(file), file.name) for file in files_of(path)]
     if len(hashes) == 1 and Path(path).is_file():
         return hashes[0][0]
     return hashlib.sha256("".join(f"{digest}  {name}\n" for digest, name in hashes).encode()).hexdigest()

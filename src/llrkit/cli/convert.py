@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from llrkit.cli.output import is_standard_output
 from llrkit.cli.reading import TrialInput, reading_options
 
 
@@ -30,4 +31,4 @@ def convert_command(source: str, target: str, to: str | None, key_output: str | 
     from llrkit.io.convert import convert
 
     rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
-    click.echo(f"{rows:,} trials written to {target}")
+    click.echo(f"{rows:,} trials written to {target}", err=is_standard_output(target))

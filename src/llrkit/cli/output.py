@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -217,9 +218,16 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
         write_atomically(path, text)
 
 
+def is_standard_output(path: str) -> bool:
+    """Whether what is written to this path comes out where messages do; these then go to standard error."""
+    with suppress(OSError, ValueError):
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    return False
+
+
 def input_files(reading: Reading, *files: PathArg | None) -> list[PathArg]:
     """Every file that a command read: those it was given, and those that its reading options name."""
-    return [file for file in (*files, reading.key, reading.nontargets, reading.quality) if file]
+    return [*(file for file in files if file), *reading.files]
 
 
 def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:

@@ -12,6 +12,7 @@ from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.llr_columns import refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.separate_paths import require_separate
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.io.write import write_batches
@@ -58,6 +59,7 @@ def apply_map(
     them. The map reads scores as its training file was read. Files of several systems with the same trials in
     the same order are read side by side; otherwise they are joined in memory on the ids of the trials.
     """
+    require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
     reading, notes = _as_trained(fitted, reading)
     missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
 

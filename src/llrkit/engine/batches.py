@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from llrkit.errors import LabelError
 from llrkit.io.checks import score_values, target_mask_of
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores import Scores
+from llrkit.scores.labels import ACCEPTED, warn_of_pooled
 from llrkit.scores.roles import ROW, Roles
 from llrkit.scores.trials import Trials
 
@@ -30,8 +32,11 @@ class Chunking(ABC):
         return replace(self, roles=self.roles.carrying(*names))
 
     @abstractmethod
-    def chunk(self, batch: TrialTable, before: Any) -> Any:
-        """The trials of a batch, checked; ``before`` are those of earlier batches."""
+    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> Any:
+        """The trials of a batch, checked; ``before`` are those of earlier batches.
+
+        The words among the labels are added to ``words``, where labels are words.
+        """
 
     @abstractmethod
     def counted(self, chunk: Any) -> Any:
@@ -50,9 +55,11 @@ class Chunking(ABC):
 class TwoClassChunking(Chunking):
     """Trials of targets and non-targets become :class:`Scores`."""
 
-    def chunk(self, batch: TrialTable, before: Any) -> Scores:
+    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> Scores:
         """The scores of a batch with the columns that are carried."""
-        return chunk_of(replace(batch, roles=self.roles), before)[0]
+        chunk, seen = chunk_of(replace(batch, roles=self.roles), before, words)
+        words |= seen
+        return chunk
 
     def counted(self, chunk: Any) -> Before:
         """The targets and non-targets of a chunk."""
@@ -112,6 +119,22 @@ def chunk_of(
         if names is not None:
             categories[name] = tuple(names)
     return Scores.part(scores[mask], scores[~mask], columns, categories), words
+
+
+def settle_words(words: Iterable[str], where: str) -> None:
+    """What all labels of a set must be, though each batch may look right by itself: two classes.
+
+    Examples
+    --------
+    >>> settle_words(["1", "0", "-1"], "scores/, column 'label'")
+    Traceback (most recent call last):
+    llrkit.errors.LabelError: scores/, column 'label': labels are not two classes: saw '-1', '0', '1'; ...
+    """
+    seen = sorted(words)
+    if {"0", "-1"} <= set(seen):
+        shown = ", ".join(map(repr, seen[:5]))
+        raise LabelError(f"{where}: labels are not two classes: saw {shown}; accepted are {ACCEPTED}")
+    warn_of_pooled(seen, where, stacklevel=4)
 
 
 def joined(chunks: Iterable[Any]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from llrkit.engine.batches import Chunking
-from llrkit.engine.scanned_files import KEEP_BYTES
+from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
 from llrkit.io.checks import with_scores
 from llrkit.io.classes.class_layouts import chosen
 from llrkit.io.classes.read_classes import scores_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class ClassChunking(Chunking):
     """Columns with the log-likelihoods of several classes (``score``) and with the names of the true ones."""
 
-    def chunk(self, batch: TrialTable, before: Any) -> ClassScores:
+    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
         chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
@@ -59,10 +59,16 @@ class ClassFiles:
     """
 
     def __init__(
-        self, scans: Sequence[Scan], classes: tuple[str, ...], label: str, carried: Sequence[str] = ()
+        self,
+        scans: Sequence[Scan],
+        classes: tuple[str, ...],
+        label: str,
+        carried: Sequence[str] = (),
+        counts: PassCounts | None = None,
     ) -> None:
         self.scans, self.classes, self.label, self.carried = tuple(scans), classes, label, tuple(carried)
         self._kept: list[ClassScores] | None = None
+        self._counts = PassCounts() if counts is None else counts
         first = self.scans[0].like.file
         chosen(self.scans[0].columns, classes, first)
         for name in (label, *self.carried):
@@ -71,7 +77,7 @@ class ClassFiles:
 
     def with_columns(self, *names: str) -> ClassFiles:
         """The same trials, each chunk carrying these columns."""
-        return ClassFiles(self.scans, self.classes, self.label, names)
+        return ClassFiles(self.scans, self.classes, self.label, names, self._counts)
 
     def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
         """Summarize every batch in a pool of threads and merge the summaries in the order of the rows."""
@@ -97,11 +103,13 @@ class ClassFiles:
         chunking = ClassChunking(roles)
         before, wanted = chunking.nothing_before(), roles.to_read(self.scans[0].columns)
         for scan in self.scans:
+            start = before
             for batch in scan.read(wanted):
                 if batch.table.height:
-                    chunk = chunking.chunk(batch, before)
+                    chunk = chunking.chunk(batch, before, set())
                     before = before + chunking.counted(chunk)
                     yield from chunk.chunks()
+            self._counts.require(scan.like.file, tuple(map(int, before - start)))
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]

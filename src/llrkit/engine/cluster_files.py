@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from llrkit.engine import worker_tasks
-from llrkit.engine.partitions import RowGroups, expand
+from llrkit.engine.partitions import RowGroups, expand, pieces_in_one_schema
 from llrkit.engine.worker_tasks import Unreadable
 from llrkit.errors import InputError, LlrkitError
 from llrkit.io.checks import require_named_roles
@@ -55,5 +55,5 @@ def partitions_on_cluster(
     failed = [footer for footer in footers if isinstance(footer, LlrkitError)]
     if failed and unreadable == "error":
         raise failed[0]
-    partitions = [one for footer in footers if not isinstance(footer, LlrkitError) for one in footer]
+    partitions = pieces_in_one_schema([footer for footer in footers if not isinstance(footer, LlrkitError)])
     return partitions, [str(error) for error in failed]

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from llrkit._progress import stage
 from llrkit.engine import worker_tasks
-from llrkit.engine.batches import Chunking, TwoClassChunking
+from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster import result_of
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
 from llrkit.engine.partitions import RowGroups, Table, runs
@@ -76,6 +76,7 @@ class DaskSource(ScoreSource):
         self.unreadable, self.skipped = unreadable, tuple(skipped)
         self._before: tuple[Any, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
+        self._warned = False
 
     @property
     def roles(self) -> Roles:
@@ -195,8 +196,13 @@ class DaskSource(ScoreSource):
             unreadable=self.unreadable,
             skipped=self.skipped,
         )
-        source._before = self._before
+        source._before, source._warned = self._before, self._warned
         return source
+
+    @property
+    def _where(self) -> str:
+        first = self.partitions[0]
+        return first.origin if isinstance(first, RowGroups) else "the table"
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every partition on the cluster and merge the summaries in the order of the rows."""
@@ -216,6 +222,9 @@ class DaskSource(ScoreSource):
             total = result_of(self.client, self.client.compute(level[0]))
         _warn_of(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
+        if not self._warned:
+            self._warned = True
+            settle_words(total.words, f"{self._where}, column {self.roles.label!r}")
         if total.summary is None:
             raise FileFormatError("no partition could be read" + _listed(self.skipped))
         return total.summary  # type: ignore[no-any-return]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from glob import has_magic
 from typing import Any, Protocol
 
 import polars as pl
 
+from llrkit._inputs import changed_meanwhile
 from llrkit.engine.batches import Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
+from llrkit.io.one_table import Wanted, cast_exactly, common_types, types_to_change
+from llrkit.io.separate_paths import local_files
+from llrkit.io.tables import is_taken
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import require_column
 from llrkit.scores.trials import as_table
@@ -49,6 +56,10 @@ class RowGroups:
     first_row: int = 0
     words: tuple[str, ...] = ()
     """Columns of few words, which stay coded as they are read: that is three times as fast."""
+    state: str = ""
+    """What the file system said of the file when it was looked at first."""
+    casts: Mapping[str, Wanted] = field(default_factory=dict)
+    """Columns that have another type in other files."""
 
     def batches(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
         """The trials in batches of whole row groups."""
@@ -57,11 +68,11 @@ class RowGroups:
             if name != self.header.roles.label:  # which may be made of two other columns
                 require_column(name, self.columns, self.origin)
         stored = self.header.needed_for(self.columns, wanted)
-        with _open(self.origin, self.words) as file:
+        with _unchanged(self.origin, self.state), _open(self.origin, self.words) as file:
             for groups in runs(self.rows, ROWS_A_BATCH):
                 table = self._read(file, [self.groups[i] for i in groups], stored)
                 batch = TrialTable(self.origin, "parquet", table, first_row=first_row)
-                yield self.header.assigned_to(batch, wanted)
+                yield cast_exactly(self.header.assigned_to(batch, wanted), self.casts)
                 first_row += table.height
 
     def _read(self, file: Any, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
@@ -98,11 +109,16 @@ class Table:
             yield TrialTable(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
 
 
-def chunks_of(partitions: Iterable[Partition], chunking: Chunking, before: Any) -> Iterator[Any]:
-    """The trials of consecutive partitions in chunks of scores; ``before`` are the trials of earlier ones."""
+def chunks_of(
+    partitions: Iterable[Partition], chunking: Chunking, before: Any, words: set[str]
+) -> Iterator[Any]:
+    """The trials of consecutive partitions in chunks of scores; ``before`` are the trials of earlier ones.
+
+    The words among the labels are added to ``words``.
+    """
     for partition in partitions:
         for batch in partition.batches(chunking.roles.to_read(partition.columns)):
-            chunk = chunking.chunk(batch, before)
+            chunk = chunking.chunk(batch, before, words)
             yield chunk
             before += chunking.counted(chunk)
 
@@ -113,36 +129,101 @@ def column_names(path: str) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-def parquet_partitions(path: str, header: HeaderRoles, most: int) -> list[RowGroups]:
+@dataclass(frozen=True)
+class ParquetFooter:
+    """What the end of a Parquet file says: its types, with those of labels that are made, and its pieces."""
+
+    path: str
+    types: Mapping[str, pl.DataType]
+    partitions: tuple[RowGroups, ...]
+
+
+def parquet_footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter:
     """Cut a Parquet file into runs of row groups of at most ``most`` rows; what has a role must be there."""
-    roles = header.roles
+    roles, state = header.roles, _state(path)
     with _open(path) as file:
         names = file.schema_arrow.names
         for name in (*roles.score, *(header.same or (roles.label or "label",))):
             require_column(name, names, path)
+        empty = pl.from_arrow(file.schema_arrow.empty_table())
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         label = file.schema_arrow.field(roles.label) if roles.label in names else None
         words = (label.name,) if label is not None and _is_text(label) else ()
+    assert isinstance(empty, pl.DataFrame)
+    types = header.assigned_to(TrialTable(path, "parquet", empty)).table.schema
     partitions, first_row = [], 0
     for run in runs(rows, most):
         sizes = tuple(rows[i] for i in run)
-        partitions.append(RowGroups(path, tuple(names), header, tuple(run), sizes, first_row, words))
+        partitions.append(RowGroups(path, tuple(names), header, tuple(run), sizes, first_row, words, state))
         first_row += sum(sizes)
-    return partitions
+    return ParquetFooter(path, dict(types), tuple(partitions))
+
+
+def pieces_in_one_schema(footers: Sequence[ParquetFooter]) -> list[RowGroups]:
+    """The pieces of all files, with the columns and types that hold the values of all of them."""
+    if not footers:
+        return []
+    common = common_types([(footer.path, footer.types) for footer in footers])
+    pieces = []
+    for footer in footers:
+        casts = types_to_change(footer.types, common)
+        pieces += [replace(piece, casts=casts) if casts else piece for piece in footer.partitions]
+    return pieces
 
 
 def expand(path: str) -> list[str]:
-    """The Parquet files of a path: itself, those of a directory, or those that match a pattern."""
+    """The files of a path: itself, those of a directory, or those that match a pattern.
+
+    On this machine they are the same as without a cluster; elsewhere they are chosen by the same names.
+    """
     import fsspec
+    from fsspec.implementations.local import LocalFileSystem
 
     files, root = fsspec.core.url_to_fs(path)
-    if files.isdir(root):
-        names = [name for name in files.ls(root, detail=False) if name.endswith((".parquet", ".pq"))]
+    if isinstance(files, LocalFileSystem):
+        names = [os.path.abspath(file) for file in local_files(root)]
+    elif files.isdir(root):
+        inside = files.ls(root, detail=True)
+        names = [one["name"] for one in inside if one["type"] == "file" and is_taken(_last(one["name"]))]
+    elif has_magic(root):
+        names = [name for name in files.glob(root) if is_taken(_last(name), _last(root))]
     else:
-        names = files.glob(root) if "*" in path or "?" in path else [root] if files.exists(root) else []
+        names = [root] if files.exists(root) else []
     if not names:
         raise FileFormatError(f"{path}: no Parquet file, and no directory or pattern with some")
     return sorted(files.unstrip_protocol(name) if "://" in path else name for name in names)
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _state(path: str) -> str:
+    """What the file system says of a file: size, times, number, or a tag of its content."""
+    import fsspec
+
+    try:
+        files, root = fsspec.core.url_to_fs(path)
+        return str(files.ukey(root))
+    except (OSError, ValueError, NotImplementedError):
+        return ""  # whoever opens it says what is wrong
+
+
+@contextmanager
+def _unchanged(path: str, state: str) -> Iterator[None]:
+    """A file that is no longer what it was is an error that names it."""
+
+    def check() -> None:
+        if state and _state(path) != state:
+            raise changed_meanwhile(path)
+
+    check()
+    try:
+        yield
+    except FileFormatError:
+        check()
+        raise
+    check()
 
 
 def runs(rows: Sequence[int], most: int) -> Iterator[range]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from llrkit._forks import refuse_after_fork
-from llrkit.engine.batches import Before, chunk_of, joined
+from llrkit.engine.batches import Before, chunk_of, joined, settle_words
+from llrkit.errors import FileChangedError
 from llrkit.io.checks import require_roles
 from llrkit.io.trial_table import Scan
 from llrkit.scores import Scores
-from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 from llrkit.scores.weights import weighted
@@ -79,19 +79,34 @@ class Files(ScoreSource):
         refuse_after_fork("files of trials")
         before, words = Before(), frozenset[str]()
         for scan in self.scans:
+            here = Before()
             for batch in scan.read(self.roles.to_read(self.columns)):
                 chunk, seen = chunk_of(replace(batch, roles=self.roles), before, words)
                 words |= seen
                 yield chunk
-                before += Before.of(chunk)
+                before, here = before + Before.of(chunk), here + Before.of(chunk)
+            self._kept.counts.require(scan.like.file, (here.n_target, here.n_nontarget))
         if not self._kept.warned:
             self._kept.warned = True
-            warn_of_pooled(words, f"{self.scans[0].like.file}, column {self.roles.label!r}")
+            settle_words(words, f"{self.scans[0].like.file}, column {self.roles.label!r}")
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         return f"Files({len(names)} files: {shown}; {', '.join(self.roles.score)}, {self.roles.label})"
+
+
+class PassCounts(dict[str, tuple[int, ...]]):
+    """How many trials of each class every file had in the first pass; all later ones must find as many."""
+
+    def require(self, file: str, counts: tuple[int, ...]) -> None:
+        """Raise an error that names a file with other trials than before."""
+        before = self.setdefault(file, counts)
+        if before != counts:
+            numbers = " and ".join(" + ".join(f"{n:,}" for n in each) for each in (before, counts))
+            raise FileChangedError(
+                f"{file}: was changed while it was being read: two passes saw {numbers} trials of the classes"
+            )
 
 
 @dataclass
@@ -101,6 +116,7 @@ class _Kept:
     sets: dict[tuple[str, ...], list[Scores]] = field(default_factory=dict)
     size: int = 0
     warned: bool = False
+    counts: PassCounts = field(default_factory=PassCounts)
 
     def or_else(
         self, names: tuple[str, ...], read: Callable[[], Iterator[Scores]], announced: int

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any, Literal
 
 from llrkit.engine.batches import Chunking, joined
-from llrkit.engine.partitions import Partition, RowGroups, chunks_of, column_names, parquet_partitions
+from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles
 
@@ -32,19 +32,21 @@ class PartialSum:
 
     summary: Any
     skipped: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    """The words among the labels."""
 
 
 def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> PartialSum:
     """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
     from distributed import get_worker
 
-    total, skipped, rows = None, [], 0
+    total, skipped, rows, words = None, [], 0, set[str]()
     # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
     together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
     for some in together:
-        summary, after, here = None, before, 0
+        summary, after, here, seen = None, before, 0, set(words)
         try:
-            for chunk in joined(chunks_of(some, work.chunking, before)):
+            for chunk in joined(chunks_of(some, work.chunking, before, seen)):
                 summary = _sum(summary, work.summarize(chunk))
                 after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
@@ -53,15 +55,17 @@ def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Parti
                 raise
             skipped.append(str(error))
             continue
-        total, before, rows = _sum(total, summary), after, rows + here
+        total, before, rows, words = _sum(total, summary), after, rows + here, seen
     get_worker().log_event(work.topic, rows)
-    return PartialSum(total, tuple(skipped))
+    return PartialSum(total, tuple(skipped), frozenset(words))
 
 
 def merge(sums: Sequence[PartialSum]) -> PartialSum:
     """The sum of some parts."""
     return PartialSum(
-        reduce(_sum, (one.summary for one in sums)), tuple(name for one in sums for name in one.skipped)
+        reduce(_sum, (one.summary for one in sums)),
+        tuple(name for one in sums for name in one.skipped),
+        frozenset[str]().union(*(one.words for one in sums)),
     )
 
 
@@ -73,10 +77,10 @@ def header(path: str) -> list[str] | LlrkitError:
         return error
 
 
-def footer(path: str, header: HeaderRoles, most: int) -> list[RowGroups] | LlrkitError:
+def footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter | LlrkitError:
     """How a Parquet file is cut into partitions, or why it cannot be: what follows is the client's policy."""
     try:
-        return parquet_partitions(path, header, most)
+        return parquet_footer(path, header, most)
     except FileFormatError as error:
         return error
 

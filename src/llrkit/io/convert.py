@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from llrkit.io.checks import target_mask_of, with_scores
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.separate_paths import require_separate
 from llrkit.io.trial_table import TrialTable
 from llrkit.io.write import write_batches
 
@@ -21,8 +22,9 @@ def convert(
 ) -> int:
     """Read ``source`` as ``read_trials`` does and write it, batch by batch; gives the number of trials.
 
-    A file of scores without labels is converted as it is.
+    A file of scores without labels is converted as it is. What is read is not written over.
     """
+    require_separate([source, *reading.files], [target] if key_output is None else [target, key_output])
     scan = open_batches(source, reading)
 
     def checked() -> Iterator[TrialTable]:

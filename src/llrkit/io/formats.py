@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from llrkit._inputs import unchanged
 from llrkit.errors import FileFormatError, UnknownNameError
 from llrkit.io.decompress import GZIP, ZSTD
 from llrkit.io.trial_table import Scan, TrialTable
@@ -95,14 +96,15 @@ def read_file(
     score: Sequence[str] | None = None,
     label: str | None = None,
 ) -> TrialTable:
-    """Read one file of any format."""
-    kind = _kind(file, format)
-    if kind in ("parquet", "arrow"):
-        from llrkit.io.binary.column_files import read_arrow, read_parquet
+    """Read one file of any format; one that changes meanwhile is an error."""
+    with unchanged(file):
+        kind = _kind(file, format)
+        if kind in ("parquet", "arrow"):
+            from llrkit.io.binary.column_files import read_arrow, read_parquet
 
-        return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
-    opened = scan_file(file, format=format, columns=columns, score=score, label=label)
-    return opened.whole() if isinstance(opened, Scan) else opened
+            return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
+        opened = _opened(file, kind, format, columns, score, label)
+        return opened.whole() if isinstance(opened, Scan) else opened
 
 
 def scan_file(
@@ -113,8 +115,31 @@ def scan_file(
     score: Sequence[str] | None = None,
     label: str | None = None,
 ) -> Scan | TrialTable:
-    """A file of any format to be read in batches, or what is in it where that cannot be done."""
-    kind = _kind(file, format)
+    """A file of any format to be read in batches, or what is in it where that cannot be done.
+
+    A file that changes between two passes, or while it is read, is an error.
+    """
+    with unchanged(file) as stamp:
+        opened = _opened(file, _kind(file, format), format, columns, score, label)
+    if stamp is None or not isinstance(opened, Scan):
+        return opened
+    read = opened.read
+
+    def read_unchanged(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        with stamp.holding(file):
+            yield from read(wanted)
+
+    return replace(opened, read=read_unchanged)
+
+
+def _opened(
+    file: Path,
+    kind: str,
+    format: str | None,  # noqa: A002
+    columns: Sequence[str] | None,
+    score: Sequence[str] | None,
+    label: str | None,
+) -> Scan | TrialTable:
     if kind in ("parquet", "arrow"):
         from llrkit.io.binary.column_files import scan_columns
 

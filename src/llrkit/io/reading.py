@@ -98,6 +98,11 @@ class Reading:
         return self.factor * roles.factor
 
     @property
+    def files(self) -> tuple[PathArg, ...]:
+        """The files that options name, which are read with the scores."""
+        return tuple(file for file in (self.key, self.nontargets, self.quality) if file is not None)
+
+    @property
     def repeated(self) -> str:
         """What becomes of trials that occur more than once: kept, and an error when joining with a key."""
         return self.duplicates or ("error" if self.key is not None else "keep")

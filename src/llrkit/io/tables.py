@@ -10,8 +10,8 @@ from pathlib import Path
 
 from llrkit._forks import refuse_after_fork
 from llrkit.errors import FileFormatError, SkippedFilesWarning
-from llrkit.io.binary.column_files import refuse_other_columns, together
 from llrkit.io.formats import read_file, scan_file
+from llrkit.io.one_table import in_one_schema, together
 from llrkit.io.reading import PathArg
 from llrkit.io.trial_table import Scan, TrialTable
 
@@ -46,18 +46,18 @@ def scan_tables(
         for path in given
         for file in files_of(path)
     ]
-    scans = [one if isinstance(one, Scan) else Scan.of(one) for one in opened]
-    for scan in scans[1:]:
-        refuse_other_columns(scans[0].like, scan.like)
-    return scans
+    return in_one_schema([one if isinstance(one, Scan) else Scan.of(one) for one in opened])
 
 
 def files_of(path: PathArg) -> list[Path]:
-    """The files that a name stands for: itself, those of a directory or of a glob, by name."""
+    """The files that a name stands for: itself, those of a directory or of a glob, by name.
+
+    Names that begin with a dot or an underscore are left out, unless the pattern begins like that.
+    """
     refuse_after_fork("files of trials")
     file = Path(path)
     if file.is_dir():
-        visible = sorted(one for one in file.iterdir() if one.name[0] not in "._")
+        visible = sorted(one for one in file.iterdir() if is_taken(one.name))
         inside = [one for one in visible if one.is_file()]
         _say_what_is_left_out(file, visible)
         if not inside:
@@ -71,7 +71,7 @@ def files_of(path: PathArg) -> list[Path]:
     if file.is_symlink():
         raise FileFormatError(f"{file}: a link to {file.readlink()}, which is not there")
     names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
-    matches = sorted(map(Path, names))
+    matches = sorted(one for one in map(Path, names) if is_taken(one.name, file.name))
     _say_what_is_left_out(file, [] if "**" in str(path) else matches)
     matches = [one for one in matches if one.is_file()]
     if not matches:
@@ -87,3 +87,14 @@ def _say_what_is_left_out(where: Path, named: Iterable[Path]) -> None:
         if names:
             shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
             warnings.warn(f"{where}: {what} are not read: {shown}", SkippedFilesWarning, stacklevel=4)
+
+
+def is_taken(name: str, pattern: str = "*") -> bool:
+    """Whether a file of a directory, or one that matches a pattern, is meant to be read.
+
+    Examples
+    --------
+    >>> is_taken("part-0.parquet"), is_taken("_manifest.json"), is_taken("_odd.csv", "_*.csv")
+    (True, False, True)
+    """
+    return name[0] not in "._" or pattern[:1] == name[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from llrkit._atomic import replacing_folder
 from llrkit.errors import InputError
 from llrkit.io.write import write_trials
 from llrkit.scores import Scores
@@ -23,7 +23,7 @@ def write_partitions(
 ) -> int:
     """Write ``make(0)``, ``make(1)``, ... as ``part-0000.parquet``, ...; gives the number of rows.
 
-    Parts are folder and written by a pool of threads; only as many are in memory as there are threads.
+    Parts are made and written by a pool of threads; only as many are in memory as there are threads.
     The folder must be new or empty, and appears when it is complete.
 
     Parameters
@@ -33,6 +33,7 @@ def write_partitions(
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "trials"
     >>> write_partitions(lambda i: Scores([1.0 + i], [0.0, -1.0]), 2, folder)
     6
@@ -42,21 +43,13 @@ def write_partitions(
     target = Path(folder)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{target}: must be a new or an empty folder")
-    if not target.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{target}: the folder {target.absolute().parent} does not exist")
     digits = len(str(n_parts - 1))
-    with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as name:
-        folder = Path(name) / "parts"
-        folder.mkdir()
+    with replacing_folder(target) as parts:
 
         def write(number: int) -> float:
             trials = trials_of([make(number)])
-            write_trials(trials, folder / f"part-{number:0{digits}d}.parquet")
+            write_trials(trials, parts / f"part-{number:0{digits}d}.parquet")
             on_part(len(trials))
             return float(len(trials))
 
-        rows = int(reduce_chunks(range(n_parts), write, threads=threads))
-        if target.exists():
-            target.rmdir()
-        folder.rename(target)
-    return rows
+        return int(reduce_chunks(range(n_parts), write, threads=threads))

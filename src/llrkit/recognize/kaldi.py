@@ -12,6 +12,7 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
+from llrkit._inputs import note_input
 from llrkit.errors import FileFormatError, InputError
 
 _LONGEST_TEXT = 1 << 26
@@ -83,6 +84,7 @@ def index_scp(file: Path) -> Iterator[tuple[str, Callable[[], Array]]]:
         if not ark or not offset.isdecimal() or len(offset) > _MOST_DIGITS:
             raise FileFormatError(f"{where}: expected FILE:OFFSET, got {place[:80]!r}")
         source = Path(ark) if Path(ark).is_absolute() or Path(ark).exists() else file.parent / ark
+        note_input(source)
         yield name, partial(_array_at, source, int(offset), where)
 
 

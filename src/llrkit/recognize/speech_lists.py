@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from llrkit._inputs import note_input
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import open_text
 
@@ -30,6 +31,7 @@ class SpeechList:
         for path, line in zip(paths, self.lines, strict=True):
             if not path.is_file():
                 raise FileFormatError(f"{self.origin}, line {line}: there is no file {path}")
+            note_input(path)
         return paths
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import hashlib
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +11,9 @@ from pathlib import Path
 import numpy
 import scipy
 
+from llrkit._inputs import file_sha256
 from llrkit._version import __version__
+from llrkit.io.separate_paths import local_files
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Provenance:
 def provenance(
     paths: Sequence[str | Path] = (), *, command: str = "", now: datetime | None = None
 ) -> Provenance:
-    """The provenance of a report made from files; their hashes are taken now.
+    """The provenance of a report made from files; their hashes are of the bytes that the command read.
 
     A directory or pattern is as good as the files in it; a file that is named twice is listed once.
 
@@ -72,18 +72,12 @@ def provenance(
 
 
 def _files(path: str) -> list[str]:
-    """The files that a name stands for, as in :func:`llrkit.io.tables.files_of`; itself if there are none."""
-    place = Path(path)
-    if place.is_file():
-        return [path]
-    if place.is_dir():
-        return sorted(str(file) for file in place.iterdir() if file.is_file() and file.name[0] not in "._")
-    return sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file()) or [path]
+    """The files that a name stands for; itself if there are none on this machine."""
+    return [str(file) for file in local_files(path)] or [path]
 
 
 def _facts(path: str) -> SourceFile:
     place = Path(path)
     if not place.is_file():
         return SourceFile(path, 0, "")
-    with place.open("rb") as file:
-        return SourceFile(path, place.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+    return SourceFile(path, place.stat().st_size, file_sha256(place))

@@ -1,4 +1,4 @@
-"""Column files: Parquet and Arrow IPC, at once or batch by batch; several files as one table."""
+"""Column files: Parquet and Arrow IPC, at once or batch by batch."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ def scan_columns(
                     yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
                 done(batch.height)
+        if first_row != rows:
+            raise FileFormatError(f"{file}: {first_row:,} rows were read, but the file says it has {rows:,}")
         if first_row == 0:
             yield replace(like, table=like.table.select(wanted))
 
@@ -127,23 +129,3 @@ def _named(file: Path, kind: str) -> Iterator[None]:
             raise
         words = str(error).strip().split("\n", 1)[0]
         raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
-
-
-def together(tables: Sequence[TrialTable], name: str) -> TrialTable:
-    """The tables of several files as one, in the order of their names; all must have the same columns."""
-    first = tables[0]
-    for other in tables[1:]:
-        refuse_other_columns(first, other)
-    try:
-        table = pl.concat([one.table for one in tables], how="vertical_relaxed")
-    except pl.exceptions.PolarsError as error:
-        words = str(error).strip().split("\n", 1)[0]
-        raise FileFormatError(f"{name}: the files do not fit together ({words})") from None
-    return TrialTable(name, first.format, table, first.roles)
-
-
-def refuse_other_columns(first: TrialTable, other: TrialTable) -> None:
-    """Files that make one table have the same columns."""
-    if other.table.columns != first.table.columns:
-        here, there = (", ".join(trials.table.columns) for trials in (first, other))
-        raise FileFormatError(f"{other.file}: columns {there}, but in {first.file}: {here}")

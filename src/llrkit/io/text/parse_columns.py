@@ -67,7 +67,10 @@ def parse(
         if isinstance(piece, FileFormatError):
             raise piece
         table = _fast(piece, whole, columns)
-        table = _slow(piece, whole, header).select(columns) if table is None else table
+        if table is None:
+            table = _slow(piece, whole, header).select(columns)
+        elif piece.quoted:  # nothing between quotes is nothing, too
+            table = table.with_columns(pl.col(pl.String).replace("", None))
         for name in numbers:
             if wishes is None or name in wishes:
                 _refuse_inexact(piece, table[name], names)

@@ -1,0 +1,79 @@
+"""Which options of all commands name files that are read, and which name files that are written.
+
+This is the one place that knows. Before a command begins, what it would write is compared with what it reads;
+while it runs, what it reads must not change. A test sees to it that every option of every command is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import click
+
+READ = frozenset({
+    "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
+    "evaluation_key", "key", "map_path", "model", "nontargets", "quality_file", "scores", "source", "speech",
+    "threshold_from", "threshold_key", "train", "train_key", "trials",
+})  # fmt: skip
+"""Files, folders and patterns that are read."""
+WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk"})
+"""Files that are written, and folders that are written as a whole."""
+FILLED = frozenset({"out"})
+"""Folders in which files of fixed names are written, beside others that may be there."""
+NO_PATHS = frozenset({
+    "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
+    "equalize", "features", "format", "groups", "ids", "label_column", "level", "method", "methods", "mu",
+    "names", "points", "positive", "prior", "quality", "recordings", "scale", "scheduler", "score_column",
+    "score_columns", "scorer", "settings", "sigma", "speakers", "steps", "target_share", "targets", "title",
+    "to", "training", "value", "vectors", "weight_column", "weights", "width",
+    "folder",  # where the files of a list are: these are noted when the list is read
+})  # fmt: skip
+READS_NOTHING = ("simulate",)
+"""Commands for which names of options above mean numbers."""
+
+
+def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands that do something, with the words that call them."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def guard_inputs(program: click.Group) -> None:
+    """Let every command refuse to write over what it reads, and notice when that changes."""
+    for path, command in leaves(program):
+        if command.callback is not None:
+            command.callback = _guarded(command.callback, reads=path[0] not in READS_NOTHING)
+
+
+def _guarded(callback: Callable[..., Any], *, reads: bool) -> Callable[..., Any]:
+    @wraps(callback)
+    def run(**options: Any) -> Any:
+        read = list(_given(options, READ)) if reads else []
+        written = [file for path in _given(options, WRITTEN) for file in _files_written(path)]
+        if not read and len(written) < 2:
+            return callback(**options)
+        from llrkit._inputs import watching
+        from llrkit.io.separate_paths import require_separate, watch_paths
+
+        require_separate(read, written)
+        with watching() as watched:
+            watch_paths(watched, read)
+            return callback(**options)
+
+    return run
+
+
+def _given(options: dict[str, Any], names: frozenset[str]) -> Iterator[str]:
+    for name in sorted(names & options.keys()):
+        value = options[name]
+        yield from (value if isinstance(value, tuple) else () if value is None else (value,))
+
+
+def _files_written(path: str) -> tuple[str, ...]:
+    """A Kaldi archive has its index beside it."""
+    return (path, path.removesuffix(".ark") + ".scp") if path.endswith(".ark") else (path,)

@@ -1,0 +1,289 @@
+"""No command writes over what it reads, and none answers from files that changed while they were read."""
+
+import hashlib
+import json
+import os
+import re
+
+import click
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+
+import llrkit as lk
+from llrkit._atomic import write_atomically
+from llrkit._inputs import file_sha256, watching
+from llrkit.cli import cli
+from llrkit.cli.calibrate import sha256_of
+from llrkit.cli.paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
+from llrkit.engine import scanned_files
+from llrkit.engine.apply import apply_map
+from llrkit.engine.apply_folder import apply_parts
+from llrkit.engine.class_files import scan_classes
+from llrkit.io import tables
+from llrkit.io.convert import convert
+from llrkit.io.reading import Reading
+from llrkit.recognize.speech_lists import read_speech_list
+
+
+def scores(path, seed=1, n=400, shift=1.5):
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 2
+    ids = {"enroll": [f"m{i}" for i in range(n)], "test": [f"t{i}" for i in range(n)]}
+    table = pl.DataFrame({**ids, "score": rng.normal(size=n) + shift * label, "label": label})
+    table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path)
+    return path
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with scores, a folder of scores, a key, criteria and a calibration; we are in it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("x.csv", "y.csv"):
+        scores(tmp_path / name)
+    (tmp_path / "d").mkdir()
+    for i in range(2):
+        scores(tmp_path / "d" / f"{i}.parquet", seed=i)
+    (tmp_path / "key").write_text(
+        "".join(f"m{i} t{i} {'target' if i % 2 else 'nontarget'}\n" for i in range(400))
+    )
+    (tmp_path / "criteria.toml").write_text('[[criterion]]\ncharacteristic="x"\nmetric="cllr"\nat_most=2.0\n')
+    lk.fit_logistic(lk.read_trials(tmp_path / "x.csv")).save(tmp_path / "cal.json")
+    (tmp_path / "link.csv").symlink_to("x.csv")
+    os.link(tmp_path / "y.csv", tmp_path / "hard.csv")
+    return tmp_path
+
+
+def content(folder):
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+REFUSED = [
+    "convert x.csv x.csv",
+    "convert x.csv ./d/../x.csv",
+    "convert x.csv link.csv",
+    "convert link.csv x.csv",
+    "convert y.csv hard.csv",
+    "convert d d/0.parquet",
+    "convert d d/new.parquet",
+    "convert d/*.parquet d/1.parquet",
+    "convert d/*.parquet d/new.parquet",
+    "convert x.csv --key key key",
+    "convert x.csv o.kaldi --key-output o.kaldi",
+    "convert x.csv o.kaldi --key-output x.csv",
+    "apply cal.json d -o d/",
+    "apply cal.json d -o d",
+    "apply cal.json d/*.parquet -o d/",
+    "apply cal.json d -o ./",
+    "apply cal.json x.csv -o x.csv",
+    "apply cal.json x.csv -o cal.json --to csv",
+    "apply cal.json x.csv -o o.kaldi --key-output cal.json",
+    "calibrate x.csv -o x.csv",
+    "calibrate x.csv -o c.json --json c.json",
+    "calibrate x.csv --key key -o key",
+    "evaluate x.csv --json x.csv",
+    "evaluate x.csv --html x.csv",
+    "evaluate x.csv --html o --json o",
+    "evaluate x.csv --threshold-from y.csv --json y.csv",
+    "evaluate d --json d/out.json",
+    "report x.csv -o x.csv",
+    "report x.csv y.csv -o y.csv",
+    "report x.csv --train y.csv -o y.csv",
+    "compare x.csv y.csv --html y.csv",
+    "compare-systems x.csv y.csv --json x.csv",
+    "diagnose x.csv --json x.csv",
+    "fuse x.csv y.csv -o y.csv",
+    "validate x.csv --criteria criteria.toml --report criteria.toml",
+    "validate x.csv --criteria criteria.toml --map cal.json --json cal.json",
+    "validate x.csv --criteria criteria.toml --report o --html o",
+    "plot det x.csv -o x.csv",
+    "reproduce real --scores x.csv --by label --json x.csv",
+    "recognize train x.csv -o x.csv",
+    "recognize enroll cal.json x.csv -o cal.json",
+    "recognize score cal.json x.csv y.csv -o y.csv",
+    "simulate gaussian -o o.csv --json o.csv",
+    "simulate frames -o o.ark --utt2spk o.scp",
+]
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_an_output_that_is_read_or_written_twice_is_refused_before_anything_is_read(
+    command, place, monkeypatch
+):
+    before = content(place)
+    monkeypatch.setattr(tables, "read_file", pytest.fail)
+    monkeypatch.setattr(tables, "scan_file", pytest.fail)
+    code, _, said = run(*command.split())
+    assert code == 2
+    assert re.search("is read by this command|is to be written twice|which is read|the next time", said), said
+    assert content(place) == before
+
+
+def test_what_is_no_input_is_written(place):
+    for command in ("convert x.csv new.csv", "apply cal.json d -o out/", "evaluate x.csv --json -",
+                    "evaluate d/*.parquet --json d/out.json"):  # fmt: skip
+        code, _, said = run(*command.split())
+        assert code == 0, said
+
+
+def test_every_text_option_of_every_command_is_known_to_be_a_path_or_not():
+    groups = (READ, WRITTEN, FILLED, NO_PATHS)
+    seen = set()
+    for path, command in leaves(cli):
+        for option in command.params:
+            if isinstance(option.type, click.types.StringParamType):
+                seen.add(option.name)
+                assert sum(option.name in group for group in groups) == 1, (path, option.name)
+    assert frozenset().union(*groups) == seen
+
+
+def test_functions_refuse_it_too(place):
+    before, fitted = content(place), lk.AffineMap(a=2.0, b=1.0)
+    for write in (
+        lambda: convert("x.csv", "link.csv"), lambda: convert("x.csv", "o.kaldi", key_output="x.csv"),
+        lambda: convert("x.csv", "key", Reading(key="key"), to="csv"),
+        lambda: apply_map(fitted, ["x.csv"], "x.csv"), lambda: apply_parts(fitted, "d", "d"),
+    ):  # fmt: skip
+        with pytest.raises(lk.InputError, match="is read"):
+            write()
+    assert content(place) == before
+
+
+def test_a_file_named_by_a_list_is_not_written_over(place):
+    (place / "list.tsv").write_text("speaker\tfile\nanna\tx.csv\n")
+    with watching(), pytest.raises(lk.InputError, match=r"x\.csv: is read by this command"):  # noqa: PT012
+        read_speech_list("list.tsv").paths()
+        write_atomically("x.csv", "gone")
+    assert content(place)["x.csv"] == (place / "y.csv").read_bytes()
+
+
+def swap_after(monkeypatch, place, passes, change):
+    """Let ``change`` happen once, when so many passes over files are done."""
+    read, count = scanned_files.Files._read, [0]
+
+    def watched(self):
+        yield from read(self)
+        count[0] += 1
+        if count[0] == passes:
+            change()
+
+    monkeypatch.setattr(scanned_files.Files, "_read", watched)
+    monkeypatch.setattr(scanned_files, "KEEP_BYTES", 0)
+    monkeypatch.setattr("llrkit.engine.open_trials.LARGE_BYTES", 0)
+
+
+def rewritten(file):
+    return lambda: scores(file, seed=9, shift=0.5)
+
+
+def replaced(file):
+    return lambda: os.replace(scores(file.with_name("new" + file.suffix), seed=9, shift=0.5), file)
+
+
+def same_size_and_time(file):
+    def change():
+        before, bytes_before = file.stat(), bytearray(file.read_bytes())
+        at = bytes_before.index(b"1.")
+        bytes_before[at : at + 1] = b"7"
+        file.write_bytes(bytes(bytes_before))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("x.csv", rewritten), ("x.csv", replaced), ("x.csv", same_size_and_time), ("d/0.parquet", rewritten),
+     ("d/0.parquet", replaced)],
+)  # fmt: skip
+def test_a_file_that_changes_between_passes_is_named(place, monkeypatch, name, how):
+    swap_after(monkeypatch, place, 1, how(place / name))
+    path = "d" if name.startswith("d/") else name
+    code, out, said = run("evaluate", path, "--json", "out.json")
+    assert code == 2
+    assert re.search(rf"{name}: was changed or replaced while it was being read", said), said
+    assert out == ""
+    assert not (place / "out.json").exists()
+
+
+def test_passes_that_count_other_trials_are_noticed_whatever_the_file_system_says(place, monkeypatch):
+    monkeypatch.setattr("llrkit._inputs.Stamp.of", lambda file: None)
+    swap_after(monkeypatch, place, 1, lambda: scores(place / "x.csv", n=398))
+    code, _, said = run("evaluate", "x.csv")
+    assert code == 2
+    assert "x.csv: was changed while it was being read: two passes saw 200 + 200 and 199 + 199" in said
+
+
+def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeypatch):
+    from llrkit.io import open as opened
+
+    join = opened.join_key
+
+    def watched(*given, **options):
+        (place / "key").write_text((place / "key").read_text() + "\n")
+        return join(*given, **options)
+
+    monkeypatch.setattr(opened, "join_key", watched)
+    pl.read_csv(place / "x.csv").drop("label").write_csv(place / "z.csv")
+    code, _, said = run("convert", "z.csv", "o.csv", "--key", "key")
+    assert code == 2
+    assert "key: was changed or replaced" in said
+    assert not (place / "o.csv").exists()
+
+
+def test_a_file_that_comes_into_a_folder_meanwhile_is_named(place, monkeypatch):
+    swap_after(monkeypatch, place, 1, lambda: scores(place / "d" / "2.parquet"))
+    code, _, said = run("calibrate", "d", "-o", "c.json")
+    assert code == 2
+    assert "2.parquet: appeared while d was being read" in said
+    assert not (place / "c.json").exists()
+
+
+def test_hashes_in_a_report_are_of_the_bytes_that_were_read(place, monkeypatch):
+    from llrkit.report import page
+
+    write, before = page.write_atomically, hashlib.sha256((place / "x.csv").read_bytes()).hexdigest()
+    assert run("report", "x.csv", "-o", "r.html")[0] == 0
+    assert before in (place / "r.html").read_text()
+    (place / "r.html").unlink()
+    from llrkit.cli import output
+
+    made = output.made_by_command
+
+    def late(files):
+        scores(place / "x.csv", seed=7)
+        return made(files)
+
+    monkeypatch.setattr("llrkit.cli.report.made_by_command", late)
+    code, _, said = run("report", "x.csv", "-o", "r.html")
+    assert code == 2
+    assert "x.csv: was changed or replaced" in said
+    assert not (place / "r.html").exists()
+    assert page.write_atomically is write
+
+
+def test_a_hash_of_a_file_that_changed_since_it_was_read_is_refused(place):
+    with pytest.raises(lk.FileChangedError, match=r"x\.csv"), watching([place / "x.csv"]):  # noqa: PT012
+        scores(place / "x.csv", seed=3)
+        file_sha256(place / "x.csv")
+
+
+def test_the_hash_of_a_folder_is_that_of_sha256sum(place):
+    lines = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in
+                    sorted((place / "d").iterdir()))  # fmt: skip
+    assert sha256_of("d") == hashlib.sha256(lines.encode()).hexdigest()
+    assert run("calibrate", "d", "-o", "c.json")[0] == 0
+    assert json.loads((place / "c.json").read_text())["provenance"]["training_sha256"] == sha256_of("d")
+
+
+def test_files_of_several_classes_are_held_to_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("llrkit.engine.class_files.KEEP_BYTES", 0)
+    path = tmp_path / "classes.csv"
+    path.write_text("en,de,label\n" + "2.0,0.1,en\n0.5,1.5,de\n" * 50)
+    source = scan_classes(path, ["en", "de"])
+    assert lk.multiclass.error_rate(source) == 0.0
+    path.write_text("en,de,label\n" + "2.0,0.1,de\n0.5,1.5,en\n" * 50)
+    with pytest.raises(lk.FileChangedError, match=r"classes\.csv: was changed or replaced"):
+        lk.multiclass.error_rate(source)
