@@ -26,7 +26,7 @@ test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 	$(PYTEST) -m "not slow" $(FAST)
 
 test-minimum: $(OLDEST)/.installed ## Run all tests with the oldest versions that are declared
-	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet
+	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning
 
 coverage: $(VENV)/.development ## Run all tests and print the share of lines they reach
 	$(PYTEST) --cov --cov-report=term

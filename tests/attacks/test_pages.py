@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import socket
 
 import numpy as np
 import polars as pl
@@ -186,3 +187,31 @@ def test_full_paths_without_a_report_are_refused(folder):
 def test_command_lines_are_quoted_with_names(typed, shown):
     assert quoted_command(typed.split(), cli) == f"llrkit {shown}"
     assert quoted_command(typed.split(), cli, full_paths=True).replace("'", "") == f"llrkit {typed}"
+
+
+def test_commands_open_no_connection(folder, monkeypatch):
+    opened = []
+
+    def refuse(channel, address):
+        opened.append(address)
+        raise OSError("no connection in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect_ex", refuse)
+    dev, test = folder / "dev.csv", folder / "eval.csv"
+    for arguments in (
+        ("evaluate", test, "--html", folder / "evaluation.html"),
+        ("calibrate", dev, "--method", "logistic", "-o", folder / "cal.json"),
+        ("apply", folder / "cal.json", test, "-o", folder / "llrs.csv"),
+        ("compare", dev, test, "--methods", "cmlg,pav"),
+        ("report", test, "--train", dev, "-o", folder / "report.html"),
+        ("plot", "det", test, "-o", folder / "det.pdf"),
+        ("validate", test, "--criteria", folder / "criteria.toml"),
+        ("theory", "--eer", "5%"),
+    ):
+        code, _, complained = run(*arguments)
+        assert code == 0, complained
+    assert opened == []
+    with pytest.raises(OSError, match="in this test"):
+        socket.create_connection(("127.0.0.1", 9))
+    assert opened == [("127.0.0.1", 9)]
