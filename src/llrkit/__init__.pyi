@@ -63,6 +63,7 @@ from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
+from .errors import TrainingRangeWarning as TrainingRangeWarning
 from .errors import UnconfirmedPresetError as UnconfirmedPresetError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreadableWarning as UnreadableWarning

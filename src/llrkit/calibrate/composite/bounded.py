@@ -57,8 +57,7 @@ class BoundedMap(Map):
         """The clipped LLRs."""
         return np.clip(self.map.checked(scores, columns), self.low, self.high)
 
-    @property
-    def inverse(self) -> Map:
+    def back_to_scores(self) -> Map:
         """None: many scores share a bound."""
         raise NotInvertibleError("a bounded map has no inverse; take that of the map inside: .map.inverse")
 
