@@ -1,6 +1,7 @@
 # The README's two commands are `make demo` and `make test`; both make their own .venv from pinned versions.
 PYTHON ?= python3
 VENV := .venv
+OLDEST := .venv-minimum
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
@@ -8,11 +9,11 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
 
-.PHONY: help demo test test-fast coverage lint hooks bench attack docs house-map clean
+.PHONY: help demo test test-fast test-minimum coverage lint hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make themselves
 	$(BIN)/llrkit demo
@@ -23,6 +24,9 @@ test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 
 test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 	$(PYTEST) -m "not slow" $(FAST)
+
+test-minimum: $(OLDEST)/.installed ## Run all tests with the oldest versions that are declared
+	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning
 
 coverage: $(VENV)/.development ## Run all tests and print the share of lines they reach
 	$(PYTEST) --cov --cov-report=term
@@ -49,8 +53,14 @@ docs: $(VENV)/.development ## Build the documentation into site/
 house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports
 	$(BIN)/python docs/make_house_map.py
 
-clean: ## Remove .venv, out/ and site/
-	rm -rf $(VENV) out site
+clean: ## Remove .venv, .venv-minimum, out/ and site/
+	rm -rf $(VENV) $(OLDEST) out site
+
+$(OLDEST)/.installed: pyproject.toml .ci/minimum-versions
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python .ci/minimum-versions > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/constraints.txt --editable ".[test]"
+	@touch $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -8,8 +8,14 @@ from house import LEVEL, imports_of, our_files, room_of
 
 # framework -> modules (or rooms, with all they hold) that may import it
 FRAMEWORKS = {
-    "dask": {"engine.cluster", "engine.dask_source"},
-    "distributed": {"engine.cluster", "engine.dask_source", "engine.worker_tasks"},
+    "dask": {"engine.cluster", "engine.cluster_results", "engine.dask_source"},
+    "distributed": {
+        "engine.cluster",
+        "engine.cluster_access",
+        "engine.cluster_results",
+        "engine.dask_source",
+        "engine.worker_tasks",
+    },
     "sklearn": {"sklearn", "recognize.backends.svm"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},

@@ -24,9 +24,10 @@ def test_the_hooks_are_those_listed_here(need):
 
 
 @pytest.mark.parametrize("name", HOOKS)
-def test_the_program_and_the_files_of_a_hook_are_there(name, need):
+def test_the_program_and_the_files_of_a_hook_are_there(name, need, need_program):
     hook = hooks(need)[name]
     program, *arguments = hook["entry"].split()
+    need_program(PROGRAMS / Path(program).name)
     assert hook["language"] == "system"
     assert Path(program).parent == Path(".venv/bin")
     done = subprocess.run(

@@ -40,6 +40,7 @@ from .choose.best import CrossCalibration as CrossCalibration
 from .choose.best import cross_calibrate as cross_calibrate
 from .choose.best import fit_best as fit_best
 from .engine.cluster import cluster as cluster
+from .engine.cluster_access import TLSFiles as TLSFiles
 from .engine.dask_source import DaskSource as DaskSource
 from .engine.open_trials import read_trials as read_trials
 from .engine.open_trials import scan_trials as scan_trials

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-inf")
+_FORMULA = re.compile(r"[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""How cells begin that a spreadsheet computes; the last four signs are the wide ones of East Asian fonts."""
 
 
 def percent(rate: float, digits: int = 2) -> str:
@@ -39,6 +44,22 @@ def counted(n: float, singular: str, plural: str = "") -> str:
     ('1 LLR', '1,234 LLRs', '2 criteria')
     """
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def csv_text(text: str) -> str:
+    """Text for a cell of a CSV file that no spreadsheet takes for a formula; numbers stay numbers.
+
+    Spreadsheets compute cells that begin with one of ``= + - @`` or a tab, also when they are quoted. An
+    apostrophe in front makes them text.
+
+    Examples
+    --------
+    >>> csv_text("=cmd|' /C calc'!A0"), csv_text("-3.5"), csv_text("PLDA")
+    ("'=cmd|' /C calc'!A0", '-3.5', 'PLDA')
+    """
+    if not _FORMULA.match(text):
+        return text
+    return text if _NUMBER.fullmatch(text) else f"'{text}"
 
 
 def chance(p_value: float) -> str:

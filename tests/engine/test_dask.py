@@ -232,7 +232,10 @@ def test_wrong_use():
         pass
     with pytest.raises(lk.InputError, match="at least 1"), lk.cluster(workers=0):
         pass
-    with pytest.raises(lk.ClusterError, match="no scheduler answers"), lk.cluster("tcp://127.0.0.1:9"):
+    with (
+        pytest.raises(lk.ClusterError, match="no scheduler answers"),
+        lk.cluster("tcp://127.0.0.1:9", timeout=1),
+    ):
         pass
 
 

@@ -14,7 +14,7 @@ def alive(pid):
     return state not in "ZX"  # neither ended nor waiting to be forgotten
 
 
-def started(script, path):
+def started(script, path, **environment):
     """A Python program in a session of its own, and the first line it prints."""
     path.write_text(script)
     process = subprocess.Popen(
@@ -23,6 +23,7 @@ def started(script, path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, **environment},
     )
     return process, process.stdout.readline().strip()
 

@@ -80,7 +80,7 @@ def apply_command(
         if len(scores) > 1 or key_output or to not in (None, "parquet"):
             raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
         done = apply_parts(fitted, scores[0], output, how, options, run=given.part_runner())
-    elif given.on_cluster:
+    elif given.cluster.any:
         raise InputError("a cluster writes a folder: let the output end in '/'")
     else:
         done = apply_map(fitted, scores, output, how, options, to=to, key_output=key_output)

@@ -49,7 +49,7 @@ def has_classes(
     for_two = {
         "--score-column": reading.score or score_columns, "--columns": reading.columns,
         "--nontargets": reading.nontargets, "--positive": reading.positive,
-        "--scheduler": given.scheduler, "--workers": given.workers,
+        "--scheduler": given.cluster.scheduler, "--workers": given.cluster.workers,
     }  # fmt: skip
     insisted = [flag for flag, value in for_two.items() if value]
     if classes and insisted:
@@ -215,7 +215,7 @@ def class_curves(kind: str, path: str, options: dict[str, Any], given: TrialInpu
 
 def class_reading(classes: str | None, given: TrialInput) -> Reading:
     """How a file of several classes is read; what is for two classes only is refused when it is read."""
-    refuse_for_classes(scheduler=given.scheduler, workers=given.workers)
+    refuse_for_classes(scheduler=given.cluster.scheduler, workers=given.cluster.workers)
     return replace(given.reading, classes=tuple(classes.split(",")) if classes else None)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ import click
 
 from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
+from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
 
 if TYPE_CHECKING:
     from llrkit.io.reading import PathArg, Reading
@@ -234,5 +234,7 @@ def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:
     """What a page says about its origin: files with their hashes, the command line, the date."""
     from llrkit.report.provenance import provenance
 
-    command = shlex.join(["llrkit", *sys.argv[1:]])
-    return provenance([str(file) for file in files if file], command=command)
+    full_paths, context = full_paths_wanted(), click.get_current_context(silent=True)
+    program = context.find_root().command if context is not None else click.Command("llrkit")
+    command = quoted_command(sys.argv[1:], program, full_paths=full_paths)
+    return provenance([str(file) for file in files if file], command=command, full_paths=full_paths)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -79,15 +80,71 @@ def cluster_options(command: Any) -> Any:
 
 
 def worker_options(command: Any) -> Any:
-    """``--scheduler`` and ``--workers``, for commands whose work a cluster can do."""
-    workers = click.option(
-        "--workers", type=click.IntRange(min=1), metavar="N",
-        help="Start N Dask workers on this machine and stop them at the end (Parquet only).",
-    )  # fmt: skip
-    scheduler = click.option(
-        "--scheduler", metavar="ADDRESS", help="Use a running Dask cluster (Parquet on paths it can read)."
-    )
-    return scheduler(workers(command))
+    """``--scheduler``, ``--workers`` and what belongs to them, for commands whose work a cluster can do."""
+    for option in (
+        click.option("--dashboard", type=click.IntRange(1, 65535), metavar="PORT",
+                     help="With --workers: Dask's dashboard at this port, for all users of this machine."),
+        click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), metavar="SECONDS",
+                     help="How long the scheduler or workers may be silent; by default 60."),
+        click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, if it is in another file."),
+        click.option("--tls-cert", metavar="FILE", help="The certificate to show to a tls:// scheduler."),
+        click.option("--tls-ca-file", metavar="FILE",
+                     help="Who signed the certificates of a tls:// scheduler and its workers."),
+        click.option("--workers", type=click.IntRange(min=1), metavar="N",
+                     help="Start N Dask workers on this machine, for this command only (Parquet only)."),
+        click.option("--scheduler", metavar="ADDRESS",
+                     help="Use a running Dask cluster, which is trusted (Parquet on paths it can read)."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """Which cluster a command was told to use, if any."""
+
+    scheduler: str | None = None
+    workers: int | None = None
+    timeout: float | None = None
+    tls_ca_file: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    dashboard: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.workers is not None:
+            raise InputError("--scheduler and --workers do not go together")
+        for name, value in asdict(self).items():
+            flag = f"--{name.replace('_', '-')}"
+            if value is None or name in ("scheduler", "workers"):
+                continue
+            if name.startswith("tls") and self.scheduler is None:
+                raise InputError(f"{flag} is for a running cluster (--scheduler)")
+            if name == "dashboard" and self.workers is None:
+                raise InputError(f"{flag} is for workers on this machine (--workers)")
+            if not self.any:
+                raise InputError(f"{flag} is for a cluster (--scheduler, --workers)")
+
+    @property
+    def any(self) -> bool:
+        """Whether a cluster was asked for."""
+        return self.scheduler is not None or self.workers is not None
+
+    def opened(self) -> AbstractContextManager[Client]:
+        """A client of the cluster, as a context; what is started ends with it."""
+        from llrkit.engine.cluster import cluster, quieten
+        from llrkit.engine.cluster_access import TLSFiles
+        from llrkit.engine.cluster_results import TIMEOUT
+
+        quieten()
+        files = TLSFiles(self.tls_ca_file, self.tls_cert, self.tls_key)
+        return cluster(
+            self.scheduler,
+            workers=self.workers,
+            timeout=self.timeout or TIMEOUT,
+            tls=files,
+            dashboard=self.dashboard,
+        )
 
 
 @dataclass(frozen=True)
@@ -95,8 +152,7 @@ class TrialInput:
     """What a command was told about its input: how to read it, and which cluster does, if one does."""
 
     reading: Reading
-    scheduler: str | None = None
-    workers: int | None = None
+    cluster: ClusterChoice = ClusterChoice()
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> TrialInput:
@@ -108,28 +164,23 @@ class TrialInput:
         {'score': ['score'], 'columns': ['test', 'score'], 'log10': True}
         """
         given = {_KEYWORDS.get(name, name): value for name, value in options.items()}
-        cluster = {name: given.pop(name, None) for name in ("scheduler", "workers")}
+        cluster = ClusterChoice(**{item.name: given.pop(item.name, None) for item in fields(ClusterChoice)})
         for name in ("columns", "ids", "classes"):
             if given.get(name) is not None:
                 given[name] = tuple(given[name].split(","))
         named = {name: value for name, value in given.items() if value is not None}
         if "score" in named:
             named["score"] = (named["score"],)
-        return cls(Reading(**named), **cluster)
-
-    @property
-    def on_cluster(self) -> bool:
-        """Whether a cluster was asked for."""
-        return self.scheduler is not None or self.workers is not None
+        return cls(Reading(**named), cluster)
 
     def open(self, *paths: str, **changed: Any) -> ScoreSource:
         """The trials of a path, or of one path per system; ``changed`` are options that differ."""
         from llrkit.engine.open_trials import open_trials
 
         reading = replace(self.reading, **changed)
-        if self.on_cluster:
+        if self.cluster.any:
             reading.require(CLUSTER)  # before any worker is started
-        source = open_trials(paths, reading, client=self.client() if self.on_cluster else None)
+        source = open_trials(paths, reading, client=self.client() if self.cluster.any else None)
         if source.roles.calibrated:
             column = source.roles.score[0]
             click.echo(
@@ -155,20 +206,18 @@ class TrialInput:
 
     def client(self) -> Client:
         """The cluster of this command; what was started for it ends with the command."""
-        from llrkit.engine.cluster import cluster, quieten
-
         context = click.get_current_context()
         if _CLUSTER not in context.meta:
-            quieten()
-            started = cluster(self.scheduler, workers=self.workers)
-            context.meta[_CLUSTER] = context.with_resource(started)
+            context.meta[_CLUSTER] = context.with_resource(self.cluster.opened())
+            if self.cluster.dashboard is not None:
+                click.echo(f"Dashboard: http://127.0.0.1:{self.cluster.dashboard}/status", err=True)
         client: Client = context.meta[_CLUSTER]
         return client
 
     def part_runner(self) -> Callable[..., Any] | None:
         """How parts of a folder are worked on by the cluster, or None without one."""
-        if not self.on_cluster:
+        if not self.cluster.any:
             return None
-        from llrkit.engine.cluster import done_on
+        from llrkit.engine.handshake import done_on
 
         return partial(done_on, self.client())

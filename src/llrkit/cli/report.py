@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.reading import (
     TrialInput,
     cluster_options,
@@ -40,13 +42,25 @@ if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
     from llrkit.io.reading import PathArg
 
-html_option: Callable[[Any], Any] = click.option(
-    "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
-)
 table_option: Callable[[Any], Any] = click.option(
     "--table", "table_style", type=click.Choice(["latex", "markdown", "csv"]),
     help="Print the numbers as a table for a paper instead.",
 )  # fmt: skip
+
+
+def html_option(command: Any) -> Any:
+    """The options of commands that may write a report."""
+
+    @wraps(command)
+    def with_a_report(**options: Any) -> Any:
+        if full_paths_wanted() and not (options["html_path"] or options.get("report_path")):
+            raise InputError("--full-paths is for a report (--html)")
+        return command(**options)
+
+    page = click.option(
+        "--html", "html_path", metavar="FILE", help="Also write a report: one HTML page that opens anywhere."
+    )
+    return page(full_paths_option(with_a_report))
 
 
 @click.command("report")
@@ -68,6 +82,7 @@ table_option: Callable[[Any], Any] = click.option(
 @reading_options
 @cluster_options
 @unconfirmed_option
+@full_paths_option
 @json_option
 def report_command(
     scores: tuple[str, ...],

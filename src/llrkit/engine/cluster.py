@@ -1,21 +1,23 @@
-"""A Dask cluster: found or started, its results, and what is said when it fails."""
+"""A Dask cluster: one that runs, or one that is started on this machine and ended."""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from llrkit.engine.cluster_access import NO_FILES, TLSFiles, on_this_machine, without_http
+from llrkit.engine.cluster_results import TIMEOUT, TIMEOUT_SETTING
 from llrkit.errors import ClusterError, InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from distributed import Client
-
-T = TypeVar("T")
 
 _WORKER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": 64 << 20,
@@ -27,62 +29,110 @@ _WORKER_ENVIRONMENT = {
 arena for each thread would hold on to memory that others need."""
 
 
-def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Iterator[T]:
-    """The results of ``work`` on each item, as they are done."""
-    from distributed import as_completed
-
-    futures = client.map(work, items, pure=False)
-    for future in as_completed(futures, loop=client.loop):
-        yield result_of(client, future)
-
-
 @contextmanager
 def cluster(
-    scheduler: str | None = None, *, workers: int | None = None, memory_limit: str | float = "auto"
+    scheduler: str | None = None,
+    *,
+    workers: int | None = None,
+    memory_limit: str | float = "auto",
+    timeout: float = TIMEOUT,
+    tls: TLSFiles = NO_FILES,
+    dashboard: int | None = None,
 ) -> Iterator[Client]:
     """A client of a running Dask cluster, or of one on this machine that ends with the block.
+
+    A running cluster is trusted: whoever can reach its scheduler can run any program on its workers. One on
+    this machine is open to this process only: it speaks TLS on the loopback device with certificates made
+    for the run.
 
     Parameters
     ----------
     scheduler
-        Address of a running scheduler, such as ``tcp://10.0.0.1:8786``.
+        Address of a running scheduler, such as ``tcp://10.0.0.1:8786`` or ``tls://10.0.0.1:8786``.
     workers
         Instead of an address: start so many single-thread workers on this machine.
     memory_limit
         How much memory each of these may use, as Dask takes it ("2GiB"); a worker that needs more is
         restarted, and what it was at is tried again three times.
+    timeout
+        Seconds that the scheduler and the workers may be silent before :class:`llrkit.ClusterError`.
+    tls
+        For a running scheduler: the files with the certificates.
+    dashboard
+        For workers on this machine: the port of Dask's dashboard, on the loopback device. Every user of the
+        machine can read it; by default there is none.
     """
     if (scheduler is None) == (workers is None):
         raise InputError("give the address of a scheduler or a number of workers")
+    if not 0.0 < timeout < math.inf:
+        raise InputError(f"a timeout is a positive number of seconds, got {timeout}")
+    if scheduler is None and tls.any_given:
+        raise InputError("certificates are for a running scheduler; workers on this machine make their own")
+    if scheduler is not None and dashboard is not None:
+        raise InputError("a running scheduler has its own dashboard, or none")
     try:
+        import distributed  # noqa: F401
         from dask import config
-        from distributed import Client, LocalCluster
     except ImportError:
         raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=5, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ClusterError(f"no scheduler answers at {scheduler} ({error})") from None
-        with client:
-            yield client
-        return
-    if workers is None or workers < 1:
+    with config.set({TIMEOUT_SETTING: timeout}):
+        if scheduler is not None:
+            with _client_of(scheduler, tls, timeout) as client:
+                yield client
+        else:
+            with _workers_here(workers or 0, memory_limit, dashboard) as client:
+                yield client
+
+
+@contextmanager
+def _client_of(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client]:
+    from distributed import Client
+    from distributed.versions import VersionMismatchWarning
+
+    address = tls.address(scheduler)
+    security = tls.security(address)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # the handshake compares what matters
+            client = Client(address, timeout=timeout, security=security, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ClusterError(
+            f"no scheduler answers at {address} within {timeout:g} s ({_first_line(error)})"
+        ) from None
+    try:
+        yield client
+    finally:
+        with suppress(TimeoutError):
+            client.close(timeout=min(timeout, 5.0))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+@contextmanager
+def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None) -> Iterator[Client]:
+    from dask import config
+    from distributed import Client, LocalCluster
+
+    if workers < 1:
         raise InputError(f"the number of workers must be at least 1, got {workers}")
-    environment = {
+    options = on_this_machine(dashboard)
+    settings: dict[str, Any] = {
         f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()
     }
+    if dashboard is None:
+        settings |= without_http()
     local: Any = None
     own: Any = None
     try:
-        with config.set(environment), _deaf():
+        with config.set(settings), ignore_interrupts():
             local = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=":0",
                 memory_limit=memory_limit,
                 silence_logs="CRITICAL",
+                **options,
             )
         own = Client(local, set_as_default=False)
         yield own
@@ -99,7 +149,7 @@ def cluster(
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def ignore_interrupts() -> Iterator[None]:
     """Ctrl-C waits until the block is done, and what is started in it never hears of it.
 
     A cluster that is only half there cannot be ended well, and it starts within seconds. A terminal sends the
@@ -126,25 +176,9 @@ def quieten() -> None:
 
 
 def _kill(local: Any) -> None:
-    """End the workers by force; those that have ended are none."""
+    """End by force the workers that have not exited."""
     for nanny in local.workers.values() if local is not None else ():
         nanny.auto_restart = False
         if nanny.process is not None and nanny.process.is_alive():
             with suppress(ProcessLookupError):
                 os.kill(nanny.process.pid, signal.SIGKILL)
-
-
-def result_of(client: Client, future: Any) -> Any:
-    """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
-    from distributed import CancelledError, KilledWorker
-    from distributed.comm.core import CommClosedError
-
-    try:
-        return client.gather(future)
-    except KilledWorker as error:
-        raise ClusterError(
-            f"workers died again and again at the same partition, probably for lack of memory ({error})"
-        ) from None
-    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
-        where = client.scheduler.address if client.scheduler is not None else "its address"
-        raise ClusterError(f"the scheduler at {where} is gone, so there is no result ({error!r})") from None

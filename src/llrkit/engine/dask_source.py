@@ -14,8 +14,9 @@ from uuid import uuid4
 from llrkit._progress import stage
 from llrkit.engine import worker_tasks
 from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
-from llrkit.engine.cluster import result_of
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
+from llrkit.engine.cluster_results import result_of
+from llrkit.engine.handshake import agree, sources_digest
 from llrkit.engine.partitions import RowGroups, Table, runs
 from llrkit.engine.worker_tasks import Unreadable
 from llrkit.errors import FileFormatError, InputError, UnreadableWarning
@@ -108,6 +109,7 @@ class DaskSource(ScoreSource):
         often each trial counts. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
         """
         names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
+        agree(client)
         header = header_on_cluster(files, client, score=names, label=label, unreadable=unreadable)
         roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
         return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
@@ -116,6 +118,7 @@ class DaskSource(ScoreSource):
     def of_files(cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: Chunking) -> DaskSource:
         """Parquet files whose roles are known, of any kind of trials."""
         header = HeaderRoles(chunking.roles)
+        agree(client)
         return cls._of_parquet(parquet_files(paths), client, chunking, header, "error")
 
     @classmethod
@@ -180,6 +183,7 @@ class DaskSource(ScoreSource):
     def _of_tables(cls, tables: Sequence[Any], client: Client, roles: Roles) -> DaskSource:
         from dask.delayed import delayed
 
+        agree(client)
         wrap = delayed(Table, pure=False)
         partitions = [wrap(table, f"partition {i}") for i, table in enumerate(tables)]
         return cls(client, partitions, TwoClassChunking(roles))
@@ -254,9 +258,10 @@ class DaskSource(ScoreSource):
         needed = set(chunking.roles.carried) & set(COUNTED)
         starts = self._places() if needed else repeat(chunking.nothing_before())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
-        work = delayed(worker_tasks.Work(summarize, chunking, self.unreadable, self._topic), pure=False)
+        work = worker_tasks.Work(summarize, chunking, self.unreadable, self._topic, sources_digest())
+        shared = delayed(work, pure=False)
         leaf = delayed(worker_tasks.summarize, pure=False)
-        return [leaf(work, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
+        return [leaf(shared, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
 
     @contextmanager
     def _told_of_progress(self) -> Iterator[None]:

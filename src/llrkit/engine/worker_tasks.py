@@ -9,6 +9,7 @@ from operator import add
 from typing import Any, Literal
 
 from llrkit.engine.batches import Chunking, joined
+from llrkit.engine.handshake import require_same_program
 from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles
@@ -24,6 +25,8 @@ class Work:
     chunking: Chunking
     unreadable: Unreadable
     topic: str
+    program: str
+    """The source files of llrkit that the client has, as a hash; no worker with others does the work."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Parti
     """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
     from distributed import get_worker
 
+    require_same_program(work.program)
     total, skipped, rows, words = None, [], 0, set[str]()
     # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
     together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]

@@ -19,6 +19,11 @@ SYMBOLS = {
 }  # fmt: skip
 LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
 GROUND = "#FFFFFF"
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The content security policy of every page: what is in it may run, and nothing may be fetched or sent."""
 
 
 def figure(picture: Picture) -> Any:
@@ -58,9 +63,13 @@ def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
         figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
         for i, picture in enumerate(pictures)
     ]
-    title = html.escape(pictures[0].title)
-    head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
-    write_atomically(path, "\n".join([head, *figures, "</body></html>", ""]))
+    head = [
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{PAGE_POLICY}">',
+        '<link rel="icon" href="data:,">',
+        f"<title>{html.escape(pictures[0].title)}</title></head><body>",
+    ]
+    write_atomically(path, "\n".join([*head, *figures, "</body></html>", ""]))
 
 
 def plotly_javascript() -> str:
@@ -96,7 +105,7 @@ def _trace(mark: Any) -> dict[str, Any]:
         "meta": {"ink": mark.ink.whose, "group": mark.group},
     }
     if mark.group:
-        trace["legendgroup"] = escaped(mark.group)
+        trace["legendgroup"] = f"group {escaped(mark.group)}"  # a name may be one of JavaScript's own
     ink = {"color": mark.ink.color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():

@@ -19,7 +19,7 @@ from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Picture
-from llrkit.plot.plotly_renderer import plotly_javascript
+from llrkit.plot.plotly_renderer import PAGE_POLICY, plotly_javascript
 from llrkit.report import certainty, page_contents
 from llrkit.report.exact_rates import exact_rates
 from llrkit.report.method_text import methods_text
@@ -131,6 +131,7 @@ def report_page(
         about,
         title=title,
         version=__version__,
+        policy=Markup(PAGE_POLICY),
         what=what,
         several=f"{what}es" if what.endswith("s") else f"{what}s",
         cautions=list(cautions),

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from llrkit._format import number
+from llrkit._format import csv_text, number
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
@@ -88,7 +88,8 @@ def format_table(
 ) -> str:
     """The numbers of evaluations or of a comparison as LaTeX, Markdown or CSV.
 
-    LaTeX and Markdown have the digits people read; CSV has all of them, under the names of the JSON.
+    LaTeX and Markdown have the digits people read; CSV has all of them, under the names of the JSON. Names
+    that a spreadsheet would take for a formula get an apostrophe in front there.
 
     Parameters
     ----------
@@ -121,9 +122,9 @@ def format_table(
 def _csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([table.row_title, *table.keys])
+    writer.writerow([csv_text(text) for text in (table.row_title, *table.keys)])
     for name, row in zip(table.names, table.values, strict=True):
-        writer.writerow([name, *(_exact(value) for value in row)])
+        writer.writerow([csv_text(name), *(_exact(value) for value in row)])
     return out.getvalue()
 
 

@@ -21,6 +21,7 @@ class SourceFile:
     """A file that was read."""
 
     path: str
+    """Its name, or the path as it was given if that was asked for."""
     size: int
     sha256: str
     """Empty where the file is not on this machine."""
@@ -51,11 +52,16 @@ class Provenance:
 
 
 def provenance(
-    paths: Sequence[str | Path] = (), *, command: str = "", now: datetime | None = None
+    paths: Sequence[str | Path] = (),
+    *,
+    command: str = "",
+    now: datetime | None = None,
+    full_paths: bool = False,
 ) -> Provenance:
     """The provenance of a report made from files; their hashes are of the bytes that the command read.
 
-    A directory or pattern is as good as the files in it; a file that is named twice is listed once.
+    A directory or pattern is as good as the files in it; a file that is named twice is listed once. Files
+    are shown by their names, unless ``full_paths`` asks for the paths as they were given.
 
     Examples
     --------
@@ -67,7 +73,7 @@ def provenance(
     """
     moment = datetime.now().astimezone() if now is None else now
     named = dict.fromkeys(file for path in paths for file in _files(str(path)))
-    files = tuple(_facts(file) for file in named)
+    files = tuple(_facts(file, file if full_paths else Path(file).name or file) for file in named)
     return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, files)
 
 
@@ -76,8 +82,8 @@ def _files(path: str) -> list[str]:
     return [str(file) for file in local_files(path)] or [path]
 
 
-def _facts(path: str) -> SourceFile:
+def _facts(path: str, shown: str) -> SourceFile:
     place = Path(path)
     if not place.is_file():
-        return SourceFile(path, 0, "")
-    return SourceFile(path, place.stat().st_size, file_sha256(place))
+        return SourceFile(shown, 0, "")
+    return SourceFile(shown, place.stat().st_size, file_sha256(place))

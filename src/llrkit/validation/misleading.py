@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,11 @@ class MisleadingTrial:
 
     @property
     def words_of_place(self) -> str:
-        """Where the trial stands, and its ids."""
+        """Where the trial stands, by the name of its file and not its path, and its ids."""
         counted = (ROW,) if self.place else ()
         ids = [f"{name} {value}" for name, value in self.trial.items() if name not in counted]
-        return ", ".join([*([self.place] if self.place else []), *ids])
+        file, comma, line = self.place.rpartition(", ")
+        return ", ".join([*([f"{PurePath(file).name}{comma}{line}"] if self.place else []), *ids])
 
     @property
     def words(self) -> str:

@@ -1,0 +1,120 @@
+"""Results of a cluster, and what is said when none will come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from llrkit.errors import ClusterError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TIMEOUT = 60.0
+"""Seconds that a scheduler or worker may be silent, unless another time was asked for."""
+TIMEOUT_SETTING = "llrkit.timeout"
+"""Where the time is kept while a cluster is used: in Dask's configuration, which users can set too."""
+MORE_TIME = "allow more with --timeout (timeout=...)"
+
+
+def timeout_now() -> float:
+    """The seconds that a scheduler or worker may be silent at present."""
+    from dask import config
+
+    return float(config.get(TIMEOUT_SETTING, TIMEOUT))
+
+
+def result_of(client: Client, future: Any) -> Any:
+    """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        finished(client, set(future) if isinstance(future, list) else {future}, "ALL_COMPLETED")
+        return client.gather(future)
+    except KilledWorker as error:
+        raise ClusterError(
+            f"workers died again and again at the same partition, probably for lack of memory ({error})"
+        ) from None
+    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+        raise ClusterError(
+            f"the scheduler at {address_of(client)} is gone, so there is no result ({error!r})"
+        ) from None
+
+
+def scheduler_of(client: Client) -> Any:
+    """How to call the scheduler of a client."""
+    if client.scheduler is None:
+        raise ClusterError("the client of the cluster has been closed")
+    return client.scheduler
+
+
+def address_of(client: Client) -> str:
+    """Where the scheduler of a client is."""
+    return str(client.scheduler.address) if client.scheduler is not None else "its address"
+
+
+def finished(client: Client, futures: set[Any], enough: str) -> set[Any]:
+    """Wait for futures as long as somebody works on them; those that are done."""
+    from distributed import wait
+
+    watch = Watch(client, timeout_now())
+    while True:
+        try:
+            with client.as_current():
+                return set(wait(futures, timeout=watch.step, return_when=enough).done)
+        except TimeoutError:
+            watch.look()
+
+
+class Watch:
+    """Looks after a cluster while its results are waited for.
+
+    A worker is silent if the scheduler has had no sign of life of it for the whole time-out. Dask gives the
+    tasks of a silent worker to others only after minutes, and of none if there are no others. So it is an
+    error if there is no worker at all for that time, or if every task is at a worker that is silent. As long
+    as one worker computes nothing is said.
+    """
+
+    def __init__(self, client: Client, timeout: float) -> None:
+        self.client, self.timeout = client, timeout
+        self.step = min(2.0, timeout / 4)
+        self._seen: dict[str, tuple[float, float]] = {}
+        self._last_worker = time.monotonic()
+
+    def look(self) -> None:
+        """Raise if no result can be expected any more."""
+        workers, processing = self._ask()
+        now = time.monotonic()
+        # Clocks of machines differ: only whether the sign of life is another one than before is looked at.
+        self._seen = {
+            name: self._seen[name] if name in self._seen and self._seen[name][0] == sign else (sign, now)
+            for name, sign in workers.items()
+        }
+        if workers:
+            self._last_worker = now
+        elif now - self._last_worker > self.timeout:
+            raise ClusterError(
+                f"there has been no worker at {address_of(self.client)} for {self.timeout:g} s; {MORE_TIME}"
+            )
+        silent = {name for name, (_, since) in self._seen.items() if now - since > self.timeout}
+        busy = {name for name, tasks in processing.items() if tasks}
+        if silent and (silent >= set(workers) or (busy and silent >= busy)):
+            raise ClusterError(
+                f"no sign of life for {self.timeout:g} s of {', '.join(sorted(silent))}, and nobody else "
+                f"works on the result; {MORE_TIME}"
+            )
+
+    def _ask(self) -> tuple[dict[str, float], Mapping[str, Any]]:
+        """The last signs of life of the workers, and what they are at, as the scheduler knows it."""
+        scheduler, limit = scheduler_of(self.client), {"callback_timeout": self.timeout}
+        try:
+            told = self.client.sync(scheduler.identity, **limit)
+            processing = self.client.sync(scheduler.processing, workers=None, **limit)
+        except TimeoutError:
+            raise ClusterError(
+                f"the scheduler at {address_of(self.client)} has not answered for {self.timeout:g} s; "
+                f"{MORE_TIME}"
+            ) from None
+        return {name: worker["last_seen"] for name, worker in told["workers"].items()}, processing
