@@ -12,6 +12,7 @@ from llrkit.evaluation.advice import advice_for, overlap_problems
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.theory import GaussianLLR
 
 
@@ -65,6 +66,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
+@takes_labels
 def diagnose(source: ScoreSource) -> Diagnosis:
     """Say what the scores look like and which calibrators suit them.
 

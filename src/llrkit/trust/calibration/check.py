@@ -15,6 +15,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.trust.calibration.calibration_loss import calibration_loss
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
@@ -105,6 +106,7 @@ class CalibrationCheck:
         return "\n".join([*lines, *self.notes])
 
 
+@takes_labels
 def check_calibration(
     source: ScoreSource,
     *,

@@ -22,6 +22,7 @@ from llrkit.core.special import probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownNameError
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
@@ -57,6 +58,7 @@ class MapUncertainty(LineErrors):
         return llr, llr - reach, llr + reach
 
 
+@takes_labels
 def map_uncertainty(
     source: ScoreSource,
     method: str = "logistic",
@@ -146,6 +148,7 @@ class LlrBand(Curve):
     upper: FloatArray
 
 
+@takes_labels
 def llr_band(
     source: ScoreSource,
     method: str | Callable[[ScoreSource], Map] = "logistic",

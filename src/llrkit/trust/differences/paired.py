@@ -20,6 +20,7 @@ from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
@@ -132,6 +133,7 @@ class PairedInfluences:
         return [*first, *second]
 
 
+@takes_labels
 def compare_systems(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
