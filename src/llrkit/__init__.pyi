@@ -83,6 +83,7 @@ from .evaluation.condition_table import condition_table as condition_table
 from .evaluation.diagnose import Diagnosis as Diagnosis
 from .evaluation.diagnose import diagnose as diagnose
 from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.meter import Meter as Meter
 from .evaluation.mixing_curve import mixing_curve as mixing_curve
 from .evaluation.result import Evaluation as Evaluation
 from .io.write import write_trials as write_trials

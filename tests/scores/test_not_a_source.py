@@ -11,7 +11,8 @@ import llrkit as lk
 
 OTHERS = {
     "point": "sre08", "prior": 0.1, "column": "x", "method": lk.fit_cmlg, "rule": "brier", "columns": ["x"],
-    "by": "x", "name": "sre16", "points": "sre08",
+    "by": "x", "name": "sre16", "points": "sre08", "speakers": "x", "criteria": "criteria.toml",
+    "evaluation": "sre16", "result": None,
 }  # fmt: skip
 
 
@@ -32,14 +33,12 @@ def test_there_are_such_functions():
     assert {"eer", "evaluate", "fit_logistic", "fit_best", "compare", "fit_quality"} <= set(NAMES)
 
 
-@pytest.mark.parametrize("wrong", [[1.0, 2.0], np.zeros(3), "scores.csv", (np.ones(2), np.zeros(2))])
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], np.zeros(3), "scores.csv", {"target": [1.0]}, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_something_else_is_refused(name, wrong):
     function = getattr(lk, name)
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     by_place = [OTHERS.get(p.name, wrong) for p in needed[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     by_name = {p.name: "x" for p in needed if p.kind is p.KEYWORD_ONLY}
-    if name == "c_primary":
-        by_place = ["sre16"]
     with pytest.raises(lk.InputError, match=rf"expected trials, got {type(wrong).__name__}: .*lk\.Scores"):
         function(wrong, *by_place, **by_name)

@@ -121,7 +121,7 @@ def test_labels_of_the_wrong_shape():
     with pytest.raises(lk.InputError, match="3 scores but 2 labels"):
         lk.Scores.from_labels([1.0, 2.0, 3.0], [0, 1])
     with pytest.raises(lk.InputError, match="one-dimensional"):
-        lk.Scores.from_labels([1.0, 2.0], [[0], [1]])
+        lk.Scores.from_labels([1.0, 2.0], [[0, 1], [1, 0]])
 
 
 def test_booleans_are_labels_and_not_negated():

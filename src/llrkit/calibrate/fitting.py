@@ -14,6 +14,7 @@ from llrkit.calibrate.input_reading import reading_of
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 
 P = ParamSpec("P")
@@ -35,6 +36,10 @@ class FitFunction(Protocol[P, M_co]):
 
     @overload
     def __call__(self, *args: P.args, **options: P.kwargs) -> M_co: ...
+    @overload
+    def __call__(
+        self, scores: Any, labels: Any, /, *, positive: Any = None, weights: Any = None, **options: Any
+    ) -> M_co: ...
     @overload
     def __call__(
         self,
@@ -88,7 +93,7 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     own = [option for option in own if option.kind is not Parameter.VAR_KEYWORD]
     fitting.__signature__ = declared.replace(parameters=[*own, *more, *rest])  # type: ignore[attr-defined]
     fitting.__doc__ = _documented(fit.__doc__ or "")
-    return cast("FitFunction[P, M_co]", fitting)
+    return cast("FitFunction[P, M_co]", takes_labels(fitting))
 
 
 def _documented(text: str) -> str:

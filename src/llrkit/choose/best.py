@@ -23,6 +23,7 @@ from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_na
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 
 
@@ -35,6 +36,7 @@ class CrossCalibration:
     folds: Folds
 
 
+@takes_labels
 def cross_calibrate(
     source: ScoreSource,
     method: str = "logistic",

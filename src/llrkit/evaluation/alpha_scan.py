@@ -18,6 +18,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve, as_floats, named_arrays
 from llrkit.metrics.primary import c_primary
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
@@ -51,6 +52,7 @@ class PriorScan(Curve):
         super().__post_init__()
 
 
+@takes_labels
 def alpha_scan(
     source: ScoreSource,
     test: ScoreSource | None = None,

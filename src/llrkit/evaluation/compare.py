@@ -20,6 +20,8 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 
 _FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
@@ -121,6 +123,7 @@ class Comparison:
         return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.failed.items()])
 
 
+@takes_labels
 def compare(
     train: ScoreSource,
     test: ScoreSource,
@@ -146,6 +149,7 @@ def compare(
     cmlg      0.0844    0.0738      0.0107     0.1015     0.1066
     logistic  0.0838    0.0738      0.0101     0.1015     0.1176
     """
+    train, test = as_source(train), as_source(test)
     names = method_names(methods, _FITS)
     evaluations = {"raw": evaluate(test, points)}
     maps, failed = {}, {}

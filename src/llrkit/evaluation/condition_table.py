@@ -14,6 +14,8 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import group_rows
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 
 NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -61,6 +63,7 @@ class ConditionTable:
         )
 
 
+@takes_labels
 def condition_table(
     source: ScoreSource,
     by: str,
@@ -92,7 +95,7 @@ def condition_table(
     >>> bool(table.averaged["eer"] < table.equalized.eer)  # the rooms disagree about the scale
     True
     """
-    pooled = evaluate(source, points, by=by, allow_unconfirmed=allow_unconfirmed)
+    pooled = evaluate(as_source(source), points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
     groups = list(pooled.groups.values())

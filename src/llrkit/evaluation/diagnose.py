@@ -15,6 +15,7 @@ from llrkit.evaluation.gaussian_check import GaussianCheck, check_from_moments, 
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.tied_advice import advice_for_ties
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.theory import GaussianLLR
 from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
@@ -73,6 +74,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
+@takes_labels
 def diagnose(source: ScoreSource, *, point: Preset | OperatingPoint | str | float | None = None) -> Diagnosis:
     """Say what the scores look like and which calibrators suit them.
 

@@ -15,6 +15,7 @@ from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.bootstrap import bootstrap
@@ -33,6 +34,7 @@ from llrkit.trust.intervals.uncertainty import Uncertainty
 KINDS = ("none", "trial", "speaker", "bootstrap")
 
 
+@takes_labels
 def evaluate(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),

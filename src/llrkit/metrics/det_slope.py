@@ -12,6 +12,7 @@ from llrkit.core.special import probit
 from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 
 RANGE = (0.001, 0.5)
 _LINES = 403
@@ -32,6 +33,7 @@ class DetSlope(Curve):
     probit_miss: FloatArray
 
 
+@takes_labels
 def det_slope(source: ScoreSource) -> DetSlope:
     """Slope of the DET curve where both error rates are between 0.1 % and 50 %.
 

@@ -12,6 +12,7 @@ from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.theory.distribution import RNG
 
 MOST = 100_000
@@ -50,6 +51,7 @@ class DetStraightness:
         }
 
 
+@takes_labels
 def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0) -> DetStraightness:
     """Whether a DET is a straight line, as that of two Gaussians of any spreads is.
 

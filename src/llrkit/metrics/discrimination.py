@@ -17,9 +17,11 @@ from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.theory.operating_points import OperatingPoint, operating_point
 
 
+@takes_labels
 def eer(source: ScoreSource) -> float:
     """Equal error rate on the ROC convex hull (ROCCH-EER).
 
@@ -46,6 +48,7 @@ def eer_from_blocks(blocks: PavBlocks) -> float:
     return crossing(hull.p_miss, hull.p_fa)
 
 
+@takes_labels
 def eer_roc(source: ScoreSource) -> float:
     """Equal error rate on the ROC itself, with straight lines between its points.
 
@@ -66,6 +69,7 @@ def eer_roc_from_bins(bins: ScoreBins) -> float:
     return crossing(roc.p_miss, roc.p_fa)
 
 
+@takes_labels
 def prbep(source: ScoreSource) -> float:
     """Precision-recall break-even point: the number of misses where it equals that of false alarms.
 
@@ -86,6 +90,7 @@ def prbep_from_blocks(blocks: PavBlocks) -> float:
     return crossing(hull.n_miss, hull.n_fa)
 
 
+@takes_labels
 def auc(source: ScoreSource) -> float:
     """Area under the ROC: the chance that a target scores above a non-target, ties counting one half.
 
@@ -106,6 +111,7 @@ def auc_from_bins(bins: ScoreBins) -> float:
     return float(wins / 2.0 / bins.n_target / bins.n_nontarget)
 
 
+@takes_labels
 def min_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
     """Smallest normalized detection cost that any threshold gives on these trials.
 
@@ -137,6 +143,7 @@ def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray,
     return hull.p_miss[vertex], hull.p_fa[vertex]
 
 
+@takes_labels
 def min_cllr(source: ScoreSource) -> float:
     """Cllr after the optimal monotone calibration of these very trials (PAV, no Laplace end points).
 

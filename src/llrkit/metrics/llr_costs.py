@@ -19,6 +19,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, operating_point
 
@@ -30,6 +31,7 @@ def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: np
     return losses
 
 
+@takes_labels
 def cllr(source: ScoreSource) -> float:
     """Cost of the log-likelihood-ratio, in bits.
 
@@ -45,6 +47,7 @@ def cllr(source: ScoreSource) -> float:
     return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
 
 
+@takes_labels
 def cllr_cal(source: ScoreSource) -> float:
     """The part of Cllr that is lost to calibration: ``cllr - min_cllr``.
 
@@ -67,6 +70,7 @@ def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
     return np.asarray(prior * target + other * nontarget)
 
 
+@takes_labels
 def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True) -> float:
     """Empirical cross-entropy of the posteriors at any prior.
 
@@ -84,6 +88,7 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True)
     return float(value / (binary_entropy(prior) if normalized else LN2))
 
 
+@takes_labels
 def act_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
     """Normalized detection cost at the Bayes threshold, where calibrated LLRs should be cut.
 
@@ -98,6 +103,7 @@ def act_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
     return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))
 
 
+@takes_labels
 def rule_cost(
     source: ScoreSource, rule: ScoringRule | str | tuple[float, float] = "log", prior: float = 0.5
 ) -> float:
@@ -156,6 +162,7 @@ class RuleSums(SummaryBase):
         )
 
 
+@takes_labels
 def eer_threshold(source: ScoreSource) -> float:
     """The score at which Pmiss and Pfa differ least when it is the threshold; the lowest one of several.
 
@@ -209,6 +216,7 @@ class ScoresBetween(SummaryBase):
         return ScoresBetween(self.values, self.times * weight)
 
 
+@takes_labels
 def hter(dev: ScoreSource, source: ScoreSource) -> float:
     """Half total error rate, ``(Pmiss + Pfa) / 2``, at the EER threshold of development data.
 

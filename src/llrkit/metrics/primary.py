@@ -20,10 +20,12 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.condition_weights import nist_weights
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
 
 
+@takes_labels
 def c_primary(
     source: ScoreSource,
     evaluation: str | Preset | OperatingPoint | float,

@@ -130,16 +130,21 @@ class Scores(ScoreSource):
         columns: Mapping[str, Any] | None = None,
         *,
         categories: Mapping[str, Sequence[Any]] | None = None,
+        positive: Any = None,
     ) -> Scores:
-        """Split one array of scores by labels (bool, 0/1, -1/1, or the usual words).
+        """Split one array of scores by labels: bool, 0/1, -1/1, or the usual words.
+
+        Two other kinds of labels are told apart by ``positive``, that of the targets.
 
         Examples
         --------
         >>> Scores.from_labels([0.1, 2.0, 1.5], [0, 1, 1])
         Scores(2 target, 1 nontarget trials)
+        >>> Scores.from_labels([0.1, 2.0, 1.5], ["other", "me", "me"], positive="me")
+        Scores(2 target, 1 nontarget trials)
         """
         values = score_array(scores, "scores")
-        mask = target_mask(is_target)
+        mask = target_mask(is_target, positive)
         if len(mask) != len(values):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
         refuse_nan(values, "scores")

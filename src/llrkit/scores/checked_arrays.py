@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError, NaNScoreError
+from llrkit.scores.foreign_arrays import as_numpy
 
 EXACT = 1 << 53
 INEXACT = (
@@ -18,10 +19,7 @@ INEXACT = (
 
 def number_array(values: Any, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # lists of different lengths
-        raise InputError(f"{what} are not an array of numbers ({error})") from None
+    array = as_numpy(values, what)
     if array.dtype == object or array.dtype.kind in "USOcmM":
         return _from_objects(array, what)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

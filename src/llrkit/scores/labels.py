@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -10,31 +11,39 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.errors import InputError, LabelError, PooledClassesWarning
+from llrkit.scores.foreign_arrays import flat_labels
 
 TARGET_WORDS = frozenset(
     {"target", "tgt", "tar", "true", "t", "1", "1.0", "genuine", "client", "bonafide", "bona-fide", "same",
-     "same-source", "mated", "positive", "known_target"}
+     "same-source", "same-speaker", "ss", "mated", "positive", "known-target", "real", "live", "yes", "h1",
+     "hp", "km"}
 )  # fmt: skip
 NONTARGET_WORDS = frozenset(
     {"nontarget", "non-target", "non", "imp", "impostor", "imposter", "false", "f", "0", "0.0", "-1", "-1.0",
-     "spoof", "different", "diff", "different-source", "non-mated", "nonmated", "negative", "known_nontarget",
-     "unknown_nontarget", "known_non_target", "unknown_non_target"}
+     "spoof", "spoofed", "different", "diff", "different-source", "different-sources", "different-speaker",
+     "different-speakers", "ds", "non-mated", "nonmated", "negative", "known-nontarget", "unknown-nontarget",
+     "known-non-target", "unknown-non-target", "fake", "attack", "no", "h2", "hd", "knm"}
 )  # fmt: skip
 FIRST = 64
 """Values that are looked at first."""
-ACCEPTED = "bool, 0/1, -1/1, or words like target/nontarget, genuine/impostor, bonafide/spoof, same/different"
+ACCEPTED = (
+    "bool, 0/1, -1/1, or words like target/nontarget, genuine/impostor, bonafide/spoof, same/different, "
+    "SS/DS, Hp/Hd, H1/H2, KM/KNM, real/fake, live/attack, yes/no"
+)
 
 
 def classify_words(words: list[str]) -> list[bool | None]:
     """For each distinct label whether it means target; ``None`` for a word that is not known.
 
+    Case does not matter, nor whether words are joined by a space, a hyphen or an underscore.
+
     Examples
     --------
-    >>> classify_words(["target", "imp", "maybe"])
-    [True, False, None]
+    >>> classify_words(["target", "imp", "Same speaker", "maybe"])
+    [True, False, True, None]
     """
     known = dict.fromkeys(TARGET_WORDS, True) | dict.fromkeys(NONTARGET_WORDS, False)
-    return [known.get(word.strip().lower()) for word in words]
+    return [known.get(re.sub(r"[ _]+", "-", word.strip().lower())) for word in words]
 
 
 def pooled_words(words: Iterable[str]) -> str | None:
@@ -72,11 +81,14 @@ def warn_of_pooled(words: Iterable[str], where: str, *, stacklevel: int = 3) -> 
 
 def _not_two_classes(seen: list[Any], where: str) -> LabelError:
     shown = ", ".join(repr(value) for value in seen[:5]) + (", ..." if len(seen) > 5 else "")
-    return LabelError(f"labels are not two classes{where}: saw {shown}; accepted are {ACCEPTED}")
+    return LabelError(
+        f"labels are not two classes{where}: saw {shown}; accepted are {ACCEPTED}; others "
+        "with the label of the targets (positive=)"
+    )
 
 
-def target_mask(labels: Any) -> npt.NDArray[np.bool_]:
-    """A boolean array that says which trials are targets.
+def target_mask(labels: Any, positive: Any = None) -> npt.NDArray[np.bool_]:
+    """A boolean array that says which trials are targets: by the usual labels, or by that of the targets.
 
     Examples
     --------
@@ -86,9 +98,11 @@ def target_mask(labels: Any) -> npt.NDArray[np.bool_]:
     Traceback (most recent call last):
     llrkit.errors.LabelError: labels are not two classes (first at index 2): saw 0, 1, 2; ...
     """
-    array = np.asarray(labels)
+    array = flat_labels(labels)
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
+    if positive is not None:
+        return _equal_to(array, positive)
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind in "iuf":
@@ -107,6 +121,14 @@ def target_mask(labels: Any) -> npt.NDArray[np.bool_]:
         raise _not_two_classes(words, f" (first at index {first})")
     warn_of_pooled(words, "labels", stacklevel=4)
     return np.asarray([bool(value) for value in meaning])[inverse]
+
+
+def _equal_to(array: npt.NDArray[Any], positive: Any) -> npt.NDArray[np.bool_]:
+    is_target = np.asarray(array == positive)
+    if not is_target.any():
+        seen = ", ".join(repr(value) for value in np.unique(array).tolist()[:6])
+        raise LabelError(f"no label is {positive!r} (positive=); there are: {seen}")
+    return is_target
 
 
 def looks_like_labels(given: Any, values: npt.NDArray[Any], scores: npt.NDArray[Any]) -> bool:

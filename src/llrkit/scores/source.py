@@ -77,6 +77,9 @@ class WrappedSource(ScoreSource):
         return self.source.place(row)
 
 
+SEVERAL_CLASSES = "; for several classes there is lk.multiclass"
+
+
 def as_source(given: object) -> ScoreSource:
     """What was given, if it is a score source; anything else is an error that says what is.
 
@@ -84,13 +87,13 @@ def as_source(given: object) -> ScoreSource:
     --------
     >>> as_source([1.5, -0.5])
     Traceback (most recent call last):
-    llrkit.errors.InputError: expected trials, got list: make lk.Scores(target, nontarget) of two arrays, ...
+    llrkit.errors.InputError: expected trials, got list: give two arrays, (scores, labels), ...
     """
     if not isinstance(given, ScoreSource):
         raise InputError(
-            f"expected trials, got {type(given).__name__}: make lk.Scores(target, nontarget) of two arrays, "
-            "lk.Scores.from_labels(scores, labels), lk.Trials(table), lk.read_trials(path) or "
-            "lk.scan_trials(path)"
+            f"expected trials, got {type(given).__name__}: give two arrays, (scores, labels), "
+            "lk.Scores(target, nontarget), lk.Trials(table), lk.read_trials(path) or lk.scan_trials(path)"
+            f"{SEVERAL_CLASSES if hasattr(given, 'classes') else ''}"
         )
     return given
 

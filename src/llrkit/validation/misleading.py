@@ -15,6 +15,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import WrappedSource, as_source
 from llrkit.validation.verbal_scale import verbal_scale
@@ -54,6 +55,7 @@ class MisleadingTrial:
         }  # fmt: skip
 
 
+@takes_labels
 def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial, ...]:
     """The ``n`` trials of each class whose LLRs mislead most, strongest first; one pass.
 

@@ -11,6 +11,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
 from llrkit.trust.intervals.bands import CurveBands, curve_bands
@@ -76,6 +77,7 @@ class Validation:
         return "\n".join(summary_lines(self))
 
 
+@takes_labels
 def validate(
     source: ScoreSource,
     criteria: Criteria | Mapping[str, Any] | str | Path,

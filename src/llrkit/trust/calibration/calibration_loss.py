@@ -8,9 +8,11 @@ from typing import Any
 from llrkit.choose.best import cross_calibrate
 from llrkit.metrics.llr_costs import cross_entropy
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.trust.calibration.loss_result import CalibrationLoss
 
 
+@takes_labels
 def calibration_loss(
     source: ScoreSource,
     method: str = "logistic",

@@ -18,6 +18,7 @@ from llrkit.core.special import probability
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, CalibratedCells, JudgedCells
 from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells, check_speakers
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
@@ -119,6 +120,7 @@ class CalibrationCheck:
         return "\n".join([*lines, *self.notes])
 
 
+@takes_labels
 def check_calibration(
     source: ScoreSource,
     *,

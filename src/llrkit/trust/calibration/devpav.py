@@ -10,10 +10,12 @@ from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.core.trial_counts import count_trials
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 
 LN10 = math.log(10.0)
 
 
+@takes_labels
 def dev_pav(source: ScoreSource) -> float:
     """Mean distance between the PAV map of the LLRs and the identity, in log10 (Vergeer et al. 2021).
 

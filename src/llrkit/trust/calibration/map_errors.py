@@ -23,6 +23,7 @@ from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownN
 from llrkit.metrics.curve import Curve
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
@@ -69,6 +70,7 @@ class MapUncertainty(LineErrors):
         return llr, float(low[0]), float(high[0])
 
 
+@takes_labels
 def map_uncertainty(
     source: ScoreSource,
     method: str = "logistic",
@@ -236,6 +238,7 @@ class LlrBand(Curve):
     upper: FloatArray
 
 
+@takes_labels
 def llr_band(
     source: ScoreSource,
     method: str | Callable[[ScoreSource], Map] = "logistic",

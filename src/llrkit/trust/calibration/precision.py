@@ -14,6 +14,7 @@ from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.speakers import Speakers, find_speakers
@@ -38,6 +39,7 @@ class LlrPrecision:
         return quantile(level, self.df) * self.sd
 
 
+@takes_labels
 def llr_precision(source: ScoreSource, speakers: str | Sequence[str]) -> LlrPrecision:
     """How far LLRs of the same two sources lie apart (the parametric procedure of Morrison 2011).
 

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import measure
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.differences.paired_errors import PairedInfluences, one_system
 from llrkit.trust.intervals.dyadic import covariance
@@ -45,6 +46,7 @@ class DeLong:
         return {"auc": list(self.auc), "covariance": covariance, "z": self.z, "p_value": self.p_value}
 
 
+@takes_labels
 def delong_test(source: ScoreSource) -> DeLong:
     """Test whether two systems that scored the same trials have the same AUC.
 

@@ -12,6 +12,7 @@ from llrkit._format import chance, counted, number, p_words, percent
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.differences.paired import Difference, SystemComparison, compare_systems
@@ -129,6 +130,7 @@ class PairwiseComparison:
         return "\n".join([*lines, self.sentence])
 
 
+@takes_labels
 def compare_many_systems(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),

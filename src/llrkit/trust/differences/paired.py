@@ -18,6 +18,7 @@ from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.differences.paired_errors import (
@@ -111,6 +112,7 @@ class SystemComparison:
         return "\n".join([*lines, *self.notes])
 
 
+@takes_labels
 def compare_systems(
     source: ScoreSource,
     points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),

@@ -17,6 +17,7 @@ from llrkit.metrics.curve import Curve
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates
@@ -87,6 +88,7 @@ class CurveBands:
         }  # fmt: skip
 
 
+@takes_labels
 def curve_bands(
     source: ScoreSource,
     result: Measurements,

@@ -1,0 +1,133 @@
+"""Meter: an evaluation that is fed batch by batch, in training loops and by several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from llrkit._arrays import Array
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.result import Evaluation
+from llrkit.scores.arrays import Scores
+from llrkit.scores.checked_arrays import refuse_nan, score_array
+from llrkit.scores.labels import target_mask
+from llrkit.theory.operating_points import OperatingPoint
+
+
+class Meter:
+    """All metrics of trials that come in batches, exactly those of :func:`evaluate` of all trials at once.
+
+    Exactness needs every score: the meter keeps them, 8 bytes each (4 where they come as float32), and
+    nothing else. A batch may hold trials of one class alone.
+
+    Parameters
+    ----------
+    points
+        Operating points, as for :func:`evaluate`.
+    positive
+        The label of the targets, if it is none of the usual ones.
+    options
+        Further options of :func:`evaluate` that need nothing but scores (``ece``, ``ci``, ``level``, ...).
+
+    Examples
+    --------
+    >>> meter = Meter(points=[0.01])
+    >>> meter.update([2.0, -1.0, 0.5], [1, 0, 0])
+    >>> meter.update([1.5, 3.0], [1, 1])
+    >>> meter
+    Meter(3 target, 2 nontarget trials)
+    >>> meter.compute().eer
+    0.0
+    """
+
+    def __init__(
+        self,
+        points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+        *,
+        positive: Any = None,
+        **options: Any,
+    ) -> None:
+        self.points, self.positive, self.options = points, positive, options
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all trials."""
+        self._target: list[Array] = []
+        self._nontarget: list[Array] = []
+
+    def update(self, scores: Any, labels: Any) -> None:
+        """Take a batch of trials: scores, higher meaning more target-like, and as many labels."""
+        values = score_array(scores, "scores")
+        if values.ndim != 1:
+            raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
+        refuse_nan(values, "scores")
+        if len(values) == 0:
+            return
+        mask = self._mask(labels)
+        if len(mask) != len(values):
+            raise InputError(f"{len(values)} scores but {len(mask)} labels")
+        self._target.append(values[mask])  # copies: the batch may be overwritten
+        self._nontarget.append(values[~mask])
+
+    def _mask(self, labels: Any) -> Array:
+        """Which trials are targets; a batch without any is welcome, whatever the label of the targets is."""
+        if self.positive is None:
+            return target_mask(labels)
+        from llrkit.scores.foreign_arrays import flat_labels
+
+        return np.asarray(flat_labels(labels) == self.positive)
+
+    def compute(self) -> Evaluation:
+        """Evaluate all trials so far."""
+        return evaluate(self.scores(), self.points, **self.options)
+
+    def scores(self) -> Scores:
+        """All trials so far, as a source for any other function."""
+        target, nontarget = (np.concatenate(kept) if kept else np.empty(0) for kept in self._kept)
+        for name, values in (("target", target), ("nontarget", nontarget)):
+            if len(values) == 0:
+                raise EmptyClassError(f"there are no {name} trials yet; both classes need at least one")
+        return Scores.from_classes(target, nontarget)
+
+    def merge(self, other: Meter) -> Self:
+        """Take all trials of another meter, as if they had come after those of this one."""
+        if not isinstance(other, Meter):
+            raise InputError(f"a meter can be merged with a meter only, got {type(other).__name__}")
+        self._target += other._target
+        self._nontarget += other._nontarget
+        return self
+
+    def __add__(self, other: Meter) -> Meter:
+        merged = Meter(self.points, positive=self.positive, **self.options)
+        return merged.merge(self).merge(other)
+
+    def state_dict(self) -> dict[str, Array]:
+        """The trials so far as two arrays, for checkpoints."""
+        return {
+            name: np.concatenate(kept) if kept else np.empty(0)
+            for name, kept in zip(("target", "nontarget"), self._kept, strict=True)
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from the trials of a checkpoint, in place of those so far."""
+        if set(state) != {"target", "nontarget"}:
+            names = ", ".join(map(str, state))
+            raise InputError(f"the state of a meter holds target and nontarget, got {names}")
+        arrays = {name: np.array(score_array(state[name], f"{name} scores")) for name in state}
+        for name, values in arrays.items():
+            refuse_nan(values, f"{name} scores")
+        self._target, self._nontarget = [arrays["target"]], [arrays["nontarget"]]
+
+    @property
+    def _kept(self) -> tuple[list[Array], list[Array]]:
+        return self._target, self._nontarget
+
+    def __len__(self) -> int:
+        return sum(len(batch) for kept in self._kept for batch in kept)
+
+    def __repr__(self) -> str:
+        n_target, n_nontarget = (sum(map(len, kept)) for kept in self._kept)
+        return f"Meter({n_target:,} target, {n_nontarget:,} nontarget trials)"

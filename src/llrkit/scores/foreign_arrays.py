@@ -1,0 +1,44 @@
+"""Numbers and labels as other libraries hold them, made into NumPy arrays; none of these is imported here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import Array
+from llrkit.errors import InputError
+
+
+def as_numpy(values: Any, what: str) -> Array:
+    """A NumPy array of lists, columns of pandas, polars and Arrow, tensors, and whatever speaks DLPack.
+
+    Tensors are detached from their gradients and brought to the CPU; bfloat16, which NumPy does not know,
+    becomes float32. A lazy frame of one column is collected. Trailing dimensions of length 1 are left to
+    whoever asked.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_numpy(pl.LazyFrame({"score": [1.5, -0.5]}), "scores").shape
+    (2, 1)
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "collect") and hasattr(values, "collect_schema"):  # a polars LazyFrame
+        values = values.collect()
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    try:
+        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            return np.from_dlpack(values)
+        return np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InputError(f"{what} are not an array of numbers ({error})") from None
+
+
+def flat_labels(values: Any) -> Array:
+    """Labels as an array of one dimension; columns of width one are taken for what they are."""
+    array = as_numpy(values, "labels")
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -1,0 +1,113 @@
+"""Scores and labels in two arrays, taken wherever a source is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+
+import numpy as np
+
+from llrkit.errors import InputError
+from llrkit.scores.arrays import Scores
+from llrkit.scores.source import ScoreSource
+from llrkit.scores.weights import WeightedSource
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+WEIGHT = "weight"
+
+
+def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: Any = None) -> ScoreSource:
+    """A source of one array of scores and one of labels.
+
+    Parameters
+    ----------
+    scores, labels
+        Arrays of the same length: NumPy, lists, columns of pandas, polars or Arrow, tensors.
+    positive
+        The label of the targets; by default the usual spellings are known.
+    weights
+        How often each trial counts.
+
+    Examples
+    --------
+    >>> labeled_scores([0.1, 2.0, 1.5], [1, 2, 2], positive=2)
+    Scores(2 target, 1 nontarget trials)
+    """
+    if weights is None:
+        return Scores.from_labels(scores, labels, positive=positive)
+    columns = {WEIGHT: np.asarray(weights, dtype=np.float64)}
+    return WeightedSource(Scores.from_labels(scores, labels, columns, positive=positive), WEIGHT)
+
+
+class TakesLabels(Protocol[P, R_co]):
+    """A function of a source that takes scores and labels as well."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(
+        self,
+        scores: Any,
+        labels: Any,
+        /,
+        *args: Any,
+        positive: Any = None,
+        weights: Any = None,
+        **options: Any,
+    ) -> R_co: ...
+
+
+def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
+    """A function whose first argument is a source; two arrays, scores and labels, may take its place.
+
+    The labels come second only where the first argument is not a source. ``positive`` and ``weights`` go with
+    arrays. A pair ``(scores, labels)`` may stand for any source, also where a function takes two.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.auc([0.1, 2.0, 1.5, -1.0], [0, 1, 1, 0])
+    1.0
+    """
+    named = list(signature(function).parameters.values())
+    places = [place for place, parameter in enumerate(named) if "ScoreSource" in str(parameter.annotation)]
+    sources = {named[place].name for place in places}
+    one_source = sum(named[place].default is Parameter.empty for place in places) == 1
+
+    @wraps(function)
+    def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
+        given, how = list(args), {"positive": positive, "weights": weights}
+        pairs = [place for place in places if place < len(given) and _is_pair(given[place])]
+        for place in pairs:
+            given[place] = labeled_scores(*given[place], **how)
+        for name in sources & options.keys():
+            if _is_pair(options[name]):
+                options[name] = labeled_scores(*options[name], **how)
+                pairs.append(-1)
+        if given and "labels" in options:
+            given[0] = labeled_scores(given[0], options.pop("labels"), **how)
+        elif one_source and len(given) > 1 and _is_array(given[0]) and _is_array(given[1]):
+            given[0] = labeled_scores(given[0], given.pop(1), **how)
+        elif not pairs and not (positive is None and weights is None):
+            raise InputError("positive= and weights= go with arrays of scores and labels, not with a source")
+        return cast(Callable[..., R_co], function)(*given, **options)
+
+    return cast("TakesLabels[P, R_co]", taking)
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether scores and labels were given together, and not two scores."""
+    return isinstance(given, tuple) and len(given) == 2 and all(map(_is_array, given))
+
+
+def _is_array(given: Any) -> bool:
+    """Whether something may hold scores or labels, and is not a source, a name or a table."""
+    if isinstance(given, (ScoreSource, str, bytes, Mapping)):
+        return False
+    return any(hasattr(given, name) for name in ("__len__", "__array__", "__dlpack__", "collect_schema"))

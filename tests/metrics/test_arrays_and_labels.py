@@ -1,0 +1,214 @@
+"""Scores and labels in two arrays wherever trials are taken, and batch by batch in a meter."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import llrkit as lk
+
+RNG = np.random.default_rng(11)
+LABELS = RNG.random(400) < 0.3
+VALUES = RNG.normal(np.where(LABELS, 1.5, -1.5), 1.0)
+SOURCE = lk.Scores.from_labels(VALUES, LABELS)
+
+
+class OnlyDlpack:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class LikeTorch:
+    """A tensor as torch makes them: gradients, a device, a type that NumPy does not know."""
+
+    def __init__(self, array, dtype="torch.float64", ready=False):
+        self.array, self.dtype, self.ready = array, dtype, ready
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return LikeTorch(self.array, self.dtype, ready=True)
+
+    def float(self):
+        return LikeTorch(self.array.astype(np.float32), "torch.float32", self.ready)
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.ready or self.dtype == "torch.bfloat16":
+            raise TypeError("can't convert")
+        return self.array
+
+
+KINDS = {
+    "numpy": lambda x: x,
+    "list": list,
+    "tuple": tuple,
+    "pandas": pd.Series,
+    "polars": pl.Series,
+    "lazy": lambda x: pl.LazyFrame({"values": x}),
+    "arrow": pa.array,
+    "chunked": lambda x: pa.chunked_array([x[:100], x[100:]]),
+    "column": lambda x: x[:, None],
+    "dlpack": lambda x: OnlyDlpack(x) if x.dtype != bool else x,
+    "tensor": LikeTorch,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_every_kind(kind):
+    assert lk.eer(KINDS[kind](VALUES), KINDS[kind](LABELS)) == lk.eer(SOURCE)
+
+
+def test_half_precision_and_tensors_of_bfloat16():
+    half = VALUES.astype(np.float16)
+    assert lk.auc(half, LABELS) == lk.auc(half.astype(np.float64), LABELS)
+    tensor = LikeTorch(half.astype(np.float64), "torch.bfloat16")
+    assert lk.auc(tensor, LABELS) == lk.auc(half.astype(np.float32), LABELS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("KM", "KNM"),
+     ("yes", "no"), ("same speaker", "different speakers"), ("Same_Source", "Different-Source"),
+     ("bona fide", "spoofed")],
+)  # fmt: skip
+def test_labels_as_people_spell_them(words):
+    assert lk.eer(VALUES, np.where(LABELS, *words)) == lk.eer(SOURCE)
+    assert lk.eer(lk.Trials({"score": VALUES, "label": np.where(LABELS, *words)})) == lk.eer(SOURCE)
+
+
+def test_other_labels_need_the_one_of_the_targets():
+    ones_and_twos = np.where(LABELS, 2, 1)
+    with pytest.raises(lk.LabelError, match=r"saw 1, 2; accepted are .*positive="):
+        lk.eer(VALUES, ones_and_twos)
+    assert lk.eer(VALUES, ones_and_twos, positive=2) == lk.eer(SOURCE)
+    assert lk.evaluate(VALUES, ones_and_twos, [0.01], positive=2).eer == lk.eer(SOURCE)
+    with pytest.raises(lk.LabelError, match=r"no label is 3 \(positive=\); there are: 1, 2"):
+        lk.eer(VALUES, ones_and_twos, positive=3)
+
+
+def test_labels_come_second_and_further_arguments_after_them():
+    assert lk.min_dcf(VALUES, LABELS, 0.01) == lk.min_dcf(SOURCE, 0.01)
+    assert lk.evaluate(VALUES, LABELS, points=[0.01]).cllr == lk.evaluate(SOURCE, points=[0.01]).cllr
+    assert lk.evaluate(VALUES, labels=LABELS).eer == lk.eer((VALUES, LABELS)) == lk.eer(SOURCE)
+    assert lk.fit_logistic(VALUES, LABELS, prior=0.1).a == lk.fit_logistic(SOURCE, prior=0.1).a
+    bounded = lk.fit_cmlg(VALUES, LABELS, bound="fixed:-1,1")
+    assert bounded([-9.0, 9.0], outside="ignore").tolist() == [-1.0, 1.0]
+
+
+def test_functions_of_two_sources_take_pairs_of_arrays():
+    pair = (VALUES, LABELS)
+    assert lk.hter(pair, (-VALUES, ~LABELS)) == lk.hter(SOURCE, lk.Scores.from_labels(-VALUES, ~LABELS))
+    assert str(lk.compare(pair, pair, "cmlg")) == str(lk.compare(SOURCE, SOURCE, "cmlg"))
+    fixed = lk.evaluate(*pair, threshold_from=pair).fixed
+    assert fixed.threshold == lk.evaluate(SOURCE, threshold_from=SOURCE).fixed.threshold
+
+
+def test_weights_count_trials():
+    weights = RNG.integers(1, 4, len(VALUES))
+    repeated = lk.Scores.from_labels(np.repeat(VALUES, weights), np.repeat(LABELS, weights))
+    assert lk.auc(VALUES, LABELS, weights=weights) == pytest.approx(lk.auc(repeated), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: lk.eer(VALUES), "expected trials, got ndarray: give two arrays, "),
+        (lambda: lk.eer(VALUES, LABELS[:-1]), "400 scores but 399 labels"),
+        (lambda: lk.eer(SOURCE, positive=1), "go with arrays of scores and labels"),
+        (lambda: lk.evaluate(lk.ClassScores([[1.0, 2.0], [2.0, 1.0]], [0, 1])), "there is lk.multiclass"),
+    ],
+)
+def test_what_is_neither_trials_nor_arrays_is_named(call, said):
+    with pytest.raises(lk.InputError, match=said):
+        call()
+
+
+def test_every_public_function_of_a_source_takes_arrays():
+    """But for those that need columns, which two arrays do not have."""
+    without = {"weigh", "class_gap"}
+    for name in dir(lk):
+        function = getattr(lk, name)
+        if inspect.isfunction(function) and name not in without:
+            first = next(iter(inspect.signature(function).parameters.values()), None)
+            if first is not None and "ScoreSource" in str(first.annotation):
+                assert "takes_labels" in function.__code__.co_qualname, name
+
+
+def fed(n_batches=7, **options):
+    meter = lk.Meter([0.01], **options)
+    for part in np.array_split(np.arange(len(VALUES)), n_batches):
+        meter.update(VALUES[part], LABELS[part])
+    return meter
+
+
+def test_a_meter_is_the_evaluation_of_all_trials_at_once():
+    meter = fed()
+    assert meter.compute().to_dict() == lk.evaluate(SOURCE, [0.01]).to_dict()
+    meter.update(np.empty(0), np.empty(0))
+    assert len(meter) == len(VALUES)
+    assert repr(meter) == f"Meter({LABELS.sum()} target, {(~LABELS).sum()} nontarget trials)"
+
+
+def test_batches_of_one_class_and_buffers_that_are_reused():
+    meter, buffer = lk.Meter([0.01]), np.empty(50)
+    for is_target in (True, False):
+        of_class = VALUES[is_target == LABELS]
+        for start in range(0, len(of_class), 50):
+            some = of_class[start : start + 50]
+            buffer[: len(some)] = some
+            meter.update(buffer[: len(some)], np.full(len(some), is_target))
+    assert meter.compute().to_dict() == lk.evaluate(SOURCE, [0.01]).to_dict()
+
+
+def test_meters_merge_travel_and_start_again():
+    first, second = lk.Meter([0.01]), lk.Meter([0.01])
+    first.update(VALUES[:150], LABELS[:150])
+    second.update(VALUES[150:], LABELS[150:])
+    whole = lk.evaluate(SOURCE, [0.01]).to_dict()
+    assert (first + second).compute().to_dict() == whole
+    assert len(first) == 150
+    for travel in (copy.deepcopy, lambda meter: pickle.loads(pickle.dumps(meter))):
+        assert travel(first).merge(second).compute().to_dict() == whole
+    again = lk.Meter([0.01])
+    again.load_state_dict((first + second).state_dict())
+    assert again.compute().to_dict() == whole
+    again.reset()
+    with pytest.raises(lk.EmptyClassError, match="no target trials yet"):
+        again.compute()
+
+
+def test_a_meter_refuses_what_it_cannot_count():
+    meter = lk.Meter()
+    for scores, labels, said in (
+        ([0.1, np.nan], [0, 1], "NaN at index 1"),
+        ([0.1, 0.2], [0], "2 scores but 1 labels"),
+        (np.zeros((3, 2)), [0, 1, 1], "one system"),
+    ):
+        with pytest.raises(lk.InputError, match=said):
+            meter.update(scores, labels)
+    assert len(meter) == 0
+    with pytest.raises(lk.InputError, match="merged with a meter only"):
+        meter.merge([1.0])
+    with pytest.raises(lk.InputError, match="holds target and nontarget"):
+        meter.load_state_dict({"scores": []})
+
+
+def test_a_meter_with_labels_of_its_own():
+    meter = lk.Meter(positive="me")
+    meter.update([0.5, 0.1], ["other", "other"])
+    meter.update([0.7], ["me"])
+    assert repr(meter) == "Meter(1 target, 2 nontarget trials)"
