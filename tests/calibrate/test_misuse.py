@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.map_files import map_from_dict
 from llrkit.choose.methods import METHODS
 
@@ -65,13 +66,16 @@ def test_a_map_takes_what_its_training_file_held(files, similarity, name):
 
 
 @pytest.mark.parametrize("name", FLAGS)
-@pytest.mark.parametrize("method", ["fit_pav", "fit_saturating", "fit_gaussian", "fit_kde", "fit_best"])
+@pytest.mark.parametrize("method", ["fit_pav", "fit_saturating", "fit_gaussian", "fit_kde", "mean"])
 def test_the_way_back_of_every_map_ends_at_what_the_file_held(files, name, method):
     trials = lk.read_trials(files / f"{name}.csv", **FLAGS[name])
-    options = {"methods": "cmlg,saturating", "folds": 2} if method == "fit_best" else {}
-    if method in ("fit_gaussian", "fit_kde"):
-        options = {"monotone": True}
-    fitted = getattr(lk, method)(trials, **options)
+    if method == "mean":
+        maps = {"line": lk.fit_cmlg(trials), "bent": lk.fit_saturating(trials)}
+        weights = {"line": 0.25, "bent": 0.75}
+        fitted = MeanMap(maps=maps, weights=weights, reading=maps["line"].reading)
+    else:
+        options = {"monotone": True} if method in ("fit_gaussian", "fit_kde") else {}
+        fitted = getattr(lk, method)(trials, **options)
     held = np.array([-0.21, 0.05, 0.32]) * IN_FILE[name]
     back = fitted.inverse(fitted(held))
     assert_allclose(fitted(back), fitted(held), rtol=1e-6)

@@ -76,12 +76,13 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         if speakers is not None and kind != "sources":
             raise InputError(f"speakers are counted for bound='sources', not for {bound!r}; leave them out")
 
-        def fit_and_bound(trials: ScoreSource) -> Map:
+        def fitted_to(trials: ScoreSource) -> Map:
             fitted = cast(Callable[..., Map], fit)(trials, *args, **options)
-            fitted = replace(fitted, reading=reading_of(as_source(source).roles))
-            return bound_map(fitted, source, bound, speakers=speakers)
+            return replace(fitted, reading=reading_of(as_source(source).roles))
 
-        return guarded(fit_and_bound, source, fit.__name__, options)
+        # a bound that costs much is the user's wish: the map inside is judged
+        fitted = guarded(fitted_to, source, fit.__name__, options)
+        return bound_map(fitted, source, bound, speakers=speakers)
 
     declared = signature(fit)
     more = [

@@ -19,7 +19,10 @@ INEXACT = (
 
 def number_array(values: Any, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
-    array = as_numpy(values, what)
+    return _floats(as_numpy(values, what), what)
+
+
+def _floats(array: Array, what: str) -> Array:
     if array.dtype == object or array.dtype.kind in "USOcmM":
         return _from_objects(array, what)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
@@ -27,9 +30,9 @@ def number_array(values: Any, what: str) -> Array:
 
 def score_array(values: Any, what: str) -> Array:
     """Scores of one system or of several, read-only."""
-    array = number_array(values, what)
-    if array.dtype == np.float64:
-        refuse_inexact(values, what)
+    given = as_numpy(values, what)
+    array = _floats(given, what)
+    refuse_inexact(given, what)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
     if array.ndim == 2 and array.shape[1] == 1:
@@ -37,7 +40,7 @@ def score_array(values: Any, what: str) -> Array:
     return read_only(array)
 
 
-def refuse_inexact(values: Any, what: str) -> None:
+def refuse_inexact(whole: Array, what: str) -> None:
     """Refuse whole numbers beyond 2^53 as scores: floating point would make ties of different ones.
 
     Examples
@@ -46,7 +49,6 @@ def refuse_inexact(values: Any, what: str) -> None:
     Traceback (most recent call last):
     llrkit.errors.InputError: target: 9007199254740993 at index 1 is a whole number beyond 2^53, where ...
     """
-    whole = np.asarray(values)
     if whole.dtype.kind not in "iuO" or whole.size == 0:
         return
     if whole.dtype.kind == "O":
