@@ -152,7 +152,7 @@ def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
     assert table[1]["cllr"] - table[0]["cllr"] > table[1]["standard_error"] > 0.0
     for row in table:
         crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], seed=seed).source) for seed in (0, 1)]
-        assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-6)  # but for the bounds
+        assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-4)  # but for the bounds
     x = np.linspace(-2, 8, 9)
     assert_allclose(best(x), METHODS["kde"](scores)(x), rtol=1e-12)
 
@@ -164,22 +164,23 @@ def test_pav_is_judged_without_correction():
     assert by_name["logistic"]["cllr"] != by_name["logistic"]["cllr_crossed"]
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")  # CMLG is the wrong choice
 def test_the_choice_is_made_for_a_prior():
     scores = skewed(500, 2_000)
     for prior in (0.5, 0.05):
         best = lk.fit_best(scores, methods="cmlg", prior=prior, repeats=1)
         row = best.details["cross_validation"][0]
         crossed = lk.cross_calibrate(scores, "cmlg").source
-        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-12)
+        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-4)
 
 
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
     separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
-    best = lk.fit_best(separable, methods="cmlg,logistic", folds=2)
+    best = lk.fit_best(separable, methods="cmlg,saturating", folds=2)
     assert best.method == best.details["chosen"] == "cmlg"
     assert "infinite" in best.details["cross_validation"][1]["reason"]
-    with pytest.raises(lk.InputError, match="logistic"):
-        lk.fit_best(separable, methods="logistic", folds=2)
+    with pytest.raises(lk.InputError, match="saturating"):
+        lk.fit_best(separable, methods="saturating", folds=2)
 
 
 def test_what_every_method_refuses_is_said_once_by_its_own_error():
@@ -199,9 +200,9 @@ def test_what_every_method_refuses_is_said_once_by_its_own_error():
 def test_classes_far_apart_give_numbers_that_can_be():
     rng = np.random.default_rng(0)
     best = lk.fit_best(lk.Scores(rng.normal(1e6, 1, 50), rng.normal(0, 1, 50)), repeats=1)
-    assert best.details["expected_cllr"] == 0.0
-    assert min(row["cllr"] for row in best.details["cross_validation"]) == 0.0
-    assert best(1e6) > 100.0 > -100.0 > best(0.0)
+    # no more than 4 x 50 trials can show: log2(1 + 1/201) of each class
+    assert_allclose(best.details["expected_cllr"], np.log2(1.0 + 1.0 / 201.0), rtol=1e-9)
+    assert_allclose([best(1e6), best(0.0)], [np.log(201.0), -np.log(201.0)], rtol=1e-9)
 
 
 def test_compare_has_the_raw_scores_first_and_equals_the_parts():

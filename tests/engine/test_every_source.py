@@ -10,6 +10,7 @@ from modules import import_all
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
+from llrkit.calibrate.guard import WatchedSource
 from llrkit.core.column_values import trials_with_value
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both, grouped, subclasses_of
@@ -82,6 +83,7 @@ EXAMPLES = {
     DaskSource: (on_cluster, "room"),
     DerivedSource: (lambda *_: trials_with_value(in_memory(), "room", "q"), "segment"),
     WeightedSource: (lambda *_: lk.weigh(in_memory()._replace(weight=None), "times"), "room"),
+    WatchedSource: (lambda *_: WatchedSource(in_memory()), "room"),
     SimulatedTrials: (lambda *_: independent_trials(), "test"),
     CrossTrials: (lambda *_: plda_trials().sources[0], "test"),
     SparseTrials: (lambda *_: sparse_trials(), "test"),

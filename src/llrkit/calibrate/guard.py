@@ -75,7 +75,7 @@ def guarded(
     """
     if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
         return fit(source)
-    watched = None if isinstance(source, Scores) or _is_table(source) else _WatchedSource(source)
+    watched = None if isinstance(source, Scores) or _is_table(source) else WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     prior, judged = options.get("prior", 0.5), cast(Any, source)
@@ -236,7 +236,7 @@ class TrainingSample(SummaryBase):
 
 
 @dataclass(frozen=True)
-class _WatchedSource(WrappedSource):
+class WatchedSource(WrappedSource):
     """Another source, of which a sample is kept on the first pass that anyone makes."""
 
     source: ScoreSource

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.densities.density_ratio import InverseMap
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
@@ -100,6 +101,7 @@ class MeanMap(Map):
 
 
 def _around_zero(fitted: Map) -> tuple[float, float]:
-    """The scores with LLRs -1 and 1, or the nearest there are."""
-    back: Any = fitted.back_to_scores()(np.array([-1.0, 1.0]))
+    """The scores with LLRs -1 and 1, or the nearest there are; what bounds a map is further out."""
+    inside = fitted.map if isinstance(fitted, BoundedMap) else fitted
+    back: Any = inside.back_to_scores()(np.array([-1.0, 1.0]))
     return float(back[0]), float(back[1])

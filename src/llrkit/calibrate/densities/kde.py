@@ -95,6 +95,8 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
     if monotone:
         up = bool(moments.target.mean[0] >= moments.nontarget.mean[0])
         level = _pooled(target, nontarget, up)
+        # rounding must not leave a step the wrong way: the map would have no inverse
+        level = np.maximum.accumulate(level) if up else np.minimum.accumulate(level)
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
     score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=_CLOSE)
