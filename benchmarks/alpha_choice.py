@@ -66,6 +66,14 @@ def halves_of_parts(sets: dict[str, Pairs]) -> dict[str, Pairs]:
     return made
 
 
+def best_line(train: lk.ScoreSource) -> lk.Map:
+    """Logistic regression, regularized where the classes do not overlap."""
+    try:
+        return lk.fit_logistic(train)
+    except lk.SeparationError:
+        return lk.fit_logistic(train, regularization=0.01)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -89,7 +97,7 @@ def main() -> None:
                 fitted = lk.fit_cmlg(train, alpha="auto", point=point, groups=groups)
                 alphas.append(fitted.options["alpha"])
                 for costs, line in (
-                    (half, lk.fit_cmlg(train)), (auto, fitted), (logistic, lk.fit_logistic(train)),
+                    (half, lk.fit_cmlg(train)), (auto, fitted), (logistic, best_line(train)),
                 ):  # fmt: skip
                     costs.append(lk.c_primary(line.on(test), cost))
             means = [float(np.mean(costs)) for costs in (half, auto, logistic)]

@@ -139,7 +139,7 @@ def calibrate_command(
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]
     refuse_unknown(fit, options, method)
-    if "point" in options:
+    if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
     if groups:
         if method != "best" and options.get("alpha") != "auto":

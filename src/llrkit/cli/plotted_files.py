@@ -69,7 +69,7 @@ def scans_of(file: str) -> list[PriorScan]:
                 case["log_odds"],
                 {"CMLG": case["cmlg"], "logistic regression": case["logistic"]},
                 float(case["minimum"]),
-                str(results["cost"]),
+                str(results.get("cost", "C_primary")),
             )
             for case in results["cases"]
         ]

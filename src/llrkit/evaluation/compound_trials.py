@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
+from llrkit.core.column_values import positions_by_value
 from llrkit.errors import InputError
 from llrkit.metrics.primary import compound_llr
 from llrkit.scores.roles import require_column
@@ -40,25 +40,31 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
         raise InputError("compound LLRs need the columns of the models and of the test segments")
     for name in (models, segments):
         require_column(name, trials.table.columns, trials.origin)
-    table = trials.table.with_row_index("row number of the trial")
-    repeated = table.filter(pl.struct(models, segments).is_duplicated())
-    if len(repeated):
-        row = repeated.row(0, named=True)
-        raise InputError(
-            f"{trials.place(row['row number of the trial'])}: model {row[models]!r} meets segment "
-            f"{row[segments]!r} more than once; a compound LLR needs one LLR of each enrolled speaker"
-        )
-    llrs = np.empty(len(table))
-    score = table[trials.score[0]].cast(pl.Float64).to_numpy()
-    for (segment,), rows in table.group_by(segments, maintain_order=True):
-        where = rows["row number of the trial"].to_numpy()
-        if len(where) < 2:
+    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
+    model = trials.table[models].to_list()
+    llrs = np.empty(len(score))
+    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    for segment, rows in by_segment.items():
+        seen: set[object] = set()
+        for row in rows.tolist():
+            if model[row] in seen:
+                raise InputError(
+                    f"{trials.place(row)}: model {model[row]!r} meets segment {segment!r} more than once; a "
+                    "compound LLR needs one LLR of each enrolled speaker"
+                )
+            seen.add(model[row])
+        if len(rows) < 2:
             raise InputError(
-                f"{trials.place(int(where[0]))}: segment {segment!r} was compared with one model only; a "
+                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
                 "compound LLR needs at least two enrolled speakers"
             )
-        llrs[where] = compound_llr(score[where], p_known)
-    with_llrs = trials.table.with_columns(pl.Series(COLUMN, llrs))
+        llrs[rows] = compound_llr(score[rows], p_known)
+    columns = {name: trials.table[name] for name in trials.table.columns}
     return Trials(
-        with_llrs, score=COLUMN, label=trials.label, enroll=models, test=segments, origin=trials.origin
+        {**columns, COLUMN: llrs},
+        score=COLUMN,
+        label=trials.label,
+        enroll=models,
+        test=segments,
+        origin=trials.origin,
     )

@@ -52,7 +52,7 @@ class GaussianTest:
 
 def _p(value: float) -> str:
     if value < 0.001:
-        return f"{value:.0e}" if value > 0.0 else "0"
+        return f"{value:.0e}" if value > 0.0 else "0 (below 1e-300)"
     return f"{value:.2f}" if value < 0.995 else "1.00"
 
 
