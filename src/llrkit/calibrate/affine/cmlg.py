@@ -18,7 +18,7 @@ from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.errors import ConstantScoreError, ShapeWarning
+from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
 
@@ -28,11 +28,11 @@ SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.25
 
 @overload
 def fit_cmlg(
-    source: ScoreSource, *, alpha: float = 0.5, conditions: None = None, basis: str = "log"
+    source: ScoreSource, *, alpha: float = 0.5, conditions: None = None, basis: None = None
 ) -> AffineMap: ...
 @overload
 def fit_cmlg(
-    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str = "log"
+    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str | None = None
 ) -> ConditionedMap: ...
 @overload
 def fit_cmlg(
@@ -44,7 +44,7 @@ def fit_cmlg(
     *,
     alpha: float = 0.5,
     conditions: Sequence[str] | str | None = None,
-    basis: str = "log",
+    basis: str | None = None,
 ) -> AffineMap | ConditionedMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
@@ -62,7 +62,8 @@ def fit_cmlg(
         and every trial is calibrated by the closed form at its own: one map for all durations. Two passes.
         See :meth:`ConditionedMap.at` for the line of one set of conditions.
     basis
-        What the quadratics are of: the 'log' of the conditions, their 'inverse', or 'linear', themselves.
+        What the quadratics are of: the 'log' of the conditions (the default), their 'inverse', or 'linear',
+        the conditions themselves.
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
     log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), and the shape of the scores. A
@@ -76,12 +77,14 @@ def fit_cmlg(
     AffineMap(cmlg: llr = 2 * score -4)
     """
     weight = class_weight(alpha)
-    one_of(basis, BASES, "basis of the conditions")
     if conditions is not None:
-        cells = condition_cells(source, condition_names(conditions), basis)
+        one_of(basis or BASES[0], BASES, "basis of the conditions")
+        cells = condition_cells(source, condition_names(conditions), basis or BASES[0])
         conditioned = conditioned_from_cells(cells, weight)
         warn_of_shape(residual_moments(cells, conditioned))
         return conditioned
+    if basis is not None:
+        raise InputError("basis is that of conditions; name them (conditions=...)")
     moments = training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     warn_of_shape(moments)
