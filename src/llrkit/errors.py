@@ -24,6 +24,7 @@
     ├── ShapeWarning            the scores do not look like what the method assumes
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
+    ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
     └── UnreadableWarning       files that could not be read were left out, as was asked for
 """
 

@@ -100,6 +100,24 @@ def test_scores_on_another_scale_are_asked_about(tmp_path, name, change, questio
     assert question in str(caught[0].message)
 
 
+def test_rows_of_probabilities_are_asked_about(tmp_path):
+    rng = np.random.default_rng(7)
+    labels = np.arange(300) % 3
+    loglik = rng.normal(size=(300, 3)) + 2.0 * np.eye(3)[labels]
+    rows = np.exp(loglik) / np.exp(loglik).sum(axis=1, keepdims=True)
+    names = pl.Series("label", ["abc"[i] for i in labels])
+    table = pl.DataFrame(rows, schema=["a", "b", "c"]).with_columns(names)
+    table.write_csv(tmp_path / "softmax.csv")
+    question = "all rows are between 0 and 1 and sum to 1: are they probabilities?"
+    code, _, err = run("evaluate", tmp_path / "softmax.csv", "--classes", "a,b,c")
+    assert code == 0
+    assert question in err
+    with pytest.warns(lk.ScaleWarning, match="sum to 1"):
+        lk.multiclass.evaluate(lk.ClassScores(rows, labels), refine_by=None, detection=False)
+    # logarithms are no reason to ask, and warnings are errors here
+    lk.multiclass.evaluate(lk.ClassScores(np.log(rows), labels), refine_by=None, detection=False)
+
+
 def test_labels_are_not_taken_for_the_scores_of_non_targets():
     """There is no such call on the command line, whose columns have names."""
     labels = np.repeat([1, 0], 30)
