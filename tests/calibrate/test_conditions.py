@@ -240,7 +240,7 @@ SAME = (np.full(30, 7.0), np.full(90, 7.0))
         (changed(), {"conditions": []}, "conditions are the names of 1 to 4 columns"),
         (changed(), {"conditions": ["seconds", "seconds"]}, "name a column twice"),
         (changed(), {"conditions": ["seconds"], "basis": "cubic"}, "unknown basis of the conditions 'cubic'"),
-        (changed(), {"basis": "cubic"}, "unknown basis of the conditions 'cubic'"),
+        (changed(), {"basis": "log"}, "basis is that of conditions; name them"),
         (changed(other=SAME), {"conditions": ["other"]}, "'other' has the same value in all trials"),
         (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"]}, "takes values above 0, got -7"),
         (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"], "basis": "linear"}, "in one class"),

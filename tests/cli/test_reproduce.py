@@ -13,7 +13,8 @@ from llrkit.experiments import durations
 from llrkit.experiments.list_results import ListResult, ListTable
 from llrkit.experiments.real_result import RealResult
 from llrkit.experiments.result_folder import write_experiments
-from llrkit.experiments.result_tables import verdict
+from llrkit.experiments.result_tables import list_table, one_map_table, paper_table, verdict
+from llrkit.experiments.seed_means import SeedMeans
 
 
 @pytest.fixture
@@ -112,6 +113,20 @@ def test_wrong_use_is_refused_in_one_line(arguments, said):
 @pytest.mark.parametrize("name", ["durations", "prior-scan", "real"])
 def test_help_of_every_experiment_has_an_example(name):
     assert f"llrkit reproduce {name}" in run("reproduce", name, "--help").output
+
+
+def test_a_single_seed_has_no_standard_deviation_in_its_tables():
+    row = a_list(conditioned_cmlg=0.36)
+    one, two = SeedMeans.of({1: ListTable((row,))}), SeedMeans.of({n: ListTable((row,)) for n in (1, 2)})
+    assert paper_table(one)[0] == ["", "here", "paper"]
+    assert paper_table(two)[0] == ["", "here", "sd of seeds", "paper"]
+    for table, n in ((one, 3), (two, 4)):
+        header, rows = one_map_table(table)
+        assert {len(header), *(len(cells) for cells in rows)} == {n}
+        assert [cells[0] for cells in list_table(table)[1]][1:] == ["mean", "sd of lists", "sd of seeds"][
+            : n - 1
+        ]
+        assert "nan" not in str((paper_table(table), header, rows, list_table(table)))
 
 
 def a_list(**changes):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from llrkit.errors import InputError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments import experiment_figures
@@ -134,7 +136,7 @@ def _lists_section(
         _captioned(paper_table(table), f"All lists together, beside {SOURCE}"),
         _captioned(list_table(table), "Every list; Cllr in bits"),
     ]
-    if table.sd:
+    if not np.isnan(table.mean["conditioned_cmlg"]):
         tables.insert(1, _captioned(one_map_table(table), "One calibration per list, or one for all; bits"))
     return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
 

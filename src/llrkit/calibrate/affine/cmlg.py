@@ -39,11 +39,11 @@ def fit_cmlg(
     point: Preset | OperatingPoint | str | float | None = None,
     groups: str | Sequence[str] | None = None,
     conditions: None = None,
-    basis: str = "log",
+    basis: None = None,
 ) -> AffineMap: ...
 @overload
 def fit_cmlg(
-    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str = "log"
+    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str | None = None
 ) -> ConditionedMap: ...
 @overload
 def fit_cmlg(scores: Any, labels: Any, /, **options: Any) -> AffineMap: ...
@@ -59,7 +59,7 @@ def fit_cmlg(
     point: Preset | OperatingPoint | str | float | None = None,
     groups: str | Sequence[str] | None = None,
     conditions: Sequence[str] | str | None = None,
-    basis: str = "log",
+    basis: str | None = None,
 ) -> AffineMap | ConditionedMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 
@@ -86,7 +86,8 @@ def fit_cmlg(
         and every trial is calibrated by the closed form at its own: one map for all durations. Two passes.
         See :meth:`ConditionedMap.at` for the line of one set of conditions.
     basis
-        What the quadratics are of: the 'log' of the conditions, their 'inverse', or 'linear', themselves.
+        What the quadratics are of: the 'log' of the conditions (the default), their 'inverse', or 'linear',
+        the conditions themselves.
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
     log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
@@ -108,11 +109,13 @@ def fit_cmlg(
     >>> fitted.options["alpha"] < 0.2, round(choice["cost"], 2), round(choice["cost_at_half"], 2)
     (True, 0.25, 0.4)
     """
-    one_of(basis, BASES, "basis of the conditions")
+    if conditions is None and basis is not None:
+        raise InputError("basis is that of conditions; name them (conditions=...)")
     if conditions is not None:
+        one_of(basis or BASES[0], BASES, "basis of the conditions")
         if isinstance(alpha, str) or point is not None or groups is not None:
             raise InputError("conditions take a weight (alpha=0.5), not alpha='auto', point or groups")
-        cells = condition_cells(source, condition_names(conditions), basis)
+        cells = condition_cells(source, condition_names(conditions), basis or BASES[0])
         conditioned = conditioned_from_cells(cells, class_weight(alpha))
         warn_of_shape(residual_moments(cells, conditioned))
         return conditioned
