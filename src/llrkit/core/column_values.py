@@ -138,6 +138,14 @@ def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any,
     array([1, 0])
     """
     column, names = chunk.columns[name][class_index], chunk.categories.get(name)
+    if column.dtype.kind in "iu" and len(column):
+        low, high = int(column.min()), int(column.max())
+        if (
+            high - low <= 4 * len(number_of) + 1024
+        ):  # so few that each gets a number, whether it occurs or not
+            keys = _keys(np.arange(low, high + 1), names)
+            every = np.array([number_of.get(key, -1) for key in keys], dtype=np.int64)
+            return every[column if low == 0 else column.astype(np.int64) - low]
     values, _ = _distinct(column)
     numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
     if len(column) == 0:

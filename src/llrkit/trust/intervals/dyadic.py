@@ -117,7 +117,9 @@ def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: S
     by_speaker = sums.speakers.copy()
     by_speaker[kept] += table.sum(axis=1) + table.sum(axis=2) - within
     without = (by_speaker @ by_speaker.T) * factor
-    pairs = sums.pairs @ sums.pairs.T - within @ within.T
+    # a pair in either order; what is within a speaker does not count twice
+    either = (table + table.transpose(0, 2, 1)).reshape(len(kept), n * n)
+    pairs = 0.5 * (either @ either.T) - 2.0 * (within @ within.T)
     less = without.copy()
     less[np.ix_(kept, kept)] -= pairs * factor
     return Covariance(sums.trials, less, without, n)
@@ -137,7 +139,7 @@ class InfluenceSums(SummaryBase):
     speakers: FloatArray
     """By number of the sum and speaker, of the class whose trials are within one speaker."""
     pairs: FloatArray
-    """By number of the sum and pair ``low * n + high``; the two are equal for trials within a speaker."""
+    """By number of the sum and pair ``first * n + second``, equal for trials within a speaker."""
 
     @classmethod
     def at(
@@ -189,15 +191,14 @@ def _sums_of_class(
 
 
 def pair_keys(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """The number ``low * n + high`` of each pair of speakers; ``second`` is n within one speaker.
+    """The number ``first * n + second`` of each pair of speakers; ``second`` is n within one speaker.
 
     Examples
     --------
     >>> pair_keys(np.array([1, 2, 1]), np.array([0, 3, 2]), 3)
-    array([1, 8, 5])
+    array([3, 8, 5])
     """
-    other = np.where(second == n, first, second)
-    return np.asarray(np.minimum(first, other) * n + np.maximum(first, other))
+    return np.asarray(first * n + np.where(second == n, first, second))
 
 
 def _add_products(
