@@ -10,22 +10,36 @@ other effects.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import fftconvolve
 from scipy.stats import norm, t
 
-import coverage
 import llrkit as lk
-from coverage import CHANCE, MEAN, NUMBERS, PAIR, POINTS, SESSION, SIDES, SPEAKER, SPEAKERS, Design
+
+# the script beside this one, not the package of that name
+_spec = importlib.util.spec_from_file_location("coverage_designs", Path(__file__).with_name("coverage.py"))
+assert _spec is not None
+assert _spec.loader is not None
+coverage = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = coverage
+_spec.loader.exec_module(coverage)
+CHANCE, SESSION, SPEAKER, SPEAKERS = coverage.CHANCE, coverage.SESSION, coverage.SPEAKER, coverage.SPEAKERS
+MEAN, PAIR, NUMBERS, POINTS, SIDES = (
+    coverage.MEAN, coverage.PAIR, coverage.NUMBERS, coverage.POINTS, coverage.SIDES
+)  # fmt: skip
+Design = coverage.Design
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.05

@@ -175,6 +175,28 @@ def test_speakers_are_kept_apart_on_a_cluster_too(table, client, tmp_path):
         assert details["weights"].keys() == found["memory"]["weights"].keys()
 
 
+def test_speaker_intervals_equal_those_of_memory(table, client, small_partitions, tmp_path):
+    rng = np.random.default_rng(1)
+    sides = {
+        side: pl.Series([f"s{i}" for i in rng.integers(0, 25, len(table))]) for side in ("left", "right")
+    }
+    table.with_columns(**sides).write_parquet(tmp_path / "named.parquet")
+    sources = {
+        "memory": lk.read_trials(tmp_path / "named.parquet"),
+        "cluster": lk.DaskSource.from_parquet(tmp_path / "named.parquet", client),
+    }
+    found = {
+        name: lk.evaluate(source, [0.2], ci="speaker", speakers=("left", "right")).uncertainty
+        for name, source in sources.items()
+    }
+    wanted = found["memory"]
+    assert {"cllr", "eer", "min_cllr"} <= set(wanted.intervals)
+    assert found["cluster"].n_speakers == wanted.n_speakers == 25
+    for name, ends in wanted.intervals.items():
+        assert_allclose(found["cluster"].intervals[name], ends, rtol=1e-9)
+    assert_allclose(found["cluster"].corrected["min_cllr"], wanted.corrected["min_cllr"], rtol=1e-9)
+
+
 def test_a_slow_partition_is_waited_for(table, client):
     from dask import delayed
 

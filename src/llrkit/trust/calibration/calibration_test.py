@@ -17,6 +17,7 @@ from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.calibrated_cells import judged_range
 from llrkit.trust.calibration.recalibration import Recalibration, as_rows
 from llrkit.trust.calibration.speaker_test import SpeakersInCells, speaker_test
+from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.speakers import Speakers
 
 
@@ -29,6 +30,8 @@ class CalibrationTest:
     fit: Callable[[], Recalibration | None]
     by_speaker: bool = False
     """Whether trials that share speakers were taken into account."""
+    lines: Jackknife | None = None
+    """The best line without each speaker, where there are any."""
 
     @cached_property
     def line(self) -> Recalibration | None:
@@ -67,12 +70,14 @@ def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers) 
 def check_speakers(result: Measurements, counted: SpeakersInCells) -> CalibrationTest:
     """The same from trials that are counted already."""
     line = judged_line(result)
-    test, null, spread = speaker_test(counted, null_moments(result.summaries.cells), line)
+    test, null, lines = speaker_test(counted, null_moments(result.summaries.cells), line)
 
     def fit() -> Recalibration | None:
-        return None if line is None or spread is None else _recalibration(line.a, line.b, spread, test)
+        if line is None or lines is None:
+            return None
+        return _recalibration(line.a, line.b, lines.covariance, test)
 
-    return CalibrationTest(test, null, fit, by_speaker=True)
+    return CalibrationTest(test, null, fit, by_speaker=True, lines=lines)
 
 
 def _recalibration(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:

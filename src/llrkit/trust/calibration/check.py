@@ -39,7 +39,6 @@ from llrkit.trust.calibration.speaker_null import draw_speaker_sets
 from llrkit.trust.calibration.speaker_test import (
     SpeakersInCells,
     judged_edges,
-    line_without_each,
     loss_without_own,
 )
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
@@ -231,8 +230,8 @@ class _Trials:
         line = self.tested.line
         if line is None or min(self.cells.size) < _FEWEST:
             return None
-        if self.counted is not None:
-            return loss_without_own(self.counted, line_without_each(self.counted, (line.a, line.b)))
+        if self.counted is not None and self.tested.lines is not None:
+            return loss_without_own(self.counted, self.tested.lines)
         rng = np.random.default_rng([seed, 3])
         cells = self.cells
         gain = cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng, start=(line.a, line.b))

@@ -124,8 +124,8 @@ def effective_df(deviations: FloatArray) -> float:
 
 def speaker_test(
     counted: SpeakersInCells, null: NullMoments, line: BestLine | None
-) -> tuple[IdentityTest, NullMoments, FloatArray | None]:
-    """The test, the moments that say what it would find, and the covariance of the line.
+) -> tuple[IdentityTest, NullMoments, Jackknife | None]:
+    """The test, the moments that say what it would find, and the lines without each speaker.
 
     Trials that share speakers say no more than independent ones: the p-value is never below theirs, which
     rests on the variance calibration implies and so holds where hardly a trial went wrong.
@@ -133,18 +133,18 @@ def speaker_test(
     if line is None:
         jackknife = gradient_without_each(counted)
         gap, spread = jackknife.values, jackknife.covariance
-        covariance, of_line = spread, None
+        covariance = spread
     else:
         jackknife = line_without_each(counted, (line.a, line.b))
         gap, spread = jackknife.corrected - np.array([1.0, 0.0]), jackknife.covariance
-        covariance, of_line = null.curvature @ spread @ null.curvature, spread
+        covariance = null.curvature @ spread @ null.curvature
     df = effective_df(jackknife.pseudo_values - jackknife.corrected)
     statistic = distance(gap, spread)
     independent = identity_test(null)
     p = max(hotelling_p_value(statistic, df), independent.p_value)
     test = replace(independent, statistic=statistic, p_value=p, df=df)
     moments = replace(null, covariance=np.asarray(covariance))
-    return test, moments, of_line
+    return test, moments, None if line is None else jackknife
 
 
 def loss_without_own(counted: SpeakersInCells, lines: Jackknife) -> float:

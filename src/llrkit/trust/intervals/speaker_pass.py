@@ -55,7 +55,8 @@ def _of_class(
     rows = [kept.index(column) for column in influences.columns(class_index)] if crossed else []
     size = (n + 1) * width
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0
-    pairs = np.zeros((len(kept), n * n))
+    pairs, trials_of_pair = np.zeros((len(kept), n * n)), np.zeros(n * n, dtype=np.int64)
+    edges = [_only_edge(step) for step in steps]
     total, all_losses = np.zeros(width, dtype=np.int64), 0.0
     # blocks no smaller than the tables, which are added up for each
     for block in blocks(len(values), max(BLOCK, size // 4)):
@@ -63,15 +64,27 @@ def _of_class(
         loss = influences.loss(values[block], class_index)
         total += np.bincount(cell, minlength=width)
         counts += np.bincount(one * width + cell, minlength=size)
-        losses += np.bincount(one, loss, minlength=n + 1)
         if crossed:
             counts += np.bincount(other * width + cell, minlength=size)
-            losses += np.bincount(other, loss, minlength=n + 1)
             keys = pair_keys(one, other, n)
-            for row, step in zip(rows, (None, *steps), strict=True):
-                pairs[row] += np.bincount(keys, loss if step is None else step[cell], minlength=n * n)
+            pairs[rows[0]] += np.bincount(keys, loss, minlength=n * n)
+            trials_of_pair += np.bincount(keys, minlength=n * n)
+            for row, step, edge in zip(rows[1:], steps, edges, strict=True):
+                if edge:  # the errors at a threshold: few trials are beyond it
+                    beyond = np.bincount(keys[cell >= edge], minlength=n * n)
+                    pairs[row] += (step[-1] - step[0]) * beyond
+                else:
+                    pairs[row] += np.bincount(keys, step[cell], minlength=n * n)
+        else:
+            losses += np.bincount(one, loss, minlength=n + 1)
         all_losses += float(loss.sum())
         squares += float(np.einsum("n,n->", loss, loss))
+    if crossed:
+        square = pairs[rows[0]].reshape(n, n)
+        losses[:n] = square.sum(axis=0) + square.sum(axis=1) - np.diag(square)
+        for row, step, edge in zip(rows[1:], steps, edges, strict=True):
+            if edge:
+                pairs[row] += step[0] * trials_of_pair
     table: IntArray = counts.reshape(n + 1, width)
     table[n], losses[n] = total, all_losses
     mean = influences.mean_loss[class_index]
@@ -83,3 +96,9 @@ def _of_class(
     if not crossed:
         by_speaker[columns] = np.vstack([losses[None, :n], steps @ table[:n].T])
     return table, uncentered, InfluenceSums(trials, by_speaker, pairs)
+
+
+def _only_edge(step: FloatArray) -> int:
+    """The cell from which on a step function has its other value; 0 if it has not just two."""
+    edges = np.flatnonzero(np.diff(step))
+    return int(edges[0]) + 1 if len(edges) == 1 else 0
