@@ -1,4 +1,4 @@
-"""The command line: closed streams, odd terminals and names, pipes, isolation, and the net below all of it."""
+"""The command line: closed streams, odd terminals and names, pipes, isolation, and the net below."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_file_names_that_are_not_text(tmp_path):
     folder = os.fsencode(tmp_path)
     names = [folder + b"/\xff1.csv", folder + b"/\xff2.csv"]
     for name in names:
-        with open(name, "w") as file:  # noqa: PTH123
+        with open(name, "w") as file:
             file.write(SCORES)
     first, second = map(os.fsdecode, names)
     for command in (
@@ -116,7 +116,8 @@ FAULTY = "import llrkit.cli, sys\nimport llrkit.cli.theory as t\n{}\nllrkit.cli.
 @pytest.mark.parametrize("debug", [False, True])
 def test_the_last_net(tmp_path, debug):
     program = FAULTY.format(
-        "def broken(*a, **k): raise KeyError('two\\nlines')\nllrkit.cli.cli.commands['theory'].callback = broken"
+        "def broken(*a, **k): raise KeyError('two\\nlines')\n"
+        "llrkit.cli.cli.commands['theory'].callback = broken"
     )
     command = [sys.executable, "-c", program, "theory", *(["--debug"] if debug else [])]
     done = subprocess.run(command, capture_output=True, timeout=100)
