@@ -66,6 +66,7 @@ from .errors import ShapeWarning as ShapeWarning
 from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
+from .errors import TrainingRangeWarning as TrainingRangeWarning
 from .errors import UnconfirmedPresetError as UnconfirmedPresetError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreadableWarning as UnreadableWarning

@@ -26,6 +26,7 @@
     ├── ShapeWarning            the scores do not look like what the method assumes
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
+    ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
     ├── UnreadableWarning       files that could not be read were left out, as was asked for
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
     └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
@@ -122,6 +123,10 @@ class ShapeWarning(LlrkitWarning):
 
 class ReversedScoresWarning(LlrkitWarning):
     """Targets score below non-targets."""
+
+
+class TrainingRangeWarning(LlrkitWarning):
+    """Scores lie outside the range that a calibration was trained on."""
 
 
 class ScaleWarning(LlrkitWarning):

@@ -143,7 +143,7 @@ def test_members_of_an_archive_that_are_no_arrays(tmp_path):
 
 
 def test_a_header_of_very_many_columns_is_read(tmp_path):
-    """The cost is linear: names are looked up in dictionaries, and a list would make this test take minutes."""
+    """The cost is linear in the columns; with lists of names this took many times as long."""
     names = [f"c{i}" for i in range(20_000)]
     rows = [",".join([f"{i % 7}", f"{i % 2}", *["x"] * len(names)]) for i in range(3)]
     (tmp_path / "w.csv").write_text("\n".join([",".join(["score", "label", *names]), *rows]) + "\n")

@@ -3,16 +3,21 @@
 import json
 import math
 import re
+import warnings
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
+from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.map_files import map_from_dict
+from llrkit.choose.methods import METHODS
 
 LN10 = math.log(10.0)
 
@@ -57,6 +62,67 @@ def test_a_map_takes_what_its_training_file_held(files, similarity, name):
     for one in (fitted, lk.load_map(files / "cal.json")):
         assert_allclose(one(similarity[0] * IN_FILE[name]), wanted, rtol=1e-9, atol=1e-9)
         assert_allclose(one.inverse(one(0.25)), 0.25, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("method", ["fit_pav", "fit_saturating", "fit_gaussian", "fit_kde", "fit_best"])
+def test_the_way_back_of_every_map_ends_at_what_the_file_held(files, name, method):
+    trials = lk.read_trials(files / f"{name}.csv", **FLAGS[name])
+    options = {"methods": "cmlg,saturating", "folds": 2} if method == "fit_best" else {}
+    if method in ("fit_gaussian", "fit_kde"):
+        options = {"monotone": True}
+    fitted = getattr(lk, method)(trials, **options)
+    held = np.array([-0.21, 0.05, 0.32]) * IN_FILE[name]
+    back = fitted.inverse(fitted(held))
+    assert_allclose(fitted(back), fitted(held), rtol=1e-6)
+    assert_allclose(back, held, rtol=1e-6 if method != "fit_pav" else 2.0, atol=1e-9)
+    assert_allclose(fitted.inverse.inverse(held), fitted(held), rtol=1e-6)
+
+
+def test_python_warns_of_scores_outside_the_training_range_too(files, similarity):
+    """A cosine of 5.2 does not become an LLR in silence, whoever asks."""
+    fitted = lk.fit_cmlg(lk.read_trials(files / "distance.csv", distance=True))
+    low, high = (-similarity[0]).min(), (-similarity[0]).max()
+    said = f"1 of 2 scores is outside the training range [{low:.6g}, {high:.6g}], the furthest is -5.2"
+    with pytest.warns(lk.TrainingRangeWarning, match=re.escape(said)):
+        extrapolated = fitted([0.1, -5.2])
+    assert_allclose(extrapolated, fitted([0.1, -5.2], outside="ignore"), rtol=0)
+    with pytest.warns(lk.TrainingRangeWarning, match="held at its ends"):
+        assert_allclose(fitted(-5.2, outside="bound"), fitted(low), rtol=1e-12)
+    with pytest.raises(lk.InputError, match=r"the score -5.2 is outside the training range"):
+        fitted([0.1, -5.2], outside="error")
+    pl.DataFrame({"score": [0.1, -5.2], "label": [1, 0]}).write_csv(files / "case.csv")
+    for trials in (lk.read_trials(files / "case.csv"), lk.read_trials(files / "case.csv", distance=True)):
+        with pytest.warns(lk.TrainingRangeWarning, match=re.escape(said)):
+            fitted(trials)
+    with pytest.raises(lk.UnknownNameError, match="outside='loud'"):
+        fitted(0.1, outside="loud")
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_fit_takes_a_bound(method, similarity):
+    dev = lk.Scores.from_labels(*similarity)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lk.ShapeWarning)
+        bounded = METHODS[method](dev, bound="fixed:-0.5,0.25")
+    assert (bounded.low, bounded.high) == (-0.5, 0.25)
+    assert bounded.reading == bounded.map.reading is not None
+    llrs = bounded(similarity[0])
+    assert (llrs.min(), llrs.max()) == (-0.5, 0.25)
+    for name in ("bound", "speakers"):
+        assert name in signature(METHODS[method]).parameters
+        assert f"\n    {name}\n" in METHODS[method].__doc__
+
+
+def test_a_bound_in_python_is_that_of_the_command_line(files):
+    calibrate(files, "plain.csv", method="logistic")
+    fitted = lk.fit_logistic(lk.read_trials(files / "plain.csv"), bound="sources")
+    assert isinstance(fitted, BoundedMap)
+    assert fitted.to_dict()["details"] == lk.load_map(files / "cal.json").to_dict()["details"]
+    with pytest.raises(lk.UnknownNameError, match="unknown bound 'tight'"):
+        lk.fit_logistic(lk.read_trials(files / "plain.csv"), bound="tight")
+    with pytest.raises(lk.InputError, match="speakers are counted for bound='sources'"):
+        lk.fit_logistic(lk.read_trials(files / "plain.csv"), speakers="test")
 
 
 @pytest.mark.parametrize("trained", FLAGS)
@@ -197,7 +263,7 @@ def test_scores_outside_the_training_range_are_counted_refused_or_held(files, si
     far = 5.2 * IN_FILE[name]
     pl.DataFrame({"test": ["a", "b"], "score": [0.1, far]}).write_csv(files / "case.csv")
     low, high = held.min(), held.max()
-    said = f"1 of 2 scores are outside the training range [{low:.6g}, {high:.6g}], the furthest is {far:g}"
+    said = f"1 of 2 scores is outside the training range [{low:.6g}, {high:.6g}], the furthest is {far:g}"
     fitted = lk.load_map(files / "cal.json")
     assert_allclose(np.ravel(fitted.training_range), [low, high], rtol=1e-12)
     for policy, expected in (("warn", far), ("bound", high if name == "plain" else low)):
@@ -225,6 +291,9 @@ def test_the_file_of_a_calibration_says_range_counts_shape_and_reading(files):
     assert {"n_target", "n_nontarget", "low", "high", "std_target", "std_nontarget"} <= set(
         plain["provenance"]
     )
+    values = -pl.read_csv(files / "distance.csv").filter(pl.col("label") == "target")["score"].to_numpy()
+    assert plain["provenance"]["skewness_target"] == pytest.approx(scipy.stats.skew(values), abs=1e-12)
+    assert plain["provenance"]["kurtosis_target"] == pytest.approx(scipy.stats.kurtosis(values), abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["cmlg", "best"])
@@ -309,9 +378,10 @@ def test_validate_applies_the_map_to_raw_scores_and_not_to_llrs(files):
     assert results["out.csv"]["cllr"] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_page_of_misuses_names_tests_that_are_here():
-    here = Path(__file__)
-    page = (here.parents[2] / "docs" / "misuse.md").read_text()
+def test_the_page_of_misuses_names_tests_that_exist():
+    tests = Path(__file__).parents[1]
+    page = (tests.parent / "docs" / "misuse.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", page))
-    assert len(named) > 8
-    assert named <= set(re.findall(r"^def (test_\w+)", here.read_text(), flags=re.M))
+    assert len(named) > 20
+    written = "\n".join(path.read_text() for path in tests.rglob("test_*.py"))
+    assert named <= set(re.findall(r"^def (test_\w+)", written, flags=re.M))

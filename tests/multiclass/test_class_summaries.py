@@ -16,6 +16,7 @@ from llrkit.multiclass.class_maps import ClassMap, ScaleMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter
 from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.priors import ClassCounts
+from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.softmax import Family, SoftmaxSums
 
 mc = lk.multiclass
@@ -79,6 +80,16 @@ def test_sums_grouping_order_and_the_empty_chunk(name):
         assert_same(a + b, a)
 
 
+def test_rows_are_probabilities_if_they_are_in_every_chunk():
+    yes = lk.ClassScores([[0.25, 0.75], [1.0, 0.0]], [0, 1])
+    for no in ([[0.5, 0.6]], [[1.5, -0.5]], [[0.2, 0.2]]):
+        other = lk.ClassScores.part(np.array(no), np.array([0]), ("0", "1"))
+        parts = [ProbabilityRows.of(yes), ProbabilityRows.of(other)]
+        assert [part.all for part in parts] == [True, False]
+        assert not (parts[0] + parts[1]).all
+        assert (parts[0] + parts[0] * 2.0).all
+
+
 def test_training_trials_count_sample_and_find_the_first_infinity():
     chunks = [chunk(n, n) for n in (300, 5, 900)]
     values = chunks[2].values.copy()
@@ -97,7 +108,10 @@ def test_every_summary_is_in_this_test():
     import_all("llrkit.multiclass")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith("llrkit.multiclass")}
     private = {cls for cls in ours if cls.__name__.startswith("_")}
-    assert ours - private == {type(make(chunk(3, 0))) for make in SUMMARIES.values()} | {TrainingTrials}
+    assert ours - private == {type(make(chunk(3, 0))) for make in SUMMARIES.values()} | {
+        TrainingTrials,
+        ProbabilityRows,
+    }
 
 
 def test_summaries_have_names_of_their_own():

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import wraps
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any
 
-from llrkit.calibrate.saved_map import SavedMap
-from llrkit.scores import ScoreSource
 from llrkit.scores.roles import Roles
-from llrkit.scores.source import as_source
-
-F = TypeVar("F", bound=Callable[..., SavedMap])
 
 
 def reading_of(roles: Roles) -> dict[str, Any]:
@@ -44,14 +37,3 @@ def input_factor(reading: Mapping[str, Any] | None) -> float:
     if reading is None:
         return 1.0
     return (math.log(10.0) if reading.get("log10") else 1.0) * (-1.0 if reading.get("distance") else 1.0)
-
-
-def remembers_reading(fit: F) -> F:
-    """A fit whose map records how its training scores were read, so that it takes what their file held."""
-
-    @wraps(fit)
-    def remembering(source: ScoreSource, *args: Any, **options: Any) -> SavedMap:
-        fitted = fit(source, *args, **options)
-        return replace(fitted, reading=reading_of(as_source(source).roles))
-
-    return cast(F, remembering)

@@ -51,8 +51,7 @@ class KnotMap(Map):
         """Linear interpolation."""
         return np.asarray(np.interp(scores, self.score, self.llr_at))
 
-    @property
-    def inverse(self) -> KnotMap:
+    def back_to_scores(self) -> KnotMap:
         """The knots the other way round; from a level part one comes back to its upper end."""
         steps = np.diff(self.llr_at)
         name = f"inverse of {self.method}"

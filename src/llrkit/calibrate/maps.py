@@ -13,6 +13,7 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.input_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
+from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -60,26 +61,49 @@ class Map(SavedMap):
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of checked float64 scores, shape (n,) or (n, K)."""
 
-    @property
-    def inverse(self) -> Map:
-        """The map from LLR back to score, where there is one."""
+    def back_to_scores(self) -> Map:
+        """The inverse of :meth:`llr`: from LLR back to the score as it was read, where there is one."""
         raise NotInvertibleError(f"a map made by {self.method or self.kind!r} has no inverse")
 
+    @property
+    def inverse(self) -> Map:
+        """The map from LLR back to what the training file held, where there is one."""
+        back = self.back_to_scores()
+        if self.input_factor == 1.0:
+            return back
+        from llrkit.calibrate.composed import ComposedMap
+
+        as_held = AffineMap(a=1.0 / self.input_factor, b=0.0)
+        return ComposedMap(first=back, second=as_held, method=f"inverse of {self.method}")
+
     @overload
-    def __call__(self, scores: Scores) -> Scores: ...
+    def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
-    def __call__(self, scores: Any, columns: Columns | None = None) -> Any: ...
-    def __call__(self, scores: Any, columns: Columns | None = None) -> Any:
+    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any: ...
+    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any:
         """LLRs of scores: an array for an array, a number for a number, ``Scores`` for ``Scores``.
 
         ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names. Numbers
         are what the training file held: distances if the map was trained on distances, log10 LLRs if on
         those. Trials know how they were read, and need not be read in the same way.
+
+        Numbers and ``Trials`` outside the range of the training scores are counted in a
+        ``TrainingRangeWarning`` (``outside="warn"``); ``"error"`` refuses them, ``"bound"`` takes the nearest
+        score of the range instead, and ``"ignore"`` does not look. ``Scores``, which are for evaluation, are
+        looked at only if ``outside`` is given; :meth:`on`, whose trials are read later, does not look.
         """
+        usual = "ignore" if isinstance(scores, Scores) else "warn"
+        watch = RangeWatch(self.training_range, usual if outside is None else outside)
         if isinstance(scores, Scores):
-            return self._of_chunk(scores, self._factor_for(scores))
-        if isinstance(scores, ScoreSource):
-            return self._of_rows(rows_in_memory(scores))
+            llrs: Any = self._of_chunk(scores, self._read_factor(scores), watch)
+        elif isinstance(scores, ScoreSource):
+            llrs = self._of_rows(rows_in_memory(scores), watch)
+        else:
+            llrs = self._of_numbers(scores, columns, watch)
+        watch.warn()
+        return llrs
+
+    def _of_numbers(self, scores: Any, columns: Columns | None, watch: RangeWatch) -> Any:
         values = np.asarray(scores, dtype=np.float64)
         if self.n_systems == 1:
             flat = values.reshape(-1)
@@ -91,12 +115,12 @@ class Map(SavedMap):
                 f"got shape {values.shape}"
             )
         needed = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
-        llrs = self.checked(_scaled(flat, self.input_factor), needed)
+        llrs = self._of_held(flat, 1.0, needed, watch)
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
 
-    def _of_rows(self, trials: Trials) -> Any:
+    def _of_rows(self, trials: Trials, watch: RangeWatch) -> Any:
         if trials.roles.n_systems != self.n_systems:
             raise SystemCountError(
                 f"this map takes the scores of {self.n_systems} systems, "
@@ -104,11 +128,19 @@ class Map(SavedMap):
             )
         values = trials.score_array_or_nan if self.accepts_missing else trials.score_array
         columns = {name: trials.column(name) for name in self.needs}
-        return self.checked(_scaled(values.astype(np.float64, copy=False), self._factor_for(trials)), columns)
+        return self._of_held(values, self._read_factor(trials), columns, watch)
+
+    def _of_held(
+        self, scores: FloatArray, read_factor: float, columns: Columns, watch: RangeWatch
+    ) -> FloatArray:
+        """LLRs of scores that were multiplied by ``read_factor`` when they were read."""
+        held = watch.seen(_scaled(scores.astype(np.float64, copy=False), 1.0 / read_factor))
+        return self.checked(_scaled(held, self.input_factor), columns)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""
-        change = partial(self._of_chunk, factor=self._factor_for(source))
+        unwatched = RangeWatch(None)
+        change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0)
 
     @property
@@ -126,15 +158,15 @@ class Map(SavedMap):
         low, high = (end[: self.n_systems] / self.input_factor for end in ends)
         return np.minimum(low, high), np.maximum(low, high)
 
-    def _factor_for(self, source: ScoreSource) -> float:
-        """What the scores of a source are multiplied by; it may have been read in another way."""
+    def _read_factor(self, source: ScoreSource) -> float:
+        """What the scores of a source were multiplied by when they were read; they need not be as trained."""
         roles = source.roles
         if roles.calibrated and self.reading is not None and not self.reading.get("calibrated"):
             raise InputError(
                 "these trials are LLRs that a calibration wrote: already calibrated. Take their raw scores "
                 "(score=..., --score-column), or a map that was trained on LLRs"
             )
-        return 1.0 if self.reading is None else self.input_factor / roles.factor
+        return 1.0 if self.reading is None else roles.factor
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.
@@ -147,6 +179,8 @@ class Map(SavedMap):
         """
         if other.n_systems != 1:
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
+        from llrkit.calibrate.composed import ComposedMap
+
         return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
     def try_out(self) -> None:
@@ -170,7 +204,7 @@ class Map(SavedMap):
             )
         return columns[name]
 
-    def _of_chunk(self, chunk: Scores, factor: float) -> Scores:
+    def _of_chunk(self, chunk: Scores, read_factor: float, watch: RangeWatch) -> Scores:
         if chunk.n_systems != self.n_systems:
             raise SystemCountError(
                 f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
@@ -180,8 +214,8 @@ class Map(SavedMap):
             {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)
         )
         return Scores.part(
-            self.checked(_scaled(chunk.target.astype(np.float64, copy=False), factor), target),
-            self.checked(_scaled(chunk.nontarget.astype(np.float64, copy=False), factor), nontarget),
+            self._of_held(chunk.target, read_factor, target, watch),
+            self._of_held(chunk.nontarget, read_factor, nontarget, watch),
             chunk.columns,
             chunk.categories,
         )
@@ -225,61 +259,19 @@ class AffineMap(Map):
             return np.full(len(scores), self.b)
         return self.a * scores + self.b
 
+    def back_to_scores(self) -> AffineMap:
+        """The straight line back."""
+        return self._back(self.a)
+
     @property
     def inverse(self) -> AffineMap:
         """The straight line back, to what the training file held."""
-        if self.a == 0.0:
+        return self._back(self.a * self.input_factor)
+
+    def _back(self, slope: float) -> AffineMap:
+        if slope == 0.0:
             raise NotInvertibleError("the map is constant (a = 0) and has no inverse")
-        slope = self.a * self.input_factor
         return AffineMap(a=1.0 / slope, b=-self.b / slope, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:
         return f"AffineMap({self.method}: llr = {self.a * self.input_factor:.6g} * score {self.b:+.6g})"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ComposedMap(Map):
-    """One map after another."""
-
-    first: Map
-    second: Map
-
-    kind: ClassVar[str] = "composed"
-
-    def __post_init__(self) -> None:
-        if self.reading is None:  # it takes what the first map takes
-            object.__setattr__(self, "reading", self.first.reading)
-
-    @property
-    def n_systems(self) -> int:
-        """As many as the first map takes."""
-        return self.first.n_systems
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns of either map."""
-        return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))
-
-    @property
-    def accepts_missing(self) -> bool:
-        """As the first map."""
-        return self.first.accepts_missing
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the first map."""
-        return self.first.system_names
-
-    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The second map of the first map's LLRs."""
-        return self.second.llr(self.first.checked(scores, columns), columns)
-
-    def _tried(self, scores: FloatArray) -> FloatArray:
-        return self.second._tried(self.first._tried(scores))
-
-    @property
-    def inverse(self) -> ComposedMap:
-        """Back through both, last first."""
-        return ComposedMap(
-            first=self.second.inverse, second=self.first.inverse, method=f"inverse of {self.method}"
-        )

@@ -73,6 +73,11 @@ def provenance(moments: Moments) -> dict[str, Any]:
         "mean_nontarget": _one_or_all(moments.nontarget.mean),
         "std_target": _one_or_all(np.sqrt(moments.target.variance)),
         "std_nontarget": _one_or_all(np.sqrt(moments.nontarget.variance)),
+        **{
+            f"{name}_{of_class}": _one_or_all(np.nan_to_num(values))  # nan of equal scores: no shape
+            for of_class, one in (("target", moments.target), ("nontarget", moments.nontarget))
+            for name, values in (("skewness", one.skewness), ("kurtosis", one.excess_kurtosis))
+        },
         "low": _one_or_all(np.minimum(moments.target.low, moments.nontarget.low)),
         "high": _one_or_all(np.maximum(moments.target.high, moments.nontarget.high)),
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.training_checks import training_moments
@@ -63,7 +63,7 @@ def cross_calibrate(
     return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
-@remembers_reading
+@fits_map
 def fit_best(
     source: ScoreSource,
     *,

@@ -29,6 +29,9 @@ from llrkit.cli.output import (
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.errors import InputError
 
+COMMAND_OPTIONS = ("bound", "groups", "speakers")
+"""Options of fits that are options of the command, too."""
+
 
 def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Every method with its options and what it does, from the functions themselves; then stop."""
@@ -37,11 +40,12 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     from llrkit.choose.best import fit_best
     from llrkit.choose.methods import METHODS
 
-    for name, fit in {**METHODS, "best": fit_best}.items():
+    fits: dict[str, Callable[..., Any]] = {**METHODS, "best": fit_best}
+    for name, fit in fits.items():
         first_line = (fit.__doc__ or "").partition("\n")[0].replace("`", "")
         click.echo(f"{name}: {first_line}")
         for option in list(signature(fit).parameters.values())[1:]:
-            if option.name != "groups":  # has an option of the command
+            if option.name not in COMMAND_OPTIONS:
                 click.echo(f"    --option {option.name}={_spelled(option.default)}")
     context.exit()
 
@@ -180,7 +184,7 @@ def _show_cross_validation(details: Mapping[str, Any], to_stderr: bool) -> None:
 
 def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
     """Refuse options that a method does not have."""
-    known = [name for name in list(signature(fit).parameters)[1:] if name != "groups"]
+    known = [name for name in list(signature(fit).parameters)[1:] if name not in COMMAND_OPTIONS]
     for name in options:
         if name not in known:
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llrkit.calibrate.maps import Map
-from llrkit.engine.training_range import RangeWatch
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
+from llrkit.calibrate.training_range import RangeWatch
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.llr_columns import refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
@@ -58,12 +59,15 @@ def apply_map(
     the same order are read side by side; otherwise they are joined in memory on the ids of the trials.
     """
     reading, notes = _as_trained(fitted, reading)
-    missing, watch = fitted.accepts_missing, RangeWatch(fitted, options.outside)
+    missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
 
     def change(batch: TrialTable) -> TrialTable:
-        watch.batch = batch
+        def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
+            llr: FloatArray = fitted(watch.seen(scores, batch.place), columns, outside="ignore")
+            return llr
+
         return with_llrs(
-            batch, watch, made_by=options.name, needs=fitted.needs, missing=missing, base_10=options.base_10
+            batch, llrs, made_by=options.name, needs=fitted.needs, missing=missing, base_10=options.base_10
         )
 
     def write(scan: Scan) -> int:
@@ -103,7 +107,7 @@ def apply_map(
         tables = [scan.whole() for scan in scans]
         joined = Scan.of(join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False))
         order = "the files do not have the same trials in the same order: joined in memory"
-        watch = RangeWatch(fitted, options.outside)
+        watch = RangeWatch(fitted.training_range, options.outside)
         return applied(joined, *said, order)
 
 

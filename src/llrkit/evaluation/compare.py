@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,7 @@ from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 
-_FITS = {**METHODS, "best": fit_best}
+_FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Comparison:
         low, high = self.evaluations["raw"].moments.extremes
         scores = np.linspace(low, high, points)
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
-        return {name: ScoreToLlr(scores, fitted(scores)) for name, fitted in plain.items()}
+        return {name: ScoreToLlr(scores, fitted(scores, outside="ignore")) for name, fitted in plain.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""

@@ -35,7 +35,9 @@ def _parts(result: Evaluation) -> str:
     split = result.loss_split
     if split is None:
         return ""
-    parts = f": {split.scale_and_offset:.3f} to scale and offset, {split.shape:.3f} to shape"
+    # parts that are rounded add up to the whole that is rounded
+    shape = round(result.cllr_cal, 3) - round(split.scale_and_offset, 3)
+    parts = f": {split.scale_and_offset:.3f} to scale and offset, {max(shape, 0.0):.3f} to shape"
     if result.tested is not None or result.equalized:  # expected of independent trials only
         return parts
     return f"{parts}, where calibrated LLRs would show about {split.chance:.3f} together by chance"

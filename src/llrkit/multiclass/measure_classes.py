@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._progress import stage
 from llrkit.core.special import LN2
+from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.binary import DetectionSource
@@ -27,6 +29,7 @@ from llrkit.multiclass.class_metrics import (
 )
 from llrkit.multiclass.lre import CavgPreset, cavg_from_losses, cavg_preset, detections_of
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior, count_classes
+from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.refined_loss import Refinement, blind_or_missing, refine
 from llrkit.scores.classes import ClassSource
 from llrkit.theory.operating_points import OperatingPoint
@@ -83,6 +86,9 @@ def evaluate(
     plan = _EvaluationPlan(counts, share, matrices, _presets(cavg, allow_unconfirmed))
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else detection
+    if source.reduce(ProbabilityRows.of).all:
+        text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
+        warnings.warn(text, ScaleWarning, stacklevel=2)
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
         actual = plan.count(source)
         advance(1)

@@ -79,7 +79,7 @@ class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
         """LLRs, shape (n,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(self.map_(X if X.shape[1] > 1 else X[:, 0]))
+        return np.asarray(self.map_(X if X.shape[1] > 1 else X[:, 0], outside="ignore"))
 
     def transform(self, X: Any) -> Array:
         """LLRs, shape (n, 1)."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import bound_elub
-from llrkit.calibrate.maps import AffineMap, ComposedMap, Map
+from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.loss_sums import LossSums
 from llrkit.evaluation.result import Evaluation

@@ -13,7 +13,7 @@ from llrkit.calibrate.densities.density_ratio import (
 )
 from llrkit.calibrate.densities.student_t import StudentRatioMap
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
@@ -47,7 +47,7 @@ class NormalGamma:
             raise InputError(f"the parameters must be finite, got {self}")
 
 
-@remembers_reading
+@fits_map
 def fit_bayes(
     source: ScoreSource,
     *,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.option_checks import class_weight
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -21,7 +21,7 @@ SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.25
 """Skewness, excess kurtosis and ratio of the spreads that CMLG bears; beyond them it is not recommended."""
 
 
-@remembers_reading
+@fits_map
 def fit_cmlg(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration in closed form from means and variances (van Leeuwen & Brümmer 2013).
 

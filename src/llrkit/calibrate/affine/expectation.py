@@ -12,7 +12,7 @@ from scipy.optimize import brentq, minimize_scalar
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.exponential_sums import ExponentialSums, ExponentialSumsPair
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
@@ -23,7 +23,7 @@ from llrkit.scores import ScoreSource
 PASSES = 12
 
 
-@remembers_reading
+@fits_map
 def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> AffineMap:
     """Affine calibration that makes the mean LR of non-targets and the mean 1/LR of targets equal to 1.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
@@ -14,7 +14,7 @@ from llrkit.errors import SystemCountError
 from llrkit.scores import ScoreSource
 
 
-@remembers_reading
+@fits_map
 def fit_logistic(
     source: ScoreSource,
     *,
@@ -53,7 +53,7 @@ def fit_logistic(
     return _affine(fit, "logistic", options)
 
 
-@remembers_reading
+@fits_map
 def fit_rule(
     source: ScoreSource,
     *,

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
@@ -34,7 +34,7 @@ _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
 
 
-@remembers_reading
+@fits_map
 def fit_unsupervised(
     source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
 ) -> AffineMap:

@@ -61,8 +61,7 @@ class BoundedMap(Map):
     def _tried(self, scores: FloatArray) -> FloatArray:
         return np.clip(self.map._tried(scores), self.low, self.high)
 
-    @property
-    def inverse(self) -> Map:
+    def back_to_scores(self) -> Map:
         """None: many scores share a bound."""
         raise NotInvertibleError("a bounded map has no inverse; take that of the map inside: .map.inverse")
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
@@ -92,13 +92,12 @@ class ByMap(Map):
     def _tried(self, scores: FloatArray) -> FloatArray:
         return np.concatenate([fitted._tried(scores) for fitted in self._all_maps])[-len(scores) :]
 
-    @property
-    def inverse(self) -> ByMap:
+    def back_to_scores(self) -> ByMap:
         """The inverse of each map."""
         return ByMap(
             column=self.column,
-            maps={value: fitted.inverse for value, fitted in self.maps.items()},
-            fallback=None if self.fallback is None else self.fallback.inverse,
+            maps={value: fitted.back_to_scores() for value, fitted in self.maps.items()},
+            fallback=None if self.fallback is None else self.fallback.back_to_scores(),
             method=f"inverse of {self.method}",
         )
 
@@ -106,7 +105,7 @@ class ByMap(Map):
         return f"ByMap({self.method}: {len(self.maps)} values of {self.column!r})"
 
 
-@remembers_reading
+@fits_map
 def fit_by(
     source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: Any
 ) -> ByMap:

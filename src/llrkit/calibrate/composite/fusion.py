@@ -14,7 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.side_information import quality
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.loss_sums import LossSums
@@ -31,7 +31,7 @@ METHODS = ("logistic", "gaussian", "precalibrated")
 MISSING = ("error", "drop", "subset")
 
 
-@remembers_reading
+@fits_map
 def fit_fusion(
     source: ScoreSource,
     *,
@@ -132,7 +132,7 @@ def fit_fusion(
     return replace(fitted, subsets=subsets)
 
 
-@remembers_reading
+@fits_map
 def fit_quality(
     source: ScoreSource,
     *,

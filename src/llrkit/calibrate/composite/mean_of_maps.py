@@ -88,8 +88,7 @@ class MeanMap(Map):
         ends = np.array([_around_zero(fitted) for fitted in self.maps.values()])
         return float(ends.mean()), max(float(np.abs(ends[:, 1] - ends[:, 0]).mean()), 1e-300)
 
-    @property
-    def inverse(self) -> InverseMap:
+    def back_to_scores(self) -> InverseMap:
         """Back to the score, by bisection, when all maps go the same way."""
         if self.direction == 0:
             raise NotInvertibleError("not all maps of the mean go the same way: there is no inverse")
@@ -102,5 +101,5 @@ class MeanMap(Map):
 
 def _around_zero(fitted: Map) -> tuple[float, float]:
     """The scores with LLRs -1 and 1, or the nearest there are."""
-    back: Any = fitted.inverse(np.array([-1.0, 1.0]))
+    back: Any = fitted.back_to_scores()(np.array([-1.0, 1.0]))
     return float(back[0]), float(back[1])

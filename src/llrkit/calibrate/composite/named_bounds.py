@@ -8,6 +8,7 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit.calibrate.class_gap import gap_sentence
+from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import (
     LN10,
@@ -18,7 +19,7 @@ from llrkit.calibrate.composite.bounds import (
     training_gap,
 )
 from llrkit.calibrate.composite.source_counts import SourceCounts
-from llrkit.calibrate.maps import ComposedMap, Map
+from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import ScoreSource
 

@@ -75,8 +75,7 @@ class RatioMap(Map):
                 out[here] = self.limit(sign)
         return out
 
-    @property
-    def inverse(self) -> InverseMap:
+    def back_to_scores(self) -> InverseMap:
         """Back to the score, for LLRs that the map can give; others go to the end of the interval."""
         if self.direction == 0:
             raise NotInvertibleError(
@@ -151,8 +150,7 @@ class InverseMap(Map):
         out[wanted >= edge[1]] = of.high
         return out
 
-    @property
-    def inverse(self) -> Map:
+    def back_to_scores(self) -> Map:
         """The map this one turns round."""
         return cast(Map, self.of)
 

@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp, psi, softmax
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
@@ -21,7 +21,7 @@ from llrkit.theory import GammaLLR
 SHAPE = (1e-3, 1e4)
 
 
-@remembers_reading
+@fits_map
 def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = None) -> AffineMap:
     """Affine calibration with likelihood ratios that are gamma distributed.
 

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -24,7 +24,7 @@ from llrkit.scores import ScoreSource
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
 
 
-@remembers_reading
+@fits_map
 def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monotone: bool = True) -> KnotMap:
     """Calibration with Gaussian kernel density estimates of both classes.
 

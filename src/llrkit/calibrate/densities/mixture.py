@@ -12,7 +12,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, points_of_grid
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
@@ -26,7 +26,7 @@ MU = (0.02, 1e4)
 """Bounds of mu: a narrower component would only stand for single trials."""
 
 
-@remembers_reading
+@fits_map
 def fit_mixture(
     source: ScoreSource,
     *,

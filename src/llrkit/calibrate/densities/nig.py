@@ -18,7 +18,7 @@ from llrkit.calibrate.densities.weighted_points import (
     spread_of,
     training_points,
 )
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
@@ -65,7 +65,7 @@ def _mean_sd(alpha: float, beta: float, delta: float, loc: float) -> tuple[float
     return loc + delta * beta / gamma, float(np.sqrt(delta * alpha**2 / gamma**3))
 
 
-@remembers_reading
+@fits_map
 def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     """Calibration with a normal inverse Gaussian density for each class, by maximum likelihood.
 

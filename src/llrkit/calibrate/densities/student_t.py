@@ -22,7 +22,7 @@ from llrkit.calibrate.densities.weighted_points import (
     spread_of,
     training_points,
 )
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
@@ -66,7 +66,7 @@ class StudentRatioMap(RatioMap):
         return 0.5 * float(self.target[1] + self.nontarget[1]), float(max(self.target[2], self.nontarget[2]))
 
 
-@remembers_reading
+@fits_map
 def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatioMap:
     """Calibration with a Student t density for each class, fitted by maximum likelihood.
 

@@ -13,7 +13,7 @@ from llrkit.calibrate.densities.log_densities import standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import probability
@@ -23,7 +23,7 @@ _STEEPEST = 100.0
 """Half the slope at which the search ends, for classes with a standard deviation near 1."""
 
 
-@remembers_reading
+@fits_map
 def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration with normal inverse Gaussian classes that differ in ``beta`` only.
 

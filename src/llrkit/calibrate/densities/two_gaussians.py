@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap
 from llrkit.calibrate.densities.weighted_points import require_spread, spread_of
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.scores import ScoreSource
@@ -64,7 +64,7 @@ class QuadraticMap(RatioMap):
         return 0.5 * (self.mean_target + self.mean_nontarget), max(self.sd_target, self.sd_nontarget)
 
 
-@remembers_reading
+@fits_map
 def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     """Quadratic calibration: a Gaussian for each class, each with a variance of its own.
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from llrkit._arrays import BoolArray, FloatArray
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, points_of_grid
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.monotone.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.option_checks import one_of
@@ -28,7 +28,7 @@ from llrkit.scores.source import as_source
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
 
 
-@remembers_reading
+@fits_map
 def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     """Bi-Gaussianized calibration (Morrison 2024).
 

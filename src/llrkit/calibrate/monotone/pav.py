@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, thin
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.pav_knots import llr_blocks, tilted_knots
@@ -91,8 +91,7 @@ class PavMap(Map):
     def _tried(self, scores: FloatArray) -> FloatArray:
         return super()._tried(np.clip(scores, self.low, self.high))
 
-    @property
-    def inverse(self) -> PavMap:
+    def back_to_scores(self) -> PavMap:
         """The polyline read the other way; LLRs beyond the ends give the scores at the ends."""
         if not np.all(np.diff(self.y) > 0):
             raise NotInvertibleError("the map is not strictly increasing (tilt = 0) and has no inverse")
@@ -106,7 +105,7 @@ class PavMap(Map):
         return f"PavMap({len(self.x)} knots, llr from {self.below:.4g} to {self.above:.4g})"
 
 
-@remembers_reading
+@fits_map
 def fit_pav(
     source: ScoreSource,
     *,

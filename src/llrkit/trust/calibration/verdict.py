@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llrkit._format import chance
+from llrkit._format import p_words
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
@@ -55,7 +55,8 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The text as a sentence of its own."""
-        return f"{self.text[0].upper()}{self.text[1:]}."
+        end = "" if self.text.endswith("?") else "."
+        return f"{self.text[0].upper()}{self.text[1:]}{end}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words."""
@@ -90,7 +91,7 @@ def judge(
     >>> import numpy as np
     >>> target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
     >>> judge(lk.evaluate(lk.Scores(2 * target, 2 * nontarget))).text
-    'over-confident by a factor 1.9 (p < 0.0001, if trials are independent)'
+    'over-confident by a factor 1.9 (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
     apart = separation(result.summaries.bins, result.auc)
     apart = Separation(apart.auc, max(apart.standard_error, auc_error))
@@ -113,11 +114,11 @@ def judge(
     p = tested.test.p_value
     if p < level:
         kind, text = _wrong(tested.line, tested.test, _gap(result))
-        return Verdict("evidence", p, level, kind, f"{text} (p {_shown(p)}{given})")
+        return Verdict("evidence", p, level, kind, f"{text} ({_shown(p, level)}{given})")
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
-        return Verdict("evidence", p_shape, level, "shape", f"{text} (p {_shown(p_shape)}{given})")
-    text = f"no evidence of miscalibration (p {_shown(p)}{given}); {_sensitivity(tested, level)}"
+        return Verdict("evidence", p_shape, level, "shape", f"{text} ({_shown(p_shape, SHAPE_LEVEL)}{given})")
+    text = f"no evidence of miscalibration ({_shown(p, level)}{given}); {_sensitivity(tested, level)}"
     return Verdict("none_found", p, level, "", text)
 
 
@@ -136,7 +137,7 @@ def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict
     if p < level:
         kind, text = _wrong(tested.line, tested.test, _gap(result))
         strongest = max(_gap(result)[0], -_gap(result)[1])
-        text = f"{text} (p {_shown(p)}: an LLR of {strongest:.4g} nats for the wrong side)"
+        text = f"{text} ({_shown(p, level)}: an LLR of {strongest:.4g} nats for the wrong side)"
         return Verdict("evidence", p, level, kind, text)
     text = (
         "too few trials to tell whether the LLRs are calibrated: those in doubt say as much as "
@@ -150,9 +151,8 @@ def _gap(result: Measurements) -> tuple[float, float]:
     return float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
 
 
-def _shown(p: float) -> str:
-    shown = chance(p)
-    return shown if shown.startswith("<") else f"= {shown}"
+def _shown(p: float, level: float) -> str:
+    return f"{p_words(p)} at a level of {100 * level:.0f} %"
 
 
 def _wrong(line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     unsaturate,
 )
 from llrkit.calibrate.affine.saturating.starting_cells import central_points, location_scale_gap
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.special import binary_entropy, logit, probability
@@ -64,8 +64,7 @@ class SaturatingMap(Map):
         """The LLRs that no score goes beyond."""
         return limits(self.r, self.s)
 
-    @property
-    def inverse(self) -> SaturatingInverse:
+    def back_to_scores(self) -> SaturatingInverse:
         """Exact on the open range between the limits; infinite scores beyond."""
         if self.a == 0.0:
             raise NotInvertibleError("the map is constant (a = 0) and has no inverse")
@@ -92,13 +91,12 @@ class SaturatingInverse(Map):
         """The saturation undone, then the straight line."""
         return (unsaturate(scores, self.r, self.s) - self.b) / self.a
 
-    @property
-    def inverse(self) -> SaturatingMap:
+    def back_to_scores(self) -> SaturatingMap:
         """The map itself."""
         return SaturatingMap(a=self.a, b=self.b, r=self.r, s=self.s, method=f"inverse of {self.method}")
 
 
-@remembers_reading
+@fits_map
 def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int = 30) -> SaturatingMap:
     """Affine calibration that saturates, by minimal prior-weighted cross-entropy.
 

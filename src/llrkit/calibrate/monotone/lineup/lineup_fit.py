@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llrkit.calibrate.input_reading import remembers_reading
+from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils
 from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
 from llrkit.calibrate.monotone.lineup.ranks import best_d_prime, rank_histogram
@@ -19,7 +19,7 @@ TIES = ("spread", "pessimistic")
 LARGEST_COHORT = 4095
 
 
-@remembers_reading
+@fits_map
 def fit_lineup(
     source: ScoreSource,
     *,

@@ -12,6 +12,7 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils, foil_counts
 from llrkit.calibrate.monotone.lineup.ranks import lr_of_ranks
+from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -83,11 +84,14 @@ class LineupMap(Map):
         )
 
     @overload
-    def __call__(self, scores: Scores) -> Scores: ...
+    def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
-    def __call__(self, scores: Any, columns: Columns | None = None) -> Any: ...
-    def __call__(self, scores: Any, columns: Columns | None = None) -> Any:
-        """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils."""
+    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any: ...
+    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any:
+        """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils.
+
+        A rank is never outside the training range, whatever the scores: ``outside`` has nothing to look at.
+        """
         if isinstance(scores, Scores):
             foils = self.against(scores).foils
             return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
@@ -97,7 +101,7 @@ class LineupMap(Map):
             llrs = np.empty(len(trials))
             llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
             return llrs
-        return super().__call__(scores, columns)
+        return super().__call__(scores, columns, outside=outside)
 
     def _tried(self, scores: FloatArray) -> FloatArray:
         ranks = np.minimum(np.arange(len(scores)), self.cohort) + 1
@@ -158,9 +162,9 @@ class LineupAgainst(Map):
     def _tried(self, scores: FloatArray) -> FloatArray:
         return self.lineup._tried(scores)
 
-    def _of_chunk(self, chunk: Scores, factor: float) -> Scores:
+    def _of_chunk(self, chunk: Scores, read_factor: float, watch: RangeWatch) -> Scores:
         if not self.own:
-            return super()._of_chunk(chunk, factor)
+            return super()._of_chunk(chunk, read_factor, watch)
         wide = chunk.with_columns(self.lineup.by)
         by_class = (wide.target.astype(np.float64), wide.nontarget.astype(np.float64))
         of_target, of_nontarget = (
