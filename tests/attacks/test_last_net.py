@@ -133,7 +133,7 @@ def test_the_last_net(tmp_path, debug):
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (InputError("x"), 2), (FileNotFoundError(2, "No such file", "x"), 2), (OSError(28, "No space left"), 1),
+        (InputError("x"), 2), (FileNotFoundError(2, "No file", "x"), 2), (OSError(28, "No space"), 1),
         (ClusterError("x"), 1), (MemoryError(), 1), (RecursionError("deep"), 70), (KeyboardInterrupt(), 130),
         (AssertionError(), 70),
     ],
