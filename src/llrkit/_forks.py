@@ -1,6 +1,6 @@
 """Whether tables can still be used: the threads of polars are gone in a process that was forked.
 
-After ``fork`` only the thread that called it is alive. Whatever polars gives to its threads then waits for ever,
+After ``fork`` only the thread that called it is alive. What polars gives to its threads then waits for ever,
 and they cannot be started again. NumPy, and with it metrics, fits and maps of arrays, does not mind.
 """
 
@@ -26,8 +26,8 @@ def refuse_after_fork(what: str = "tables") -> None:
     """
     if _forked_after_use:
         raise ForkedProcessError(
-            f"{what} cannot be used in a process that was forked after polars had been used, whose threads are "
-            "gone here: start processes by 'spawn' or 'forkserver' (multiprocessing.get_context, PyTorch's "
+            f"{what} cannot be used in a process that was forked after polars had been used: its threads are "
+            "gone. Start processes by 'spawn' or 'forkserver' (multiprocessing.get_context, PyTorch's "
             "multiprocessing_context; gunicorn without --preload), or fork before anything is read. Arrays "
             "(lk.Scores) can be used here"
         )

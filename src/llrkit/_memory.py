@@ -132,3 +132,13 @@ def _resource_limits() -> list[int]:
         return []
     soft = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     return [limit for limit in soft if limit not in (resource.RLIM_INFINITY, -1)]
+
+
+def address_space() -> int:
+    """The limit that ``ulimit -v`` has set, in bytes; 0 without one."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return 0
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return 0 if soft in (resource.RLIM_INFINITY, -1) else soft

@@ -16,7 +16,8 @@ import llrkit as lk
 
 rng = np.random.default_rng(1)
 scores = lk.Scores(rng.normal(1.0, 1.0, 300_000), rng.normal(-1.0, 1.0, 300_000))
-table = pl.DataFrame({"score": rng.normal(size=50_000), "label": np.arange(50_000) % 2, "g": np.arange(50_000) % 5})
+rows = np.arange(50_000)
+table = pl.DataFrame({"score": rng.normal(size=50_000), "label": rows % 2, "g": rows % 5})
 path = sys.argv[1] + "/s.csv"
 table.write_csv(path)
 trials = lk.Trials(table)

@@ -19,9 +19,9 @@ def checksum_of(content: dict[str, Any]) -> str:
     Examples
     --------
     >>> checksum_of({"kind": "affine", "a": 1.5})[:20]
-    'sha256:e5cdc13de0c1f'
+    'sha256:6d9b0076690f2'
     >>> checksum_of({"a": 1.5, "checksum": "", "kind": "affine"})[:20]
-    'sha256:e5cdc13de0c1f'
+    'sha256:6d9b0076690f2'
     """
     rest = {name: value for name, value in content.items() if name != CHECKSUM}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))

@@ -6,6 +6,7 @@ that ``llrkit --help`` answers at once.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import click
 
+from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
 from llrkit.cli.apply import apply_command
 from llrkit.cli.calibrate import calibrate_command
@@ -24,6 +26,7 @@ from llrkit.cli.demo import demo_command
 from llrkit.cli.diagnose import diagnose_command
 from llrkit.cli.evaluate import evaluate_command
 from llrkit.cli.fuse import fuse_command
+from llrkit.cli.isolate import limit_this_process, run_isolated
 from llrkit.cli.last_net import exit_code_of
 from llrkit.cli.output import shown_warnings
 from llrkit.cli.paths import guard_inputs
@@ -39,6 +42,10 @@ from llrkit.cli.streams import flush_output, make_usable
 from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.theory import theory_command
 from llrkit.cli.validate import validate_command
+from llrkit.errors import InputError
+
+SMALLEST_SPACE = 1_900_000_000
+"""With less, the libraries for tables and matrices cannot start their threads, and wait for ever."""
 
 
 class Program(click.Group):
@@ -106,6 +113,12 @@ for one in all_commands(cli):
     one.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
     )
+    one.params.append(
+        click.Option(
+            ["--isolate"], is_flag=True, expose_value=False,
+            help="Run in a process of its own with limited memory, for files that are not trusted.",
+        )
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -115,11 +128,30 @@ def main() -> None:
     # pictures are written to files; what the variable asks for is a window, or cannot be had
     os.environ["MPLBACKEND"] = "agg"
 
+    limit_this_process()
+
+    def refuse_small_space() -> None:
+        if 0 < (space := address_space()) < SMALLEST_SPACE:
+            raise InputError(
+                f"the address space is limited to {in_words(space)} (ulimit -v); at least "
+                f"{in_words(SMALLEST_SPACE)} are needed"
+            )
+
+    def work() -> None:
+        if "--isolate" in arguments:
+            sys.exit(run_isolated([one for one in arguments if one != "--isolate"]))
+        refuse_small_space()
+        cli.main(arguments, prog_name="llrkit", standalone_mode=True)
+
     def run() -> None:
         try:
             with ended_cleanly():
-                cli.main(arguments, prog_name="llrkit", standalone_mode=True)
+                work()
         finally:
             flush_output()
 
-    sys.exit(exit_code_of(run, debug="--debug" in arguments))
+    code = exit_code_of(run, debug="--debug" in arguments)
+    if address_space():  # threads of libraries that find no memory at the end would abort after the answer
+        atexit._run_exitfuncs()
+        os._exit(code)
+    sys.exit(code)

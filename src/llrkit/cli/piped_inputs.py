@@ -50,22 +50,22 @@ def _is_input(param: click.Parameter) -> bool:
     return isinstance(param, click.Argument) or is_option_to_read
 
 
-def _any_pipe(given: dict[str, Any], inputs: list[str | None]) -> bool:
-    return any(_is_pipe(path) for name in inputs for path in _paths(given.get(name or "")))
+def _any_pipe(given: dict[str, Any], inputs: list[str]) -> bool:
+    return any(_is_pipe(path) for name in inputs for path in _paths(given.get(name)))
 
 
-def copied(given: dict[str, Any], inputs: list[str | None], home: str | None) -> dict[str, Any]:
+def copied(given: dict[str, Any], inputs: list[str], home: str | None) -> dict[str, Any]:
     """The arguments that name pipes, with names of copies in the folder ``home``."""
     changed: dict[str, Any] = {}
     if home is None:
         return changed
-    used = [path for name in inputs for path in _paths(given.get(name or "")) if path == STANDARD_INPUT]
+    used = [path for name in inputs for path in _paths(given.get(name)) if path == STANDARD_INPUT]
     if len(used) > 1:
         raise InputError("standard input (-) can be read once only; it is given more than once")
     for name in inputs:
-        value = given.get(name or "")
+        value = given.get(name)
         paths = [_copy(path, Path(home)) if _is_pipe(path) else path for path in _paths(value)]
-        if paths and name is not None:
+        if paths:
             changed[name] = tuple(paths) if isinstance(value, tuple) else paths[0]
     return changed
 

@@ -117,7 +117,7 @@ class Scan:
 
     def whole(self) -> TrialTable:
         """All batches as one table."""
-        batches, size = [], 0
+        batches, size = [], 0.0
         for batch in self.read(self.columns):
             size += batch.table.estimated_size()
             require_memory(size, self.like.file, "read it in batches (scan_trials)")

@@ -106,7 +106,7 @@ def identity_test(moments: NullMoments, df: float = math.inf) -> IdentityTest:
     """
     statistic = distance(moments.gradient, moments.covariance)
     df = max(min(df, 2.0 * moments.n_effective), 2.0)
-    z = moments.gradient / np.maximum(np.sqrt(np.maximum(np.diag(moments.covariance), 0.0)), 1e-300)
+    z = moments.gradient / np.maximum(np.sqrt(np.maximum(np.diag(moments.covariance), 0.0)), 1e-200)
     slope, offset = float(z[0]), float(z[1])
     return IdentityTest(statistic, hotelling_p_value(statistic, df), df, (slope, offset), moments.n_effective)
 

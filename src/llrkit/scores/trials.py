@@ -14,13 +14,12 @@ import polars as pl
 from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.checked_arrays import INEXACT
 from llrkit.scores.label_columns import target_rows
 from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.roles import COUNTED, POSITION, ROW, Roles, require_column, row_in_words
-from llrkit.scores.score_columns import inexact_row
+from llrkit.scores.score_columns import as_array, groupable, is_plain_number, require_exact, weight_numbers
 from llrkit.scores.source import S, ScoreSource
-from llrkit.scores.weights import WEIGHTS_IN_WORDS, acceptable_weights, weighted
+from llrkit.scores.weights import weighted
 
 WEIGHT = "how often each trial counts"
 
@@ -168,9 +167,7 @@ class Trials(ScoreSource):
         if not column.dtype.is_numeric():
             raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
         if column.dtype not in (pl.Float32, pl.Float64):
-            row = inexact_row(column)
-            if row is not None:
-                raise InputError(f"{self.place(row)}, column {name!r}: {column[row]} {INEXACT}")
+            require_exact(column, self.place)
             column = column.cast(pl.Float64)
         values = column.to_numpy()
         if column.has_nulls() or (len(values) and np.isnan(values.min())):
@@ -201,17 +198,7 @@ class Trials(ScoreSource):
     def _weighed(self) -> Scores:
         """The scores carrying how often each trial counts."""
         column = self.table[self._roles.weight or ""]
-        if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Boolean, pl.Null):
-            raise InputError(f"{self.origin}, column {column.name!r}: holds {column.dtype}, not weights")
-        numbers = column.cast(pl.Float64, strict=False)
-        bad = ~acceptable_weights(numbers.fill_null(np.nan).to_numpy())
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(
-                f"{self.place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
-                f"expected {WEIGHTS_IN_WORDS}"
-            )
-        plain, values, mask = self._scores, numbers.to_numpy(), self.is_target
+        plain, values, mask = self._scores, weight_numbers(column, self.place), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
         weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated)
@@ -220,8 +207,8 @@ class Trials(ScoreSource):
         """A column as numbers: itself if numeric, else codes with the values they stand for."""
         if name in (ROW, POSITION) and name not in self.table.columns:
             return self.column(name), None
-        column = self.table[name]
-        if column.dtype.is_numeric() and not column.has_nulls():
+        column = groupable(self.table[name], self.origin)
+        if is_plain_number(column.dtype) and not column.has_nulls():
             return column.to_numpy(), None
         values = column.unique().sort(nulls_last=True).to_list()
         order = pl.DataFrame({name: pl.Series(values, dtype=column.dtype), "code": np.arange(len(values))})
@@ -238,7 +225,7 @@ class Trials(ScoreSource):
             mask = self.is_target
             return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1
         self._require(name)
-        return self.table[name].to_numpy()
+        return as_array(self.table[name])
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries."""
@@ -260,6 +247,7 @@ class Trials(ScoreSource):
         {'f': 1, 'm': 1}
         """
         self._require(column)
+        groupable(self.table[column], self.origin)
         tables = self.table.partition_by(column, as_dict=True, maintain_order=True)
         trials = {key[0]: self._replace(table) for key, table in tables.items()}
         return dict(sorted(trials.items(), key=lambda item: (item[0] is None, item[0])))

@@ -117,7 +117,8 @@ def checked_replicates(n: int, fewest: int | None = None) -> int:
     fewest = FEWEST_REPLICATES if fewest is None else fewest
     if isinstance(n, bool) or not isinstance(n, int) or not fewest <= n <= MOST_REPLICATES:
         raise InputError(
-            f"replicates must be a whole number of at least {fewest}, at most {MOST_REPLICATES:,}, got {n!r}"
+            f"replicates must be a whole number of at least {fewest} and at most {MOST_REPLICATES:,}, "
+            f"got {str(n)[:40]}"
         )
     return n
 

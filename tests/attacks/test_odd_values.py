@@ -1,0 +1,167 @@
+"""Odd types, numbers and documents: each ends in one line, and none keeps a computer busy."""
+
+import datetime
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.commands import run
+
+import llrkit as lk
+from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.io.decompress import blocks_of
+from llrkit.validation.criteria import read_criteria
+
+N = 40
+COLUMNS = {
+    "decimal": pl.Series([Decimal("1.50"), Decimal("2.50")] * (N // 2)),
+    "int128": pl.Series([1, 2] * (N // 2), dtype=pl.Int128),
+    "struct": pl.Series([{"a": 1}, {"a": 2}] * (N // 2)),
+    "list": pl.Series([[1], [2]] * (N // 2)),
+    "array": pl.Series([[1, 2]] * N, dtype=pl.Array(pl.Int64, 2)),
+    "date": pl.Series([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)] * (N // 2)),
+    "duration": pl.Series([datetime.timedelta(1)] * N),
+    "categorical": pl.Series(["1", "2"] * (N // 2), dtype=pl.Categorical),
+    "binary": pl.Series([b"1", b"2"] * (N // 2)),
+    "null": pl.Series([None] * N),
+    "object": pl.Series([object()] * N, dtype=pl.Object),
+}
+NO_GROUPS, WEIGHTS = {"struct", "list", "array", "object"}, {"decimal", "int128", "categorical"}
+
+
+@pytest.fixture(params=COLUMNS)
+def odd(request, tmp_path):
+    """A column of some type, in memory and in a file where it can be."""
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {"score": rng.normal(size=N), "label": np.arange(N) // 2 % 2, "c": COLUMNS[request.param]}
+    )
+    path = tmp_path / "s.parquet"
+    if request.param == "object":
+        return request.param, table, None
+    table.write_parquet(path)
+    return request.param, table, path
+
+
+def works(call):
+    try:
+        call()
+    except LlrkitError:
+        return False
+    return True
+
+
+def test_groups_of_any_type_are_told_apart_or_refused(odd):
+    name, table, path = odd
+    expected = name not in NO_GROUPS
+    assert works(lambda: lk.evaluate(lk.Trials(table), by="c")) == expected
+    assert works(lambda: lk.Trials(table).by("c")) == expected
+    if path is not None:
+        assert works(lambda: lk.evaluate(lk.scan_trials(path), by="c")) == expected
+
+
+def test_weights_are_numbers(odd):
+    name, table, path = odd
+    expected = name in WEIGHTS
+    assert works(lambda: lk.auc(lk.Trials(table, weight="c"))) == expected
+    assert works(lambda: lk.auc(lk.scan_trials(path, weight="c"))) == expected if path else True
+
+
+CRITERION = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.5\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[criterion]]\ncharacteristic = ["a"]\nat_most = 1\n',
+        f'[[criterion]]\ncharacteristic = "accuracy"\nat_most = {"9" * 400}\n',
+        f'[[criterion]]\ncharacteristic = "accuracy"\nat_most = {"9" * 5000}\n',
+        CRITERION + "change_from = 5\n",
+        CRITERION + "by = 5\n",
+        CRITERION + "metric = 5\n",
+        CRITERION + "graph = [1]\n",
+        CRITERION + "use = [1]\n",
+        "x = " + "[" * 2000 + "]" * 2000,
+        f"[options]\nreplicates = {10**10}\n" + CRITERION,
+        f"[options]\nreplicates = {'9' * 400}\n" + CRITERION,
+        f"[options]\npoints = [{'9' * 400}]\n" + CRITERION,
+        "\x00",
+    ],
+)
+def test_broken_criteria_are_one_line(tmp_path, text):
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(FileFormatError, match=r"c\.toml: ") as caught:
+        read_criteria(tmp_path / "c.toml")
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("replicates", [10**10, 10**30, True, -1, 1.5])
+def test_numbers_of_replicates_that_nobody_would_wait_for(replicates):
+    scores = lk.Scores([1.0, 2.0, 0.5], [0.0, 1.5, -1.0])
+    with pytest.raises(InputError, match="replicates must be a whole number"):
+        lk.check_calibration(scores, replicates=replicates)
+    speakers = [f"s{i}" for i in range(20)]
+    table = {"score": np.arange(20) % 7 / 7, "label": np.arange(20) % 2, "a": speakers}
+    with pytest.raises(InputError, match="replicates must be a whole number"):
+        lk.evaluate(lk.Trials(table), ci="bootstrap", speakers="a", replicates=replicates)
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd"), [(1000.0, 0.001), (-1000.0, 0.001), (-1e6, 1.0), (1e6, 1.0), (1e15, 1.0)]
+)
+def test_llrs_far_from_zero_are_judged(mean, sd):
+    rng = np.random.default_rng(1)
+    scores = lk.Scores(rng.normal(mean + sd, sd, 200), rng.normal(mean - sd, sd, 400))
+    side = "same-source" if mean > 0 else "different-source"
+    assert f"biased towards {side}" in lk.check_calibration(scores, replicates=0, curves=False).verdict.text
+    assert f"biased towards {side}" in lk.evaluate(scores).verdict.text
+
+
+@pytest.mark.parametrize("trials", ["nan", "inf", "1e30", "-1", "0", "1.5", "1e12"])
+def test_absurd_numbers_of_trials(tmp_path, trials):
+    code, _, said = run("simulate", "gaussian", "--trials", trials, "-o", tmp_path / "x.csv")
+    assert code == 2
+    assert "Traceback" not in said
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_members_of_an_archive_that_are_no_arrays(tmp_path):
+    import zipfile
+
+    np.savez(tmp_path / "a.npz", score=[1.0, 0.0], label=[1, 0])
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("readme.txt", "hello")
+    with pytest.raises(FileFormatError, match=r"a\.npz: the member 'readme.txt' is not an array"):
+        lk.read_trials(tmp_path / "a.npz")
+    with pytest.raises(FileFormatError, match="not an array"):
+        lk.recognize.read_embeddings(tmp_path / "a.npz")
+    np.savez(tmp_path / "d.npz", loglik=np.zeros((2, 2), "M8[s]"), labels=["a", "b"], classes=["a", "b"])
+    code, _, said = run("evaluate", tmp_path / "d.npz")
+    assert (code, "d.npz" in said) == (2, True)
+
+
+def test_a_header_of_very_many_columns_is_read(tmp_path):
+    """The cost is linear in the columns; with lists of names this took many times as long."""
+    names = [f"c{i}" for i in range(20_000)]
+    rows = [",".join([f"{i % 7}", f"{i % 2}", *["x"] * len(names)]) for i in range(3)]
+    (tmp_path / "w.csv").write_text("\n".join([",".join(["score", "label", *names]), *rows]) + "\n")
+    assert lk.auc(lk.scan_trials(tmp_path / "w.csv")) == 0.5
+
+
+def test_gzip_members(tmp_path):
+    rows = [f"{i % 5},{i % 2}\n".encode() for i in range(20_000)]
+    parts = [gzip.compress(b"".join(rows[i : i + 10]), 1) for i in range(0, len(rows), 10)]
+    (tmp_path / "many.gz").write_bytes(b"".join(parts) + gzip.compress(b"") * 100 + b"\0" * 5000)
+    for size in (1 << 24, 1000, 7):
+        assert b"".join(blocks_of(tmp_path / "many.gz", size)) == b"".join(rows)
+    (tmp_path / "empty.gz").write_bytes(parts[0] + gzip.compress(b"") * 400_000)
+    with pytest.raises(FileFormatError, match="thousands of empty gzip members"):
+        lk.read_trials(tmp_path / "empty.gz")
+    (tmp_path / "cut.gz").write_bytes(parts[0] + parts[1][:-3])
+    with pytest.raises(FileFormatError, match="end too early"):
+        b"".join(blocks_of(tmp_path / "cut.gz"))
+    (tmp_path / "more.gz").write_bytes(parts[0] + b"hello")
+    with pytest.raises(FileFormatError, match="something follows"):
+        b"".join(blocks_of(tmp_path / "more.gz"))
