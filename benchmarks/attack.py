@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-EACH = 5_000
+EACH = 2_000
 MEMORY = 3 << 30
 """Bytes of address space that the process that reads may have."""
 FOLDERS = 0.15

@@ -129,6 +129,8 @@ def attack_commands(
                 print(f"kill {i}, {command.name}: {str(fault)[:2000]}", flush=True)
                 command.start_again()
             seen["kills"] += 1
+            if seen["kills"] % 10 == 0:
+                print(dict(seen), flush=True)
     return seen
 
 
