@@ -70,6 +70,7 @@ def attack_tables(count: int, seed: int) -> Counter[str]:
                 print(
                     f"seed {name}: the process ended with {done.returncode}: {done.stderr[-500:]}", flush=True
                 )
+            print(f"{first + some:,} inputs: {dict(seen)}", flush=True)
     return seen
 
 
