@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-EACH = 5_000
+EACH = 2_000
 MEMORY = 3 << 30
 """Bytes of address space that the process that reads may have."""
 FOLDERS = 0.15
@@ -70,6 +70,7 @@ def attack_tables(count: int, seed: int) -> Counter[str]:
                 print(
                     f"seed {name}: the process ended with {done.returncode}: {done.stderr[-500:]}", flush=True
                 )
+            print(f"{first + some:,} inputs: {dict(seen)}", flush=True)
     return seen
 
 

@@ -72,6 +72,7 @@ REFUSED = {
     "dates, then text": ("day", pl.Series([0, 1, 2]).cast(pl.Date), ["1970-01-01", "x", "y"]),
     "lists, then numbers": ("parts", [[1], [2], [3]], [1, 2, 3]),
     "whole numbers too large for the floats of the other": ("n", [2**53 + 1, 1, 2], [0.5, 1.5, 2.5]),
+    "the same with small floats": ("n", [2**53 + 1, 1, 2], np.float32([0.5, 1.5, 2.5])),
 }
 
 

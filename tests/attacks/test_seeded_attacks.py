@@ -32,7 +32,7 @@ def test_tables_and_folders_are_read_as_python_reads_them():
 def test_killed_commands_are_taken_up_as_if_nothing_had_been():
     quick = ("apply", "calibrate", "convert", "convert with a key", "simulate gaussian", "theory")
     said = attack("kills", "8", "--seed", "19", "--commands", ",".join(quick))
-    assert "8 kills" in said
+    assert " 8 killed" in said
 
 
 def test_every_command_that_writes_is_among_those_that_are_killed():

@@ -118,7 +118,9 @@ def attack_commands(
         assert forked(lambda: make_inputs(inputs), Path(root)) == 0, log(Path(root))
         runs = {name: Command(name, Path(root), inputs) for name in names or COMMANDS}
         order = [name for name in runs for _ in range(1 if name in LONG else 3)]
-        for i in range(kills):
+        for i in range(3 * kills):  # some end before they are killed, and do not count
+            if seen["killed"] == kills:
+                break
             if i % len(order) == 0:
                 rng.shuffle(order)
             command = runs[order[i % len(order)]]
@@ -128,7 +130,8 @@ def attack_commands(
                 seen["FAULT"] += 1
                 print(f"kill {i}, {command.name}: {str(fault)[:2000]}", flush=True)
                 command.start_again()
-            seen["kills"] += 1
+            if i % 10 == 9:
+                print(dict(seen), flush=True)
     return seen
 
 

@@ -19,10 +19,15 @@ _UNITS = ("ms", "us", "ns")
 
 @dataclass(frozen=True)
 class Wanted:
-    """The type that a column gets, and the file that needs it."""
+    """The type that a column gets, the file that needs it, and one that it differs from."""
 
     type: pl.DataType
     file: str
+    differs_from: str = ""
+
+    def file_beside(self, file: str) -> str:
+        """A file that is to blame if the values of this one do not fit."""
+        return self.differs_from if file == self.file else self.file
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
@@ -87,7 +92,7 @@ def common_types(files: Sequence[tuple[str, Mapping[str, pl.DataType]]]) -> dict
                     "files that are read together need columns of one kind"
                 )
             if both != before.type:
-                common[name] = Wanted(both, file)
+                common[name] = Wanted(both, file, before.file)
     return common
 
 
@@ -105,7 +110,7 @@ def cast_exactly(trials: TrialTable, wanted: Mapping[str, Wanted]) -> TrialTable
             row = int(lost.arg_max() or 0)
             raise FileFormatError(
                 f"{trials.place(row)}, column {name!r}: {before[row]} is not exact as {to.type}, which "
-                f"{to.file} needs"
+                f"{to.file_beside(trials.file)} needs"
             )
         changed.append(after)
     return replace(trials, table=table.with_columns(changed)) if changed else trials
