@@ -70,7 +70,7 @@ def test_sixteen_at_the_border_do_not_overflow():
 )
 def test_hard_errors_against_counting(target, nontarget):
     thresholds = [-np.inf, -2.0, -1.0, 0.0, 1.0, 1.5, np.inf]
-    losses = LossSums.of(Scores(target, nontarget), thresholds=thresholds)
+    losses = LossSums.of(Scores.from_classes(target, nontarget), thresholds=thresholds)
     assert_array_equal(losses.n_miss, [sum(x < t for x in target) for t in thresholds])
     assert_array_equal(losses.n_fa, [sum(x >= t for x in nontarget) for t in thresholds])
     assert_allclose(losses.p_miss, losses.n_miss / len(target), rtol=1e-15)

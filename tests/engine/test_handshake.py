@@ -42,6 +42,8 @@ async def run():
 
 asyncio.run(run())
 """
+PATIENCE = 4.0
+"""Seconds that a busy machine surely needs less of to answer; where nobody answers, a test takes as long."""
 PARTS = [{"score": [1.0, 2.0, 0.0, 1.5], "label": [1, 1, 0, 0]}]
 PATCHES = {
     "no llrkit": ("sys.modules['llrkit'] = None", "cannot run this llrkit"),
@@ -92,8 +94,8 @@ def eer_at(address, parts=PARTS, timeout=20.0):
 
 
 def test_a_scheduler_without_a_worker_is_an_error_after_the_timeout(scheduler):
-    with pytest.raises(lk.ClusterError, match=r"has had no worker for 0.5 s"):
-        eer_at(scheduler, timeout=0.5)
+    with pytest.raises(lk.ClusterError, match="has had no worker for 4 s"):
+        eer_at(scheduler, timeout=PATIENCE)
 
 
 def test_an_unreachable_scheduler_is_an_error_after_the_timeout():
@@ -134,16 +136,18 @@ def test_a_task_is_refused_by_a_worker_with_other_source_files():
         work(-1)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_before_the_first_pass_is_named(scheduler, join):
     process, address = join()
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        with pytest.raises(lk.ClusterError, match=f"{address} has not answered for 1 s"):
-            eer_at(scheduler, timeout=1.0)
+        with pytest.raises(lk.ClusterError, match=f"{address} has not answered for 4 s"):
+            eer_at(scheduler, timeout=PATIENCE)
     finally:
         os.kill(process.pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_at_its_work_is_named(scheduler, join):
     from dask import delayed
 
@@ -154,12 +158,13 @@ def test_a_worker_that_hangs_at_its_work_is_named(scheduler, join):
         return PARTS[0]
 
     try:
-        with pytest.raises(lk.ClusterError, match=f"no sign of life for 2 s of {address}"):
-            eer_at(scheduler, [delayed(stop_myself, pure=False)()], timeout=2.0)
+        with pytest.raises(lk.ClusterError, match=f"no sign of life for 4 s of {address}"):
+            eer_at(scheduler, [delayed(stop_myself, pure=False)()], timeout=PATIENCE)
     finally:
         os.kill(process.pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_worker_that_leaves_for_good_is_an_error_after_the_timeout(scheduler, join):
     from dask import delayed
 
@@ -169,21 +174,25 @@ def test_a_worker_that_leaves_for_good_is_an_error_after_the_timeout(scheduler, 
         os._exit(0)
 
     with pytest.raises(lk.ClusterError, match=r"there has been no worker|workers died again"):
-        eer_at(scheduler, [delayed(leave, pure=False)()], timeout=1.0)
+        eer_at(scheduler, [delayed(leave, pure=False)()], timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_long_work_is_not_taken_for_silence(scheduler, join):
     from dask import delayed
 
     join()
 
+    seconds = PATIENCE
+
     def take_time():
-        time.sleep(3.0)
+        time.sleep(1.5 * seconds)
         return PARTS[0]
 
-    assert eer_at(scheduler, [delayed(take_time, pure=False)()], timeout=1.5) == 0.25
+    assert eer_at(scheduler, [delayed(take_time, pure=False)()], timeout=PATIENCE) == 0.25
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_hangs_is_an_error_after_the_timeout(need, tmp_path):
     from dask import delayed
 
@@ -199,8 +208,8 @@ def test_a_scheduler_that_hangs_is_an_error_after_the_timeout(need, tmp_path):
         return PARTS[0]
 
     try:
-        with pytest.raises(lk.ClusterError, match=f"{address} has not answered for 1 s"):
-            eer_at(address, [delayed(stop_the_scheduler, pure=False)()], timeout=1.0)
+        with pytest.raises(lk.ClusterError, match=f"{address} has not answered for 4 s"):
+            eer_at(address, [delayed(stop_the_scheduler, pure=False)()], timeout=PATIENCE)
     finally:
         for one in (process, worker):
             one.kill()
@@ -223,11 +232,12 @@ def test_options_of_clusters_are_refused_where_they_have_no_effect(tmp_path, opt
     assert said == ""
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_one_line_and_exit_code_1(scheduler, tmp_path):
     file = tmp_path / "scores.parquet"
     pl.DataFrame({"score": np.arange(4.0), "label": [0, 0, 1, 1]}).write_parquet(file)
     done = subprocess.run(
-        [sys.executable, "-m", "llrkit", "evaluate", file, "--scheduler", scheduler, "--timeout", "0.5"],
+        [sys.executable, "-m", "llrkit", "evaluate", file, "--scheduler", scheduler, "--timeout", "4"],
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 1
