@@ -121,9 +121,9 @@ from .trust.calibration.calibration_loss import calibration_loss as calibration_
 from .trust.calibration.check import CalibrationCheck as CalibrationCheck
 from .trust.calibration.check import check_calibration as check_calibration
 from .trust.calibration.devpav import dev_pav as dev_pav
+from .trust.calibration.llr_bands import llr_band as llr_band
 from .trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
 from .trust.calibration.map_errors import MapUncertainty as MapUncertainty
-from .trust.calibration.map_errors import llr_band as llr_band
 from .trust.calibration.map_errors import map_uncertainty as map_uncertainty
 from .trust.calibration.null_distribution import CalibrationNull as CalibrationNull
 from .trust.calibration.null_distribution import calibration_null as calibration_null

@@ -20,8 +20,8 @@ from llrkit.io.one_table import Wanted, cast_exactly, common_types, types_to_cha
 from llrkit.io.separate_paths import local_files
 from llrkit.io.tables import is_taken
 from llrkit.io.trial_table import TrialTable
+from llrkit.scores.any_table import as_table
 from llrkit.scores.roles import require_column
-from llrkit.scores.trials import as_table
 
 ROWS_A_BATCH = 1 << 20
 

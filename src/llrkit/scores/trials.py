@@ -13,6 +13,7 @@ import polars as pl
 
 from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
+from llrkit.scores.any_table import as_table
 from llrkit.scores.arrays import Scores
 from llrkit.scores.label_columns import target_rows
 from llrkit.scores.labels import warn_of_pooled
@@ -291,11 +292,3 @@ class Trials(ScoreSource):
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
         return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
-
-
-def as_table(table: Any) -> pl.DataFrame:
-    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
-    try:
-        return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None

@@ -1,10 +1,10 @@
-"""How well a calibration is known: errors of slope and offset, of a single LLR, and bands of any map."""
+"""How well a calibration is known: errors of slope and offset, and of a single LLR."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,22 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit._progress import tracked
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic import fit_logistic
-from llrkit.calibrate.maps import Map
-from llrkit.choose.methods import fit_named
 from llrkit.core.moments import Moments
-from llrkit.core.special import logit, probability, sigmoid
-from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError, UnknownNameError
-from llrkit.metrics.curve import Curve
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.core.special import logit, sigmoid
+from llrkit.errors import LlrkitWarning, UnknownNameError
+from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.scores.source import as_source
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
     LineGradients,
+    as_rows,
     inverse_of_hessian,
     line_hessian,
     positive_covariance,
@@ -35,9 +30,8 @@ from llrkit.trust.calibration.recalibration import (
 from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
-from llrkit.trust.intervals.resample import FEWEST_SPEAKERS
 from llrkit.trust.intervals.speaker_cells import CellSet, speaker_cells
-from llrkit.trust.intervals.speakers import GROUPS, Speakers, find_speakers
+from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 METHODS = ("logistic", "cmlg")
 
@@ -115,7 +109,7 @@ def map_uncertainty(
         inverse = np.eye(2)
     if groups is None:
         spread = inverse @ positive_covariance(terms) @ inverse
-        return MapUncertainty(fitted.a, fitted.b, _rows(spread), math.inf)
+        return MapUncertainty(fitted.a, fitted.b, as_rows(spread), math.inf)
     line = (fitted.a, fitted.b)
     refitted = (
         _logistic_without(source, groups, line, prior)
@@ -125,12 +119,7 @@ def map_uncertainty(
     shares = np.array([terms.covariance.share_without_pairs(row) for row in inverse])
     refitted = replace(refitted, counted_once=np.minimum(1.0, shares * (1.0 + 2.0 / groups.n)))
     df = float(refitted.df.min())
-    return MapUncertainty(fitted.a, fitted.b, _rows(refitted.covariance), df, refitted)
-
-
-def _rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
-    (aa, ab), (ba, bb) = matrix.tolist()
-    return (aa, ab), (ba, bb)
+    return MapUncertainty(fitted.a, fitted.b, as_rows(refitted.covariance), df, refitted)
 
 
 def _logistic_without(
@@ -224,91 +213,3 @@ class _MomentTerms:
         centered = values.astype(np.float64, copy=False) - self.mean[class_index]
         slope = sign * centered / v - a / v * weight * (centered**2 - self.variance[class_index])
         return [slope, -slope * (m_e + m_d) / 2.0 - a * centered / 2.0]
-
-
-@dataclass(frozen=True, eq=False)
-class LlrBand(Curve):
-    """The LLR a calibrator gives to scores, and between which values leaving speakers out says it lies."""
-
-    method: str
-    level: float
-    score: FloatArray
-    llr: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-
-
-@takes_labels
-def llr_band(
-    source: ScoreSource,
-    method: str | Callable[[ScoreSource], Map] = "logistic",
-    *,
-    speakers: str | Sequence[str],
-    at: npt.ArrayLike | None = None,
-    level: float = 0.95,
-    **options: Any,
-) -> LlrBand:
-    """Band around the score-to-LLR curve of any calibrator, fitted again without each speaker.
-
-    More than 100 speakers are left out in 100 groups. The band lies around the curve; ``nan`` where an LLR is
-    infinite.
-
-    Parameters
-    ----------
-    method
-        Name of a calibrator, fitted with ``options``, or a function that makes a map of a source.
-    speakers
-        The column, or the two columns, with the speakers of the two sides, as in :func:`evaluate`.
-    at
-        Scores at which the curve is wanted; by default 101 even ones between the extremes.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> left, right = rng.integers(0, 30, 4000), rng.integers(0, 30, 4000)
-    >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=4000),
-    ...                     "label": left == right, "left": left, "right": right})
-    >>> band = lk.llr_band(trials, "cmlg", speakers=("left", "right"), at=[2.0])
-    >>> bool(band.lower[0] < band.llr[0] < band.upper[0])
-    True
-    """
-    source = as_source(source)
-    probability(level, "level")
-    fit = (lambda trials: fit_named(method, trials, **options)) if isinstance(method, str) else method
-    if at is None:
-        low, high = source.reduce(Moments.of).extremes
-        at = np.linspace(low, high, 101)
-    scores = np.atleast_1d(np.asarray(at, dtype=np.float64))
-    groups = find_speakers(source, speakers).grouped(most=GROUPS)
-    if groups.n < FEWEST_SPEAKERS:
-        raise TooFewTrialsError(
-            f"there are only {groups.n} speakers in {' and '.join(groups.columns)}; "
-            f"a band needs at least {FEWEST_SPEAKERS}"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LlrkitWarning)
-        llr = np.asarray(fit(source)(scores))
-        without = []
-        for group in tracked(range(groups.n), "fitting again", groups.n, "fits"):
-            try:
-                without.append(np.asarray(fit(_trials_without(source, groups, group))(scores)))
-            except InputError as error:  # a class is gone, or the classes do not overlap
-                raise TooFewTrialsError(
-                    f"without one of the speakers no map can be fitted: {error}"
-                ) from None
-    curve = Jackknife(tuple(map(str, range(len(scores)))), llr, np.array(without))
-    lower, upper = curve.interval(level, center=llr)
-    name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
-    return LlrBand(name, level, scores, llr, lower, upper)
-
-
-def _trials_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
-    """The trials that do not involve one speaker, or a group of them."""
-
-    def kept(chunk: Scores) -> Scores:
-        sides = (groups.of(chunk, i) for i in (0, 1))
-        return chunk.select(*((first != group) & (second != group) for first, second in sides))
-
-    return DerivedSource(source, kept, groups.columns)
