@@ -15,7 +15,7 @@ import click
 READ = frozenset({
     "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
     "evaluation_key", "key", "map_path", "model", "nontargets", "quality_file", "scores", "source", "speech",
-    "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "trials",
+    "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "trials",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk"})
@@ -24,10 +24,11 @@ FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
     "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
-    "equalize", "features", "format", "groups", "ids", "label_column", "level", "method", "methods", "mu",
-    "names", "points", "positive", "prior", "quality", "recordings", "scale", "scheduler", "score_column",
-    "score_columns", "scorer", "settings", "sigma", "speakers", "steps", "target_share", "targets", "title",
-    "to", "training", "value", "vectors", "weight_column", "weights", "width",
+    "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
+    "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
+    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
+    "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
+    "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
 READS_NOTHING = ("simulate",)
