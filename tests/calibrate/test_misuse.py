@@ -72,6 +72,7 @@ def test_the_way_back_of_every_map_ends_at_what_the_file_held(files, name, metho
     if method in ("fit_gaussian", "fit_kde"):
         options = {"monotone": True}
     fitted = getattr(lk, method)(trials, **options)
+    fitted = getattr(fitted, "map", fitted)  # a bounded map has no way back, the one inside has
     held = np.array([-0.21, 0.05, 0.32]) * IN_FILE[name]
     back = fitted.inverse(fitted(held))
     assert_allclose(fitted(back), fitted(held), rtol=1e-6)
