@@ -126,6 +126,7 @@ def test_standard_errors_against_repetition():
     assert_allclose([se_a.mean(), se_b.mean()], [a.std(), b.std()], rtol=0.12)
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")  # which has tests of its own
 def test_warns_of_scores_that_do_not_look_the_part_and_only_of_those(reference_set):
     with pytest.warns(lk.ShapeWarning, match="skewed"):
         lk.fit_cmlg(reference_set("evalita09_ru"))

@@ -15,7 +15,8 @@ import click
 READ = frozenset({
     "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
     "evaluation_key", "key", "map_path", "model", "nontargets", "quality_file", "scores", "source", "speech",
-    "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "trials",
+    "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key",
+    "trials",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk"})
