@@ -28,6 +28,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_progress",
         "_format",
         "_arrays",
+        "_warn",
         "_memory",
         "_forks",
     ),

@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.tied_scores import TiedScores
@@ -88,7 +89,7 @@ def guarded(
         and not any(options.get(option) for option in ("robust", "regularization")),
     )
     if problem:
-        warnings.warn(problem, PoorFitWarning, stacklevel=3)
+        warn_caller(problem, PoorFitWarning)
     return fitted
 
 

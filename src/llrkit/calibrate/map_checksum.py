@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from typing import Any
 
+from llrkit._warn import warn_caller
 from llrkit.errors import ChangedFileWarning, MapFileError
 
 CHECKSUM = "checksum"
@@ -44,4 +44,4 @@ def verify(content: Any, where: str, *, accept_changed: bool = False) -> None:
             f"{where}: was changed after it was saved (its checksum does not match); calibrate again, "
             "or take it as it is: llrkit apply --accept-changed, load_map(path, accept_changed=True)"
         )
-    warnings.warn(f"{where}: was changed after it was saved", ChangedFileWarning, stacklevel=4)
+    warn_caller(f"{where}: was changed after it was saved", ChangedFileWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._version import __version__
+from llrkit._warn import warn_caller
 from llrkit.core.grid import require_both_classes
 from llrkit.core.moments import Moments
 from llrkit.core.summary import SummaryBase
@@ -55,11 +55,10 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
         raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
     if np.all(target.mean < nontarget.mean):
-        warnings.warn(
+        warn_caller(
             f"targets score {target.mean[0]:.4g} on average, non-targets {nontarget.mean[0]:.4g}: "
             "is a higher score really more target-like?",
             ReversedScoresWarning,
-            stacklevel=4,
         )
 
 

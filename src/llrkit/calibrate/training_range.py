@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.errors import InputError, TrainingRangeWarning, UnknownNameError
 
 POLICIES = ("warn", "error", "bound")
@@ -90,4 +90,4 @@ class RangeWatch:
     def warn(self) -> None:
         """Give the note as a warning to whoever called a map."""
         if self.note:
-            warnings.warn(self.note, TrainingRangeWarning, stacklevel=3)
+            warn_caller(self.note, TrainingRangeWarning)

@@ -134,7 +134,7 @@ def settle_words(words: Iterable[str], where: str) -> None:
     if {"0", "-1"} <= set(seen):
         shown = ", ".join(map(repr, seen[:5]))
         raise LabelError(f"{where}: labels are not two classes: saw {shown}; accepted are {ACCEPTED}")
-    warn_of_pooled(seen, where, stacklevel=4)
+    warn_of_pooled(seen, where)
 
 
 def joined(chunks: Iterable[Any]) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from llrkit._progress import stage
+from llrkit._warn import warn_caller
 from llrkit.engine import worker_tasks
 from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
@@ -288,7 +288,7 @@ def _warn_of(names: Iterable[str]) -> None:
     skipped = list(names)
     if skipped:
         text = f"{len(skipped)} partitions could not be read and are left out" + _listed(skipped)
-        warnings.warn(text, UnreadableWarning, stacklevel=3)
+        warn_caller(text, UnreadableWarning)
 
 
 def _listed(names: Sequence[str]) -> str:

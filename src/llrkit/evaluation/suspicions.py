@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from llrkit._warn import warn_caller
 from llrkit.errors import ReversedScoresWarning, ScaleWarning
 from llrkit.metrics.separation import reversed_text
 
@@ -50,10 +50,10 @@ def suspicions(result: Measurements, verdict: Verdict) -> tuple[str, ...]:
     return ()
 
 
-def warn_of(result: Evaluation, *, stacklevel: int = 3) -> None:
+def warn_of(result: Evaluation) -> None:
     """Warn of reversed scores, and of what the scores may be instead of LLRs."""
     if result.verdict.outcome == "reversed":
         text = reversed_text(result.summaries.bins, result.auc)
-        warnings.warn(text, ReversedScoresWarning, stacklevel=stacklevel)
+        warn_caller(text, ReversedScoresWarning)
     for text in result.suspicions:
-        warnings.warn(text, ScaleWarning, stacklevel=stacklevel)
+        warn_caller(text, ScaleWarning)

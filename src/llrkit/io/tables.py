@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
-import warnings
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
 from llrkit._forks import refuse_after_fork
+from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, SkippedFilesWarning
 from llrkit.io.formats import read_file, scan_file
 from llrkit.io.one_table import in_one_schema, together
@@ -86,7 +86,7 @@ def _say_what_is_left_out(where: Path, named: Iterable[Path]) -> None:
     for names, what in ((links, "links to nothing"), (folders, "subfolders")):
         if names:
             shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-            warnings.warn(f"{where}: {what} are not read: {shown}", SkippedFilesWarning, stacklevel=4)
+            warn_caller(f"{where}: {what} are not read: {shown}", SkippedFilesWarning)
 
 
 def is_taken(name: str, pattern: str = "*") -> bool:

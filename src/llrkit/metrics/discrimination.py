@@ -5,12 +5,11 @@ Each metric has one definition, as a function of counted bins; the public functi
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
 from llrkit.core.special import LN2, softplus
 from llrkit.core.trial_counts import ScoreBins, count_trials
@@ -38,7 +37,7 @@ def eer(source: ScoreSource) -> float:
     bins = count_trials(source).bins()
     area = auc_from_bins(bins)
     if separation(bins, area).reversed:
-        warnings.warn(reversed_text(bins, area), ReversedScoresWarning, stacklevel=2)
+        warn_caller(reversed_text(bins, area), ReversedScoresWarning)
     return eer_from_blocks(pav_blocks(bins))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
 from llrkit.multiclass.class_maps import AffineClassMap, ScaleMap, VectorScaleMap
 from llrkit.multiclass.class_training import TrainingTrials, provenance, training_trials
@@ -206,11 +206,7 @@ def _scale_map(training: TrainingTrials, fit: SoftmaxFit, method: str, objective
     shared, own = fit.family.split(fit.weights)
     scales = shared / fit.family.scale
     if (scales < 0).all():
-        warnings.warn(
-            "the scale is negative: is a higher score really more probable?",
-            ReversedScoresWarning,
-            stacklevel=3,
-        )
+        warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
     offsets = _centered(own[0]) if len(own) else np.zeros(len(training.classes))
     return ScaleMap(
         classes=list(training.classes),

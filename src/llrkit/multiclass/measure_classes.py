@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import stage
+from llrkit._warn import warn_caller
 from llrkit.core.special import LN2
 from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
@@ -88,7 +88,7 @@ def evaluate(
     detect = k <= DETECT_UP_TO if detection is None else detection
     if source.reduce(ProbabilityRows.of).all:
         text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
-        warnings.warn(text, ScaleWarning, stacklevel=2)
+        warn_caller(text, ScaleWarning)
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
         actual = plan.count(source)
         advance(1)

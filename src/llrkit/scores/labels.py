@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._warn import warn_caller
 from llrkit.errors import InputError, LabelError, PooledClassesWarning
 from llrkit.scores.foreign_arrays import flat_labels
 
@@ -67,15 +67,14 @@ def pooled_words(words: Iterable[str]) -> str | None:
     return ", ".join(said)
 
 
-def warn_of_pooled(words: Iterable[str], where: str, *, stacklevel: int = 3) -> None:
+def warn_of_pooled(words: Iterable[str], where: str) -> None:
     """Say so where labels of more than two kinds are taken as two classes."""
     pooled = pooled_words(words)
     if pooled is not None:
-        warnings.warn(
+        warn_caller(
             f"{where}: {pooled}; to mean just that, name the label of the targets (positive=, --positive), "
             "otherwise keep two kinds of trials only",
             PooledClassesWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -119,7 +118,7 @@ def target_mask(labels: Any, positive: Any = None) -> npt.NDArray[np.bool_]:
     if None in meaning:
         first = int(np.argmax(inverse == meaning.index(None)))
         raise _not_two_classes(words, f" (first at index {first})")
-    warn_of_pooled(words, "labels", stacklevel=4)
+    warn_of_pooled(words, "labels")
     return np.asarray([bool(value) for value in meaning])[inverse]
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llrkit._arrays import Array
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.maps import Map
@@ -70,9 +71,7 @@ class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
         try:
             return self._fit_map(scores)
         except (SeparationError, TooFewTrialsError) as error:
-            warnings.warn(
-                f"{error}; regularized logistic regression is used instead", LlrkitWarning, stacklevel=2
-            )
+            warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
             return fit_logistic(scores, prior=self.prior, regularization=_SAFEGUARD)
 
     def decision_function(self, X: Any) -> Array:
@@ -111,5 +110,5 @@ def with_safeguard(fit: Callable[..., Any], scores: Scores, **options: Any) -> A
     try:
         return fit(scores, **options)
     except SeparationError as error:
-        warnings.warn(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning, stacklevel=2)
+        warn_caller(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning)
         return fit(scores, **{**options, "regularization": _SAFEGUARD})

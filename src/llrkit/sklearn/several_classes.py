@@ -8,7 +8,6 @@ by the affine fit. Classes that do not overlap are fitted with a little regulari
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
@@ -19,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llrkit._arrays import Array
+from llrkit._warn import warn_caller
 from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, TooFewTrialsError
 from llrkit.multiclass.class_maps import ClassMap, posteriors
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
@@ -84,7 +84,7 @@ def with_safeguard(fit: Fit, trials: ClassVectors, **options: Any) -> ClassMap:
     try:
         return fit(trials, **options)
     except SeparationError as error:
-        warnings.warn(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning, stacklevel=2)
+        warn_caller(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning)
         return fit(trials, **{**options, "regularization": _SAFEGUARD})
 
 
@@ -159,5 +159,5 @@ class GaussianBackEnd(_ClassCalibrator):
         try:
             return fit_gaussian(trials, shrinkage=self.shrinkage, **options)
         except (TooFewTrialsError, ConstantScoreError) as error:
-            warnings.warn(f"{error}; fitted with shrinkage={_SAFEGUARD}", LlrkitWarning, stacklevel=2)
+            warn_caller(f"{error}; fitted with shrinkage={_SAFEGUARD}", LlrkitWarning)
             return fit_gaussian(trials, shrinkage=max(self.shrinkage, _SAFEGUARD), **options)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.alpha_choice import choose_alpha
 from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
@@ -200,9 +200,8 @@ def warn_of_shape(moments: Moments, predicted: PredictedCost | None = None, *, c
     if problems:
         costs = "" if predicted is None else f" Predicted: {predicted}."
         other = "" if chosen else ', or choose alpha for the operating point: alpha="auto", point=...'
-        warnings.warn(
+        warn_caller(
             f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}.{costs} "
             f"Compare with fit_logistic{other}.",
             ShapeWarning,
-            stacklevel=4,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.exponential_sums import ExponentialSums, ExponentialSumsPair
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.fitting import fits_map
@@ -113,11 +113,10 @@ class _Problem:
                 "the classes do not overlap: mean r = 1 and mean 1/r = 1 have no solution but slope 0"
             )
         if self.separated:
-            warnings.warn(
+            warn_caller(
                 "the classes do not overlap: the expectations ask for an infinite slope and only the "
                 "regularization decides it",
                 ShapeWarning,
-                stacklevel=4,
             )
         self.penalty = penalty
         self.center, self.scale = (m_e + m_d) / 2.0, math.sqrt(variance)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
 from llrkit.calibrate.affine.tempered_rule import TemperedRule, tempered
 from llrkit.calibrate.fitting import fits_map
@@ -94,11 +95,10 @@ def fit_rule(
     fitted = _affine(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
     if not isinstance(used, TemperedRule):
         return fitted
-    warnings.warn(
+    warn_caller(
         f"the rule forgives gross errors, and its slope ran away; {100 * used.share:g} % of the logarithmic "
         "rule keep it in check. Are some trials mislabeled?",
         ShapeWarning,
-        stacklevel=3,
     )
     return replace(fitted, details={**fitted.details, "log_share": used.share})
 

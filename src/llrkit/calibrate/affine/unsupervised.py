@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray
+from llrkit._warn import warn_caller
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.fitting import fits_map
@@ -145,9 +146,7 @@ def unsupervised_from_points(
     # with labeled trials, or a better fit than one Gaussian gives, there are two
     two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
     if not two:
-        warnings.warn(
-            "one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning, stacklevel=3
-        )
+        warn_caller("one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning)
     if log_sd <= _LOG_SD[0] + 0.1:
         raise ConstantScoreError("the scores pile up at two values: the slope would be infinite")
     gap, v = float(np.exp(log_gap)) * scale if two else 0.0, float(np.exp(2.0 * log_sd)) * scale**2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.conditions.condition_cells import ClassCells, ConditionCells
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import ConditionTerms, Powers
@@ -177,11 +177,10 @@ def _warn_of_reversed(cells: ConditionCells, terms: ConditionTerms, fits: dict[s
     design = terms.at(cells.target.units)
     gap = design @ (fits["target"].mean - fits["nontarget"].mean)
     if (gap <= 0.0).any():
-        warnings.warn(
+        warn_caller(
             f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
             "than non-targets: the slope is negative there",
             ReversedScoresWarning,
-            stacklevel=5,
         )
 
 

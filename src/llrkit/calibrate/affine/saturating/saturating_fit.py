@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.saturating.saturating_function import (
     Descent,
     SaturatingSums,
@@ -167,8 +167,7 @@ def _warn_of_descent(descent: Descent) -> None:
     what = f"has not converged after {descent.calls} passes"
     if descent.converged:
         what = "has become a step: its slope grows without end"
-    warnings.warn(
+    warn_caller(
         f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
         ShapeWarning,
-        stacklevel=3,
     )
