@@ -278,3 +278,16 @@ def test_a_line_needs_every_condition():
         fitted.at(minutes=1.0)
     with pytest.raises(lk.InputError, match="this map needs the column 'seconds'"):
         fitted([1.0])
+
+
+def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_them():
+    scores = trials([5.0, 20.0])
+    crossed = lk.cross_calibrate(scores, "cmlg", folds=3, conditions="seconds")
+    for fitted in crossed.maps.values():
+        assert fitted.needs == ("seconds",)
+    pooled = lk.cross_calibrate(scores, "cmlg", folds=3)
+    assert lk.cllr(crossed.source) < lk.cllr(pooled.source)
+    with pytest.raises(lk.InputError, match="straight lines only: leave out conditions"):
+        lk.map_uncertainty(scores, "cmlg", conditions="seconds")
+    with pytest.raises(lk.InputError, match="straight lines only: leave out bound"):
+        lk.map_uncertainty(scores, "cmlg", bound="sources")

@@ -64,7 +64,8 @@ def cross_calibrate(
     5
     """
     assigned = make_folds(source, groups, folds, seed)
-    maps = _fit_folds(source.with_columns(*assigned.columns), assigned, method_name(method), options)
+    carried = dict.fromkeys((*assigned.columns, *source.roles.carried))  # a method may look at columns
+    maps = _fit_folds(source.with_columns(*carried), assigned, method_name(method), options)
     return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 

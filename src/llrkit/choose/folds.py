@@ -130,7 +130,8 @@ def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) 
         llrs = crossed_llrs(chunk, folds, [maps])
         return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
 
-    return DerivedSource(source, crossed, folds.columns)
+    needed = (name for fitted in maps.values() for name in fitted.needs)
+    return DerivedSource(source, crossed, tuple(dict.fromkeys((*folds.columns, *needed))))
 
 
 def crossed_llrs(

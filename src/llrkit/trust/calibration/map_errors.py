@@ -14,9 +14,10 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.maps import AffineMap
 from llrkit.core.moments import Moments
 from llrkit.core.special import logit, sigmoid
-from llrkit.errors import LlrkitWarning, UnknownNameError
+from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.trust.calibration.recalibration import (
@@ -100,7 +101,9 @@ def map_uncertainty(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         fitted = fit_logistic(source, **options) if method == "logistic" else fit_cmlg(source, **options)
-    prior, alpha = float(options.get("prior", 0.5)), float(options.get("alpha", 0.5))
+    if not isinstance(fitted, AffineMap):
+        raise InputError(f"errors are known of straight lines only: leave out {', '.join(options)}")
+    prior, alpha = float(options.get("prior", 0.5)), float(fitted.options.get("alpha", 0.5))
     if method == "logistic":
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)
         inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))
