@@ -97,3 +97,14 @@ def reference_set(shared):
         return made[name]
 
     return get
+
+
+@pytest.fixture(scope="module")
+def chromium(need, need_program):
+    """A browser; the test is skipped where there is none."""
+    sync_api = need("playwright.sync_api")
+    program = need_program("chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

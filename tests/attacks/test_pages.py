@@ -34,16 +34,6 @@ PATIENCE = 180_000
 """Milliseconds."""
 
 
-@pytest.fixture(scope="module")
-def chromium(need, need_program):
-    sync_api = need("playwright.sync_api")
-    program = need_program("chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 def said_by(chromium, path, ready):
     """Everything a page says or asks for until it is drawn, and how many plots it then has."""
     page = chromium.new_page()

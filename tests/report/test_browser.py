@@ -28,16 +28,6 @@ SCORES = {name: scores_of(name) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
-def chromium(need, need_program):
-    sync_api = need("playwright.sync_api")
-    program = need_program("chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     systems = {

@@ -17,13 +17,13 @@ from typing import Any
 
 import click
 
+from llrkit.cli.paths import READ
 from llrkit.errors import InputError
 
 STANDARD_INPUT = "-"
 WAIT_SECONDS = 5.0
 """How long a pipe may be without a program that writes to it."""
 _BLOCK = 1 << 20
-_OUTPUTS = frozenset({"output", "out", "key_output", "json_path", "html_path", "report_path", "folder"})
 
 
 def takes_pipes(command: click.Command) -> None:
@@ -31,7 +31,7 @@ def takes_pipes(command: click.Command) -> None:
     call = command.callback
     if call is None or isinstance(command, click.Group):
         return
-    inputs = [param.name for param in command.params if _is_input(param)]
+    inputs = [param.name for param in command.params if param.name in READ]
 
     @wraps(call)
     def with_copies(*args: Any, **given: Any) -> Any:
@@ -41,13 +41,6 @@ def takes_pipes(command: click.Command) -> None:
             return call(*args, **{**given, **copied(given, inputs, home)})
 
     command.callback = with_copies
-
-
-def _is_input(param: click.Parameter) -> bool:
-    if param.name in _OUTPUTS or not isinstance(param.type, click.types.StringParamType):
-        return False
-    is_option_to_read = param.metavar in ("FILE", "KEY") and param.name != "scores"
-    return isinstance(param, click.Argument) or is_option_to_read
 
 
 def _any_pipe(given: dict[str, Any], inputs: list[str]) -> bool:
