@@ -210,7 +210,7 @@ def test_scores_outside_the_training_range_are_said_also_of_parts_that_were_fini
     assert run("calibrate", "train.csv", *PLAIN, "-o", "a.json")[0] == 0
     for _ in range(2):
         said = applied("out/", *PLAIN)
-        assert said.count("1 of 2 scores are outside the training range") == 1
+        assert said.count("1 of 2 scores is outside the training range") == 1
         assert "(3 files)" in said
     code, _, said = run("apply", "a.json", "d", "-o", "out/", *PLAIN, "--outside", "error")
     assert code == 2

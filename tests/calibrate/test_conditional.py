@@ -23,6 +23,7 @@ from llrkit.errors import (
 )
 from llrkit.scores import Scores, Trials
 
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")  # rooms taken together
 ROOMS = ("hall", "office", "street")
 
 

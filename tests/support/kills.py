@@ -48,6 +48,7 @@ COMMANDS = {
     "compare-systems": each(
         "compare-systems x.csv y.csv --ids test --level {} --json o/n.json", "95%", "90%"
     ),
+    "compound": each("compound q.csv --p-known {} -o o/compound.csv", "0", "0.5"),
     "convert": each(
         "convert {} o/one.csv", "d --score-column plda", "x.csv", "d/p1.parquet --score-column cos --distance"
     ),
@@ -302,6 +303,10 @@ def make_inputs(folder: Path) -> None:
             "test": [f"t{i}" for i in range(600)],
         }
         pl.DataFrame({**ids, **rooms}).write_csv(folder / f"{name}.csv")
+    model, segment = np.divmod(np.arange(400), 40)
+    label = model == segment % 10
+    crossed = {"enroll": model, "test": segment, "score": rng.normal(size=400) + 2 * label, "label": label}
+    pl.DataFrame(crossed).write_csv(folder / "q.csv")
     lk.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
     lk.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
     (folder / "c.toml").write_text(

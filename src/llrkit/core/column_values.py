@@ -138,11 +138,10 @@ def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any,
     array([1, 0])
     """
     column, names = chunk.columns[name][class_index], chunk.categories.get(name)
-    if column.dtype.kind in "iu" and len(column):
+    if column.dtype.kind in "iu" and len(column) and type(number_of) is dict:
         low, high = int(column.min()), int(column.max())
-        if (
-            high - low <= 4 * len(number_of) + 1024
-        ):  # so few that each gets a number, whether it occurs or not
+        # so few that each gets a number, whether it occurs or not
+        if high - low <= 4 * len(number_of) + 1024:
             keys = _keys(np.arange(low, high + 1), names)
             every = np.array([number_of.get(key, -1) for key in keys], dtype=np.int64)
             return every[column if low == 0 else column.astype(np.int64) - low]
