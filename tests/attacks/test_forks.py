@@ -1,6 +1,5 @@
 """After a fork: arrays work, tables say at once that they cannot, and nothing waits for ever."""
 
-import multiprocessing
 import subprocess
 import sys
 
@@ -67,12 +66,6 @@ def test_arrays_work_and_tables_are_refused_in_a_forked_process(tmp_path):
     assert done.stdout.splitlines() == expected
 
 
-def length_of(path):
-    import llrkit as lk
-
-    return len(lk.read_trials(path))
-
-
 FRESH = """
 import os, sys
 import llrkit as lk
@@ -92,8 +85,23 @@ def test_a_fork_before_polars_was_used_is_fine(tmp_path):
     assert done.stdout.split() == ["2"], done.stderr
 
 
+SPAWNED = """
+import multiprocessing, sys
+import llrkit as lk
+
+def length_of(path):
+    return len(lk.read_trials(path))
+
+if __name__ == "__main__":
+    print(length_of(sys.argv[1]))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(length_of, [sys.argv[1]]))
+"""
+
+
 def test_spawned_processes_read(tmp_path):
     (tmp_path / "s.csv").write_text("score,label\n1,1\n0,0\n")
-    assert length_of(tmp_path / "s.csv") == 2
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(length_of, [str(tmp_path / "s.csv")]) == 2
+    (tmp_path / "program.py").write_text(SPAWNED)
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "s.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == ["2", "2"], done.stderr
