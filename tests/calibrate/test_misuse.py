@@ -259,6 +259,66 @@ def test_llrs_to_base_ten_are_read_as_such(files):
         lk.read_trials(files / "tens.csv", log10=True)
 
 
+def test_a_calibration_of_llrs_to_base_ten_takes_them_as_they_are_and_natural_ones_too(files):
+    calibrate(files, "plain.csv")
+    apply(files, "cal.json", "plain.csv", output="nats.csv")
+    apply(files, "cal.json", "plain.csv", "--base-10", output="tens.csv")
+    for trained in ("nats", "tens"):
+        calibrate(files, f"{trained}.csv", method="logistic", output="again.json")
+        again = lk.load_map(files / "again.json")
+        wanted = again.on(lk.read_trials(files / f"{trained}.csv"))
+        for given in ("nats", "tens"):
+            code, err = apply(files, "again.json", f"{given}.csv", output="twice.csv")
+            assert (code, "outside the training range" in err) == (0, False)
+            table, held = pl.read_csv(files / "twice.csv"), pl.read_csv(files / f"{given}.csv")
+            kept = "llr_before" if given == "nats" else "log10_lr_before"
+            assert_array_equal(table[kept], held["llr" if given == "nats" else "log10_lr"])
+            assert f"{kept!r}" in err
+            assert lk.cllr(lk.read_trials(files / "twice.csv")) == pytest.approx(lk.cllr(wanted), abs=1e-9)
+            assert_allclose(again(lk.read_trials(files / f"{given}.csv")), table["llr"], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("flags", [["--distance"], ["--log10"]])
+def test_a_file_of_the_first_version_does_not_overwrite_scores(files, flags):
+    plain = lk.AffineMap(a=2.0, b=1.0, method="cmlg").to_dict()
+    plain["format"] = "llrkit.map/1"
+    for name in ("reading", "sha256"):
+        plain.pop(name, None)
+    (files / "old.json").write_text(json.dumps(plain))
+    code, _ = apply(files, "old.json", "plain.csv", *flags)
+    table, held = pl.read_csv(files / "out.csv"), pl.read_csv(files / "plain.csv")
+    assert code == 0
+    assert_array_equal(table["score"], held["score"])
+    factor = -1.0 if flags == ["--distance"] else LN10
+    assert_allclose(table["llr"], 2.0 * factor * held["score"].to_numpy() + 1.0, rtol=1e-9)
+
+
+def test_llrs_to_base_ten_take_the_place_of_those_that_were_there(files, similarity):
+    """A column of that name that the user made is no LLR of a map, and is not read as one."""
+    own = pl.read_csv(files / "plain.csv").with_columns(llr=pl.lit(99.0))
+    own.write_csv(files / "own.csv")
+    calibrate(files, "plain.csv")
+    code, err = apply(files, "cal.json", "own.csv", "--score-column", "score", "--base-10")
+    assert (code, "'llr' as 'llr_before'" in err) == (0, True)
+    trials = lk.read_trials(files / "out.csv")
+    assert trials.roles.score == ("log10_lr",)
+    wanted = lk.load_map(files / "cal.json")(similarity[0])
+    assert lk.cllr(trials) == pytest.approx(lk.cllr(wanted, similarity[1]), abs=1e-9)
+
+
+def test_llrs_to_base_ten_become_natural_ones_when_they_are_converted(files):
+    calibrate(files, "plain.csv")
+    apply(files, "cal.json", "plain.csv", "--base-10", output="tens.csv")
+    for output in ("o.parquet", "o.csv"):
+        code, _, err = run("convert", files / "tens.csv", files / output)
+        assert code == 0, err
+    assert lk.read_trials(files / "o.parquet").roles.score == ("llr",)
+    for output in ("o.parquet", "o.csv"):
+        assert lk.cllr(lk.read_trials(files / output)) == pytest.approx(
+            lk.cllr(lk.read_trials(files / "tens.csv")), abs=1e-9
+        )
+
+
 @pytest.mark.parametrize("name", ["plain", "distance"])
 def test_scores_outside_the_training_range_are_counted_refused_or_held(files, similarity, name):
     flags = [] if name == "plain" else ["--distance"]

@@ -17,7 +17,7 @@ PRIOR = 0.2
 
 def scored(trials, folds, name, prior=PRIOR):
     crossed = lk.cross_calibrate(trials, name, groups=folds.groups or None, folds=folds.n)
-    whole = getattr(lk, f"fit_{name}")(trials)
+    whole = getattr(lk, f"fit_{name}")(trials, bound="fixed:-inf,inf")
     wide = trials.with_columns(*folds.columns)
     return MethodLoss.from_source(wide, [folds], [crossed.maps], whole, prior), crossed
 

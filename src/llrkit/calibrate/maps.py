@@ -166,7 +166,10 @@ class Map(SavedMap):
                 "these trials are LLRs that a calibration wrote: already calibrated. Take their raw scores "
                 "(score=..., --score-column), or a map that was trained on LLRs"
             )
-        return 1.0 if self.reading is None else roles.factor
+        if self.reading is None:
+            return 1.0
+        # LLRs of a calibration are natural ones once they are read, whatever their column holds
+        return self.input_factor if roles.calibrated and self.reading.get("calibrated") else roles.factor
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.

@@ -9,13 +9,14 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_range import RangeWatch
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.io.llr_columns import refuse_calibrated, with_llrs
+from llrkit.io.llr_columns import kept_as, refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.io.write import write_batches
+from llrkit.scores.roles import Roles
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,14 @@ def apply_map(
     the same order are read side by side; otherwise they are joined in memory on the ids of the trials.
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
-    reading, notes = _as_trained(fitted, reading)
+    given, (reading, notes) = reading, _as_trained(fitted, reading)
     missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
 
     def change(batch: TrialTable) -> TrialTable:
+        scale = _held_scale(fitted, batch.roles, given) if len(paths) == 1 else 1.0
+
         def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
+            scores = scores if scale == 1.0 else scores * scale
             llr: FloatArray = fitted(watch.seen(scores, batch.place), columns, outside="ignore")
             return llr
 
@@ -85,7 +89,8 @@ def apply_map(
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
         try:
-            scan = open_batches(paths[0], replace(reading, score=tuple(systems)) if systems else reading)
+            opened = replace(reading, score=tuple(systems)) if systems else reading
+            scan = open_batches(paths[0], opened, held=True)
         except UnknownNameError as error:
             if systems is None:
                 raise
@@ -93,7 +98,7 @@ def apply_map(
                 f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
                 f"each in this order, or one with a column for each ({error})"
             ) from None
-        return applied(scan, *_other_column(fitted, scan))
+        return applied(scan, *_other_column(fitted, scan), *_moved_columns(scan))
     if len(paths) != fitted.n_systems:
         raise SystemCountError(
             f"the calibration takes {fitted.n_systems} systems ({', '.join(fitted.system_names)}), "
@@ -122,6 +127,25 @@ def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]
         if getattr(reading, name) and not fitted.reading.get(name):
             raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
     return replace(reading, distance=False, log10=False), ()  # the map does it
+
+
+def _held_scale(fitted: Map, roles: Roles, reading: Reading) -> float:
+    """What scores of a file are multiplied by to be what the map takes.
+
+    A map takes what its training file held; one that does not know what that was obeys the options. Columns
+    of LLRs say by themselves whether they are natural ones.
+    """
+    if fitted.reading is None:
+        return reading.factor_for(roles)
+    if roles.calibrated:
+        return roles.factor / (fitted.input_factor if fitted.reading.get("calibrated") else 1.0)
+    return 1.0
+
+
+def _moved_columns(scan: Scan) -> tuple[str, ...]:
+    """A note where columns of the file make room for new ones."""
+    moved = ", ".join(f"{name!r} as {kept!r}" for name, kept in kept_as(scan.columns).items())
+    return (f"columns that were there are kept under other names: {moved}",) if moved else ()
 
 
 def _other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def with_llrs(
 
     ``llrs`` gets the scores of all systems and the columns it needs. A missing score is NaN where it is
     allowed, and an error otherwise. ``made_by`` says which map it was, in the column ``llr_map``. Columns of
-    these names that were there before are kept as ``llr_before`` and so on.
+    these names that were there before are kept as ``llr_before`` and so on, see :func:`kept_as`.
     """
     for name in (*trials.score, *needs):
         require_column(name, trials.table.columns, trials.file)
@@ -42,20 +42,32 @@ def with_llrs(
     values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
     llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
     name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
-    table = _making_room(table, (name, LLR_MAP))
+    table = _making_room(table, (LLR, LOG10_LR, LLR_MAP))
     added = [pl.Series(name, shown, dtype=pl.Float64), pl.lit(made_by).alias(LLR_MAP)]
     return trials.with_table(table.with_columns(added), score=(name,), factor=1.0, calibrated=True)
 
 
 def _making_room(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The table with columns of these names called otherwise."""
+    return table.rename(kept_as(table.columns, names))
+
+
+def kept_as(columns: Sequence[str], names: Sequence[str] = (LLR, LOG10_LR, LLR_MAP)) -> dict[str, str]:
+    """What the columns that make room are called afterwards.
+
+    Examples
+    --------
+    >>> kept_as(["score", "llr"])
+    {'llr': 'llr_before'}
+    """
+    renamed: dict[str, str] = {}
     for name in names:
         kept = name
-        while kept in table.columns:
+        while kept in columns:
             kept += "_before"
         if kept != name:
-            table = table.rename({name: kept})
-    return table
+            renamed[name] = kept
+    return renamed
 
 
 def refuse_calibrated(scan: Scan) -> None:

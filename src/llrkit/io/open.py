@@ -17,13 +17,17 @@ from llrkit.io.quality import with_quality
 from llrkit.io.reading import MEMORY, REWRITE, PathArg, Reading
 from llrkit.io.systems import join_systems, named_alike, system_names, trial_columns
 from llrkit.io.tables import read_table, scan_tables
+from llrkit.io.text.layouts import LLR, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable, one_after_another
 from llrkit.io.write import table_of
 from llrkit.scores.trials import Trials
 
 
-def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
-    """The trials of a file, a directory or a glob in memory; of several, those of one system each, joined."""
+def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False) -> Trials:
+    """The trials of a file, a directory or a glob in memory; of several, those of one system each, joined.
+
+    With ``held`` the scores are left as the file holds them, whatever they are to be multiplied by.
+    """
     reading.require(MEMORY)
     table = _one_file(paths[0], reading) if len(paths) == 1 else _several_systems(paths, reading)
     absent = "error" if reading.missing == "error" else "drop"
@@ -38,18 +42,21 @@ def read_whole(paths: Sequence[PathArg], reading: Reading) -> Trials:
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
-    return trials.read_with(factor=reading.factor_for(table.roles), positive=reading.positive)
+    factor = 1.0 if held else reading.factor_for(table.roles)
+    trials = trials.read_with(factor=factor, positive=reading.positive)
+    return trials.holding(table.roles.factor) if held else trials
 
 
-def open_batches(path: PathArg, reading: Reading) -> Scan:
+def open_batches(path: PathArg, reading: Reading, *, held: bool = False) -> Scan:
     """The trials of a file, a directory or a glob as batches that are to be written again.
 
     What must be seen as a whole (a key, a second file of non-targets, repeated trials) is read at once.
-    Labels may be missing unless an option is about them.
+    Labels may be missing unless an option is about them. With ``held`` the scores are left as the file holds
+    them; otherwise LLRs to base ten that a calibration wrote become natural ones, in the column ``llr``.
     """
     reading.require(REWRITE)
     if reading.joins:
-        return Scan.of(table_of(read_whole([path], reading)))
+        return Scan.of(table_of(read_whole([path], reading, held=held)))
     scan = one_after_another(scan_tables(path, **_table_options(reading)))
     require_roles(scan.like, labeled=False)
     if reading.quality is not None:
@@ -58,7 +65,7 @@ def open_batches(path: PathArg, reading: Reading) -> Scan:
         scan = reading.selection.of_scan(scan)
     if reading.positive is not None:
         scan = _with_positive(scan, reading.positive)
-    factor = reading.factor_for(scan.like.roles)
+    factor = 1.0 if held else reading.factor_for(scan.like.roles)
     return scan if factor == 1.0 else _rescaled(scan, factor)
 
 
@@ -115,7 +122,21 @@ def _rescaled(scan: Scan, factor: float) -> Scan:
         scaled = (pl.col(name).cast(pl.Float64) * factor for name in names)
         return replace(trials, table=trials.table.with_columns(scaled))
 
-    return scan.changed(change)
+    scaled = scan.changed(change)
+    return _as_natural(scaled) if scan.like.roles.calibrated and scan.like.score == (LOG10_LR,) else scaled
+
+
+def _as_natural(scan: Scan) -> Scan:
+    """LLRs that are no longer to base ten, in the column of natural ones."""
+
+    def renamed(trials: TrialTable) -> TrialTable:
+        table = trials.table.rename({LOG10_LR: LLR}, strict=False)
+        return trials.with_table(table, score=(LLR,), factor=1.0)
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        return map(renamed, scan.read([LOG10_LR if name == LLR else name for name in wanted]))
+
+    return Scan(renamed(scan.like), read)
 
 
 def _with_positive(scan: Scan, positive: str) -> Scan:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike, fspath
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from llrkit._format import printable
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.where import Where
 from llrkit.scores.roles import Roles
+
+if TYPE_CHECKING:
+    from llrkit.io.where import Where
 
 PathArg = str | PathLike[str]
 MISSING = ("error", "drop", "subset")
@@ -84,7 +86,11 @@ class Reading:
     @property
     def selection(self) -> Where | None:
         """The conditions of ``where``, parsed; None if there are none."""
-        return Where.parse(self.where) if self.where else None
+        if not self.where:
+            return None
+        from llrkit.io.where import Where  # needs polars, which the help of a command does not
+
+        return Where.parse(self.where)
 
     @property
     def factor(self) -> float:

@@ -276,6 +276,10 @@ class Trials(ScoreSource):
         trials._roles = replace(trials._roles, factor=factor, positive=positive)
         return trials
 
+    def holding(self, factor: float) -> Trials:
+        """These trials, whose scores are still to be multiplied by a factor; for writers."""
+        return self._replace(factor=factor)
+
     def weighed_by(self, column: str) -> Trials:
         """The same trials, each counting as often as this column says."""
         self._require(column)
