@@ -215,6 +215,15 @@ def test_what_a_map_wrote_is_read_as_llrs_and_not_calibrated_again(files, ending
         lk.load_map(files / "cal.json")(trials)
 
 
+def test_llrs_of_a_map_are_not_calibrated_again_in_memory(files):
+    trials = lk.read_trials(files / "plain.csv")
+    fitted = lk.fit_cmlg(trials)
+    with pytest.raises(lk.InputError, match="already calibrated"):
+        fitted.on(fitted.on(trials))
+    again = lk.fit_logistic(fitted.on(trials))
+    assert lk.cllr(again.on(fitted.on(trials))) <= lk.cllr(fitted.on(trials)) + 1e-9
+
+
 def test_force_calibrates_again_and_keeps_what_was_there(files):
     calibrate(files, "plain.csv")
     apply(files, "cal.json", "plain.csv", output="out.csv")

@@ -141,7 +141,7 @@ class Map(SavedMap):
         """The same trials with LLRs in place of scores, as a source."""
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
-        return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0)
+        return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)
 
     @property
     def input_factor(self) -> float:

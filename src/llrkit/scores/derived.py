@@ -41,6 +41,8 @@ class DerivedSource(WrappedSource):
     """Names of the systems after the change, where it does not leave them as they are."""
     factor: float | None = None
     """What scores of the file were multiplied by, where the change makes that meaningless."""
+    calibrated: bool = False
+    """Whether the change makes LLRs of scores; known to be so, they are not calibrated again by mistake."""
 
     @property
     def roles(self) -> Roles:
@@ -48,7 +50,9 @@ class DerivedSource(WrappedSource):
         roles = super().roles
         if self.score is not None:
             roles = replace(roles, score=self.score)
-        return roles if self.factor is None else replace(roles, factor=self.factor, calibrated=False)
+        return (
+            roles if self.factor is None else replace(roles, factor=self.factor, calibrated=self.calibrated)
+        )
 
     def __post_init__(self) -> None:
         as_source(self.source)
