@@ -135,6 +135,25 @@ def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
     assert validated(folder, "eval_llrs.csv", calibration="renamed.json")[0] in (0, 1)
 
 
+def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_python(folder):
+    llrs = lk.read_trials(folder / "eval_llrs.csv")
+    own, other = (lk.load_map(folder / name) for name in ("dev.json", "other.json"))
+    assert lk.validate(llrs, ROWS, calibration=own, replicates=0).cautions == ()
+    (said,) = lk.validate(llrs, ROWS, calibration=other, replicates=0).cautions
+    assert "differ from what the calibration makes of the scores in the column 'score'" in said
+    dev = pl.read_csv(folder / "dev.csv")["score"]
+    table = pl.read_csv(folder / "eval_llrs.csv").filter(pl.col("score").is_between(dev.min(), dev.max()))
+    apart = np.abs(other(table["score"].to_numpy()) - table["llr"].to_numpy())
+    assert int(said.split()[0]) == pytest.approx(np.count_nonzero(apart > 1e-3), abs=20)
+
+
+def test_a_calibration_of_several_systems_is_not_applied_to_one(folder):
+    rng = np.random.default_rng(4)
+    fused = lk.fit_fusion(lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (90, 2))))
+    with pytest.raises(lk.SystemCountError, match="takes the scores of 2 systems, got 1"):
+        lk.validate(lk.read_trials(folder / "eval.csv"), ROWS, calibration=fused)
+
+
 def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_path):
     second = tmp_path / "second.json"
     assert run("calibrate", folder / "dev_llrs.csv", "--method", "cmlg", "-o", second)[0] == 0

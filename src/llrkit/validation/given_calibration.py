@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
@@ -19,7 +20,7 @@ from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import ValueCounts, decoded
 from llrkit.core.moments import Moments
 from llrkit.core.summary import Both, SummaryBase
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.evaluation.result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.scores import Scores, ScoreSource
@@ -41,6 +42,8 @@ class GivenCalibration:
     on_training_trials: bool = False
     outside: str = ""
     """What is to be said of scores outside the training range."""
+    not_its_llrs: str = ""
+    """What is to be said of LLRs that the calibration does not make of the scores beside them."""
 
 
 def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | None) -> GivenCalibration:
@@ -68,7 +71,8 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
     else:
         llrs, outside = source, ""
         trained = any(_same_trials(kept, calibration) for kept in _kept_scores(source, calibration))
-    return GivenCalibration(llrs, llrs is not source, trained, outside)
+    wrong = "" if llrs is not source else _other_llrs(source, calibration)
+    return GivenCalibration(llrs, llrs is not source, trained, outside, wrong)
 
 
 def makers_of(source: ScoreSource) -> tuple[str, ...]:
@@ -130,11 +134,15 @@ class ScoresOutside(SummaryBase):
 
     def note(self, fitted: Map) -> str:
         """What is to be said, in the words of everywhere else."""
-        counted = self.n_outside, self.n_trials, self.furthest, self.furthest_by
-        return RangeWatch(fitted.training_range, "warn", *counted).note
+        seen = self.n_outside, self.n_trials, self.furthest, self.furthest_by
+        return RangeWatch(fitted.training_range, "warn", *seen).note
 
 
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both:
+    if chunk.n_systems != fitted.n_systems:
+        raise SystemCountError(
+            f"this map takes the scores of {fitted.n_systems} systems, got {chunk.n_systems}"
+        )
     as_trained = fitted.input_factor / factor
     moments = Moments.of(Scores.part(chunk.target * as_trained, chunk.nontarget * as_trained))
     return Both((moments, ScoresOutside.of(chunk, fitted, factor)))
@@ -155,11 +163,46 @@ def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
 
 
 def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) -> Moments:
-    def values(class_index: int) -> Array:
-        columns = [_numbers(decoded(chunk, name, class_index)) * factor for name in names]
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    return Moments.of(Scores.part(_held(chunk, names, 0) * factor, _held(chunk, names, 1) * factor))
 
-    return Moments.of(Scores.part(values(0), values(1)))
+
+def _other_llrs(source: ScoreSource, calibration: Map) -> str:
+    """What is to be said if LLRs are not those of the calibration, where the file keeps its scores."""
+    names = tuple((calibration.reading or {}).get("score") or ())
+    if calibration.needs or len(names) != 1 or names == source.roles.score:
+        return ""
+    try:
+        wide = source.with_columns(*names)
+    except UnknownNameError:
+        return ""
+    differ = wide.reduce(partial(_count_other_llrs, fitted=calibration, names=names)).counts.get(True, (0, 0))
+    n = int(sum(differ))
+    if n == 0:
+        return ""
+    return (
+        f"{counted(n, 'LLR')} {'differs' if n == 1 else 'differ'} from what the calibration makes of the "
+        f"scores in the column {names[0]!r}: did another one make them?"
+    )
+
+
+def _count_other_llrs(chunk: Scores, fitted: Map, names: tuple[str, ...]) -> ValueCounts:
+    counts = []
+    for class_index, llrs in enumerate((chunk.target, chunk.nontarget)):
+        held = _held(chunk, names, class_index)
+        known = np.isfinite(held) & np.isfinite(llrs)
+        if fitted.training_range is not None:  # scores outside may have been held at its ends
+            low, high = fitted.training_range
+            known &= (held >= low) & (held <= high)
+        own = fitted.checked(held[known] * fitted.input_factor, {})
+        # what is written in few digits is still the same
+        counts.append(int(np.count_nonzero(np.abs(own - llrs[known]) > 1e-3 * np.maximum(1.0, np.abs(own)))))
+    return ValueCounts({True: (counts[0], counts[1])})
+
+
+def _held(chunk: Scores, names: tuple[str, ...], class_index: int) -> Array:
+    """Columns of one class as the file holds them, one per system."""
+    columns = [_numbers(decoded(chunk, name, class_index)) for name in names]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _numbers(column: Array) -> Array:
@@ -176,11 +219,12 @@ def _same_trials(moments: Moments, calibration: Map) -> bool:
     A file of the same trials may be a copy in another format, or hold their LLRs beside the scores: its hash
     says nothing. Other trials do not agree in both counts and ten real numbers.
     """
-    known, found = _training(calibration), provenance(moments)
+    known = _training(calibration)
     if not {*_COUNTS, "mean_target", "mean_nontarget", "low", "high"} <= set(known):
         return False
-    if any(known[name] != found[name] for name in _COUNTS):
+    if (known["n_target"], known["n_nontarget"]) != (moments.target.count, moments.nontarget.count):
         return False
+    found = provenance(moments)
     spread = float(np.max(np.subtract(found["high"], found["low"])))
 
     def agrees(name: str) -> bool:
