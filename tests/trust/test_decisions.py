@@ -94,7 +94,7 @@ def test_a_number_without_interval_gives_the_reason_and_the_other_rows_are_judge
     assert reason in out
     assert "ask for one" not in out
     assert "not decided" in out
-    assert "Not decided: these trials do not decide 1 of 2 criteria: accuracy (eer)." in out
+    assert "\nThese trials do not decide 1 of 2 criteria: accuracy (eer)." in out
 
 
 @pytest.mark.parametrize("metric", ["dev_pav", "cv_loss", "misleading_target", "cllr_cal"])
@@ -181,11 +181,12 @@ def test_every_p_value_stands_with_its_level(tmp_path, scores):
     code, out, err = command(tmp_path, scores, criteria, "--report", report, "--html", page)
     assert code == 0, err
     assert "(p = " in out
-    assert "level 3 %" in out
+    assert "at a level of 3 %" in out
     assert "if calibrated (level 1 % in the verdict)" in out
     assert "if calibrated (the limit decides, not p)" in out
     for text in (report.read_text(), page.read_text()):
-        assert "level 3 %" in text
+        assert "at a level of 3 %" in text
+        assert "(level 3 %)" not in text  # once is enough
         assert "not judged" in text
     for line in (*out.splitlines(), *report.read_text().splitlines()):
         if "p = " in line:

@@ -202,7 +202,7 @@ ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
         (ONE + "at_most = nan", "at_most must be a number"),
         (ONE + "at_most = 1\nat_least = 2", "is above at_most"),
         (ONE + "metric = 'verdict'\nat_most = 1", "takes no bound"),
-        (ONE + "metric = 3\nat_most = 1", "metric must be a name"),
+        (ONE + "metric = 3\nat_most = 1", "metric must be a text"),
         (ONE + "at_most = 1\nuse = 'mean'", "use must be estimate or interval"),
         (ONE + "at_most = 1\ncolor = 2", "criterion 1: unknown color"),
         ("criterion = [1]", "criterion 1: expected a table"),
@@ -396,7 +396,7 @@ def test_bounds_are_stated_with_their_reason(scores, bound, why):
     fitted = bound(lk.fit_logistic(scores), scores)
     llrs = fitted(scores)
     for calibration in (fitted, lk.AffineMap(a=1.0, b=0.0).then(fitted)):
-        found = lk.validate(llrs, rows({"at_most": 1.0}), calibration=calibration, replicates=0)
+        found = lk.validate(llrs, rows({"at_most": 1.0}), calibration=calibration, apply=False, replicates=0)
         bounds = found.setting.bounds
         values = np.concatenate([llrs.target, llrs.nontarget])
         assert (bounds.low, bounds.high) == (fitted.low, fitted.high)
@@ -405,8 +405,8 @@ def test_bounds_are_stated_with_their_reason(scores, bound, why):
         assert bounds.n_beyond == 0
         assert why in found.to_markdown()
     assert found.to_dict()["setting"]["bounds"]["high"] == fitted.high
-    # the map is not applied: LLRs it cannot have made are noticed
-    other = lk.validate(scores, rows({"at_most": 1.0}), calibration=fitted, replicates=0)
+    # LLRs that the map cannot have made are noticed
+    other = lk.validate(scores, rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0)
     wide = np.concatenate([scores.target, scores.nontarget])
     outside = np.count_nonzero((wide < fitted.low) | (wide > fitted.high))
     assert other.setting.bounds.n_beyond == outside > 0
@@ -415,7 +415,7 @@ def test_bounds_are_stated_with_their_reason(scores, bound, why):
 
 def test_a_map_without_bounds_says_so(scores):
     fitted = lk.fit_logistic(scores)
-    found = lk.validate(fitted(scores), rows({"at_most": 1.0}), calibration=fitted, replicates=0)
+    found = lk.validate(fitted(scores), rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0)
     text = found.to_markdown()
     assert "**calibration map**: logistic, trained on 300 same-source and 3,000 different-source" in text
     assert "**bounds of the map**: none" in text

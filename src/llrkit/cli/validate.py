@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.calibrate.maps import Map
+    from llrkit.scores import ScoreSource
+
+_HASH = re.compile(r" ([0-9a-f]{12})$")
+"""Ends the name of a calibration in a file of its LLRs."""
 
 
 @click.command("validate")
@@ -67,7 +72,6 @@ def validate_command(
     """
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
-    from llrkit.validation.calibration_words import verdict_sentence
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
@@ -77,17 +81,16 @@ def validate_command(
         raise InputError("--accept-changed is about a calibration file; name it with --map")
     calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
     given = TrialInput.of(reading)
-    trials, asked, cautions = given.open(scores), read_criteria(criteria), []
+    trials, asked = given.open(scores), read_criteria(criteria)
     to_stderr = json_path == "-"
-    if calibration is not None and not trials.roles.calibrated:
-        trials = calibration.on(trials)
+    apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
+    if apply:
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
-    if calibration is not None and _trained_it(calibration, scores):
-        cautions = ["These trials trained the calibration: its LLRs look better on them than on others."]
     checked = validate(
-        trials, asked, calibration=calibration, worst=worst, curves=html_path is not None, cautions=cautions
+        trials, asked, calibration=calibration, apply=apply, worst=worst, curves=html_path is not None,
+        trained_on_these=calibration is not None and _trained_it(calibration, scores),
     )  # fmt: skip
-    for caution in cautions:
+    for caution in checked.cautions:
         click.echo(caution, err=to_stderr)
     cells = [matrix_cells(row) for row in checked.rows]
     print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
@@ -95,7 +98,7 @@ def validate_command(
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    click.echo(f"\n{verdict_sentence(checked.check)}\n{outcome(checked)}", err=to_stderr)
+    click.echo(f"\n{checked.check.verdict.sentence}\n{outcome(checked)}", err=to_stderr)
     changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
@@ -109,7 +112,7 @@ def validate_command(
         write_page(
             {name: checked.evaluation}, html_path, files=files, title="Validation report",
             first=validation(checked, verbal=verbal), checks={name: checked.check},
-            bands={name: checked.bands}, cautions=cautions, to_stderr=to_stderr,
+            bands={name: checked.bands}, cautions=checked.cautions, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
@@ -121,3 +124,24 @@ def _trained_it(calibration: Map, scores: str) -> bool:
 
     trained = calibration.provenance.get("training_sha256")
     return trained is not None and Path(scores).exists() and trained == sha256_of(scores)
+
+
+def _is_to_be_applied(calibration: Map, map_path: str, trials: ScoreSource, scores: str) -> bool:
+    """Whether a file holds raw scores for a calibration; LLRs that another one made are refused."""
+    from llrkit.cli.calibrate import sha256_of
+    from llrkit.validation.given_calibration import makers_of
+
+    if not trials.roles.calibrated:
+        return True
+    own = sha256_of(map_path)[:12]
+    # a file may be renamed, its hash stays; a name without a hash says too little
+    others = [name for name in makers_of(trials) if _HASH.search(name) and not name.endswith(f" {own}")]
+    if others and (calibration.reading or {}).get("calibrated"):
+        return True  # it was trained on LLRs that another one made
+    if others:
+        made_by = ", ".join(_HASH.sub(r" (\1)", name) for name in others)
+        raise InputError(
+            f"{scores}: these LLRs were made by {made_by}, not by {Path(map_path).name} ({own}); "
+            "give the map that made them, or name the raw scores with --score-column to have this one applied"
+        )
+    return False

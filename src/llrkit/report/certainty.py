@@ -12,7 +12,7 @@ from llrkit.plot.picture import Picture
 from llrkit.report.sections import Section, TextTable
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.intervals.uncertainty import Uncertainty
-from llrkit.validation.calibration_words import HEADER, LEGEND, level_of_verdict, rows_of_tests
+from llrkit.validation.calibration_words import HEADER, LEGEND, rows_of_tests
 
 INTERVALS = {
     "trial": "Intervals as if trials were independent; they are too short where trials share speakers.",
@@ -65,7 +65,7 @@ def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
         return []
     said, tables, pictures = [], [], []
     for name, check in checks.items():
-        said.append(f"{name}: {check.verdict.text} ({level_of_verdict(check)}).")
+        said.append(f"{name}: {check.verdict.sentence}")
         tables.append(TextTable(HEADER, tuple(rows_of_tests(check)), name, numeric=True))
         if check.curves:
             picture: Picture = plot.idempotence(check, renderer="none")

@@ -47,17 +47,6 @@ def p_with_level(check: CalibrationCheck, name: str) -> str:
     return f"{p_words(p)} if calibrated ({level})"
 
 
-def level_of_verdict(check: CalibrationCheck) -> str:
-    """The level at which the verdict judges."""
-    return f"level {_level(check.verdict.level)}"
-
-
-def verdict_sentence(check: CalibrationCheck) -> str:
-    """The verdict with its level; the p-value stands in its text."""
-    said = check.verdict.text
-    return f"{said[0].upper()}{said[1:]} ({level_of_verdict(check)})."
-
-
 def _level(level: float) -> str:
     return f"{100 * level:g} %"
 

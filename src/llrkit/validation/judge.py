@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from llrkit._format import counted, percent
+from llrkit.calibrate.maps import Map
 from llrkit.engine.open_trials import read_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check import CalibrationCheck
-from llrkit.validation.calibration_words import level_of_verdict, p_with_level
+from llrkit.validation.calibration_words import p_with_level
 from llrkit.validation.criteria import Criteria, Criterion
 from llrkit.validation.misleading import MisleadingTrial
 
@@ -105,6 +106,8 @@ class Judge:
     result: Evaluation
     check: CalibrationCheck
     misleading: tuple[MisleadingTrial, ...]
+    applied: Map | None = None
+    """The calibration, where it made the LLRs of the trials here: other raw scores get it too."""
 
     def row(self, criterion: Criterion) -> ValidationRow:
         """A row of the matrix, judged."""
@@ -121,10 +124,13 @@ class Judge:
         return _row(criterion, measured, measured.met(criterion), measured.words(criterion))
 
     def verdict(self, criterion: Criterion) -> ValidationRow:
-        """Whether there is evidence of miscalibration; too few trials give none either way."""
+        """Whether there is evidence of miscalibration; too few trials give none either way.
+
+        Its text has the level beside the p-value, where a test was made.
+        """
         verdict = self.check.verdict
         passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-        return _row(criterion, verdict.text, passed, level_of_verdict(self.check))
+        return _row(criterion, verdict.text, passed, "")
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""
@@ -165,7 +171,9 @@ class Judge:
 
     def value_before(self, criterion: Criterion) -> float:
         """The number in the file that the change is counted from."""
-        other = read_trials(str(change_path(self.criteria, criterion)))
+        other: ScoreSource = read_trials(str(change_path(self.criteria, criterion)))
+        if self.applied is not None and not other.roles.calibrated:
+            other = self.applied.on(other)
         plain = {name: value for name, value in self.options.items() if name == "points"}
         if criterion.metric in (*CHECKED, *WORST):
             raise InputError(f"{criterion.metric}: change_from goes with the metrics of an evaluation only")

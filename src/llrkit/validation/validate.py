@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
 from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
+from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
 from llrkit.validation.judge import Judge, ValidationRow
 from llrkit.validation.misleading import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
@@ -83,10 +84,12 @@ def validate(
     criteria: Criteria | Mapping[str, Any] | str | Path,
     *,
     calibration: Map | None = None,
+    apply: bool | None = None,
     curves: bool = False,
     worst: int = 10,
     replicates: int = 200,
     seed: int = 0,
+    trained_on_these: bool = False,
     cautions: Sequence[str] = (),
 ) -> Validation:
     """Validate LLRs against criteria: the validation matrix of Meuwly, Ramos & Haraksim (2017).
@@ -99,14 +102,22 @@ def validate(
         :func:`evaluate` (intervals, speakers, operating points); ``[report]`` holds what a report states
         in words.
     calibration
-        The map that made the LLRs, for the report: how it was trained, which bounds it puts on LLRs and
-        why. It is not applied.
+        The map that makes the LLRs: it is applied to raw scores, and the report says how it was trained,
+        which bounds it puts on LLRs and why. Scores outside its training range, and trials that trained it,
+        are said among the :attr:`Validation.cautions`.
+    apply
+        Whether the calibration is applied. Trials that were read from a file say what they hold: LLRs that a
+        calibration wrote are taken as they are, other scores are raw. Arrays, and LLRs made in Python, do not
+        say it: ``apply=True`` for raw scores, ``apply=False`` for LLRs.
     curves
         Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
     worst
         How many of the most misleading trials of each class are listed.
     replicates, seed
         Of the null distributions of the calibration losses.
+    trained_on_these
+        Whoever knows that these trials trained the calibration says so; trials with the counts, the moments
+        and the range of its training scores are recognized anyway.
     cautions
         Sentences that stand before the numbers wherever the result is shown.
 
@@ -138,7 +149,8 @@ def validate(
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
-    options = dict(criteria.options)
+    given = use_calibration(source, calibration, apply)
+    source, options = given.llrs, dict(criteria.options)
     result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
     check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
@@ -146,8 +158,13 @@ def validate(
     setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
-    judge = Judge(source, criteria, options, result, check, listed)
+    judge = Judge(source, criteria, options, result, check, listed, calibration if given.applied else None)
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
+    trained = trained_on_these or given.on_training_trials
+    if trained or (calibration is not None and same_losses(result, calibration)):
+        rows = tuple(replace(row, note="; ".join(filter(None, (row.note, TRAINED_ON_NOTE)))) for row in rows)
+        cautions = (*cautions, TRAINED_ON)
+    cautions = tuple(filter(None, (*cautions, given.not_its_llrs, given.outside and f"{given.outside}.")))
     level = options.get("level", 0.95)
     bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
-    return Validation(rows, result, check, listed, criteria.report, setting, bands, tuple(cautions))
+    return Validation(rows, result, check, listed, criteria.report, setting, bands, cautions)

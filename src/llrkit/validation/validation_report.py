@@ -10,7 +10,7 @@ from llrkit._format import number, percent
 from llrkit._version import __version__
 from llrkit.evaluation import words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
-from llrkit.validation.calibration_words import LEGEND, rows_of_tests, verdict_sentence
+from llrkit.validation.calibration_words import LEGEND, rows_of_tests
 from llrkit.validation.criteria import REPORT_FIELDS
 from llrkit.validation.verbal_scale import LN10
 
@@ -63,8 +63,9 @@ def outcome(validation: Validation) -> str:
         said.append(f"{head} {verb} not met: {_named(failed)}")
     if open_rows:
         head = "the criterion" if n == 1 else f"{len(open_rows)} of {n} criteria"
-        said.append(f"these trials do not decide {head}: {_named(open_rows)}")
-    return ("" if failed else "Not decided: ") + "; ".join(said) + "."
+        these = "these" if failed else "These"
+        said.append(f"{these} trials do not decide {head}: {_named(open_rows)}")
+    return "; ".join(said) + "."
 
 
 def _named(rows: Sequence[ValidationRow]) -> str:
@@ -80,7 +81,7 @@ def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[
     lines += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, validation.rows))]
     lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
     lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    lines += [_clean(verdict_sentence(validation.check)), ""]
+    lines += [_clean(validation.check.verdict.sentence), ""]
     lines += [*_table(TESTS_HEADER, rows_of_tests(validation.check)), "", LEGEND]
     lines += [f"- {_clean(note)}" for note in validation.check.notes]
     lines += [
@@ -104,9 +105,15 @@ def _made_now() -> list[tuple[str, str]]:
 
 
 def stated(validation: Validation) -> list[tuple[str, str]]:
-    """What was validated and on what: in the words of its owner, then as counted."""
-    said = [(name, validation.report.get(name, "not stated")) for name in REPORT_FIELDS]
-    return [*said, *validation.setting.words().items()]
+    """What was validated and on what: in the words of its owner, then as counted.
+
+    What a calibration file states of itself is not missing where its owner says nothing.
+    """
+    counted = validation.setting.words()
+    instead = {"calibration": "calibration map", "bounds": "bounds of the map"}
+    missing = [name for name in REPORT_FIELDS if instead.get(name) not in counted]
+    said = dict.fromkeys(missing, "not stated") | dict(validation.report)
+    return [*((name, said[name]) for name in REPORT_FIELDS if name in said), *counted.items()]
 
 
 def how_intervals(result: Evaluation) -> str:

@@ -1,0 +1,245 @@
+"""What a validation makes of its calibration: applied or not, on whose trials, and what is said about it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+
+import llrkit as lk
+from llrkit.validation.given_calibration import makers_of, use_calibration
+
+TRAINED = "These trials trained the calibration"
+IN_ROW = "measured on the trials that trained the calibration"
+CRITERIA = """
+[[criterion]]
+characteristic = "accuracy"
+at_most = 0.9
+
+[[criterion]]
+characteristic = "calibration"
+metric = "verdict"
+"""
+ROWS = {"criterion": [{"characteristic": name, "at_most": 0.9} for name in ("accuracy", "generalization")]}
+
+
+def write(path, seed, n=(120, 500)):
+    rng = np.random.default_rng(seed)
+    score = np.concatenate([rng.normal(0.6, 0.12, n[0]), rng.normal(0.2, 0.13, n[1])])
+    label = np.repeat(["target", "nontarget"], n)
+    ids = [f"t{i}" for i in range(sum(n))]
+    pl.DataFrame({"enroll": ids, "test": ids, "score": score, "label": label}).write_csv(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Training trials and others of the same numbers, the LLRs of both, and two calibrations."""
+    folder = tmp_path_factory.mktemp("validated")
+    write(folder / "dev.csv", 1)
+    write(folder / "eval.csv", 2)
+    (folder / "criteria.toml").write_text(CRITERIA)
+    for method, name in (("logistic", "dev.json"), ("cmlg", "other.json")):
+        assert run("calibrate", folder / "dev.csv", "--method", method, "-o", folder / name)[0] == 0
+    for name in ("dev", "eval"):
+        llrs = folder / f"{name}_llrs.csv"
+        assert run("apply", folder / "dev.json", folder / f"{name}.csv", "-o", llrs)[0] == 0
+        table = pl.read_csv(llrs)
+        table.rename({"score": "cosine"}).write_csv(folder / f"{name}_renamed.csv")
+        table.drop("score").write_csv(folder / f"{name}_llrs_only.csv")
+        pl.read_csv(folder / f"{name}.csv").write_parquet(folder / f"{name}.parquet")
+        single = pl.col("score").cast(pl.Float32)
+        pl.read_csv(folder / f"{name}.csv").with_columns(single).write_parquet(
+            folder / f"{name}_single.parquet"
+        )
+    return folder
+
+
+def validated(folder, name, *more, calibration="dev.json"):
+    arguments = ("--criteria", folder / "criteria.toml", "--map", folder / calibration)
+    return run("validate", folder / name, *arguments, *more)
+
+
+COPIES = [".csv", ".parquet", "_single.parquet", "_llrs.csv", "_renamed.csv", "_llrs_only.csv"]
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_training_trials_are_recognized_in_another_file(folder, copy):
+    for name, flagged in (("dev", True), ("eval", False)):
+        code, out, err = validated(folder, f"{name}{copy}", "--json", "-")
+        assert code in (0, 1), err
+        found = json.loads(out)
+        assert any(TRAINED in caution for caution in found["cautions"]) == flagged
+        assert [IN_ROW in row["note"] for row in found["matrix"]] == [flagged] * 2
+        assert (TRAINED in err) == flagged
+        trials = lk.read_trials(folder / f"{name}{copy}")
+        in_python = lk.validate(trials, ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
+        assert [IN_ROW in row.note for row in in_python.rows] == [flagged] * 2
+        assert (TRAINED in repr(in_python)) == flagged
+
+
+def test_fitted_in_python_and_validated_on_the_same_trials_is_flagged(folder):
+    for name, flagged in (("dev", True), ("eval", False)):
+        trials, fitted = (
+            lk.read_trials(folder / f"{name}.csv"),
+            lk.fit_cmlg(lk.read_trials(folder / "dev.csv")),
+        )
+        for source, apply in ((trials, None), (trials.scores(), True), (fitted.on(trials), False)):
+            found = lk.validate(source, ROWS, calibration=fitted, apply=apply, replicates=0)
+            assert [IN_ROW in row.note for row in found.rows] == [flagged] * 2
+        twice = lk.AffineMap(a=1.0, b=0.0)
+        assert use_calibration(trials, fitted.then(twice), None).on_training_trials == flagged
+
+
+def test_distances_and_logarithms_to_base_ten_are_compared_as_they_were_read(tmp_path):
+    write(tmp_path / "plain.csv", 1)
+    score = pl.col("score")
+    for name, flag, held in (("distance", "--distance", -score), ("log10", "--log10", score)):
+        pl.read_csv(tmp_path / "plain.csv").with_columns(held).write_csv(tmp_path / f"{name}.csv")
+        file, fitted = tmp_path / f"{name}.csv", tmp_path / f"{name}.json"
+        assert run("calibrate", file, flag, "--method", "cmlg", "-o", fitted)[0] == 0
+        assert run("apply", fitted, file, "-o", tmp_path / "llrs.csv")[0] == 0
+        loaded = lk.load_map(fitted)
+        ways = (
+            lk.read_trials(file),
+            lk.read_trials(file, **{name: True}),
+            lk.read_trials(tmp_path / "llrs.csv"),
+        )
+        for trials in ways:
+            used = use_calibration(trials, loaded, None)
+            assert used.on_training_trials
+            assert used.outside == ""
+
+
+def test_the_flag_stands_in_the_matrix_of_every_report(folder, tmp_path):
+    report, page = tmp_path / "report.md", tmp_path / "page.html"
+    validated(folder, "dev_llrs.csv", "--report", report, "--html", page)
+    for text in (report.read_text(), page.read_text()):
+        assert TRAINED in text
+        assert text.count(IN_ROW) == 2
+
+
+def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
+    report = tmp_path / "report.md"
+    code, _, err = validated(folder, "eval_llrs.csv", "--report", report, calibration="other.json")
+    (maker,) = makers_of(lk.read_trials(folder / "eval_llrs.csv"))
+    name, digest = maker.split()
+    assert code == 2
+    assert f"these LLRs were made by {name} ({digest}), not by other.json (" in err
+    assert not report.exists()
+    # the raw scores may be taken, and a file of the same content under another name is the same map
+    code, out, _ = validated(folder, "eval_llrs.csv", "--score-column", "score", calibration="other.json")
+    assert code in (0, 1)
+    assert "is applied to the scores" in out
+    (folder / "renamed.json").write_bytes((folder / "dev.json").read_bytes())
+    assert validated(folder, "eval_llrs.csv", calibration="renamed.json")[0] in (0, 1)
+
+
+def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_python(folder):
+    llrs = lk.read_trials(folder / "eval_llrs.csv")
+    own, other = (lk.load_map(folder / name) for name in ("dev.json", "other.json"))
+    assert lk.validate(llrs, ROWS, calibration=own, replicates=0).cautions == ()
+    (said,) = lk.validate(llrs, ROWS, calibration=other, replicates=0).cautions
+    assert "differ from what the calibration makes of the scores in the column 'score'" in said
+    dev = pl.read_csv(folder / "dev.csv")["score"]
+    table = pl.read_csv(folder / "eval_llrs.csv").filter(pl.col("score").is_between(dev.min(), dev.max()))
+    apart = np.abs(other(table["score"].to_numpy()) - table["llr"].to_numpy())
+    assert int(said.split()[0]) == pytest.approx(np.count_nonzero(apart > 1e-3), abs=20)
+
+
+def test_a_calibration_of_several_systems_is_not_applied_to_one(folder):
+    rng = np.random.default_rng(4)
+    fused = lk.fit_fusion(lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (90, 2))))
+    with pytest.raises(lk.SystemCountError, match="takes the scores of 2 systems, got 1"):
+        lk.validate(lk.read_trials(folder / "eval.csv"), ROWS, calibration=fused)
+
+
+def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_path):
+    second = tmp_path / "second.json"
+    assert run("calibrate", folder / "dev_llrs.csv", "--method", "cmlg", "-o", second)[0] == 0
+    code, out, err = validated(folder, "eval_llrs.csv", calibration=second)
+    assert code in (0, 1), err
+    assert "is applied to the scores" in out
+    with pytest.raises(lk.InputError, match="apply=True applies it to raw scores"):
+        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=lk.load_map(second))
+
+
+def test_validation_counts_scores_outside_the_training_range(folder, tmp_path):
+    table = pl.read_csv(folder / "eval.csv")
+    low, high = pl.read_csv(folder / "dev.csv")["score"].min(), pl.read_csv(folder / "dev.csv")["score"].max()
+    table[0, "score"] = 5.2
+    table.write_csv(tmp_path / "far.csv")
+    n = table.filter((pl.col("score") < low) | (pl.col("score") > high)).height
+    said = f"{n} of 620 scores {'is' if n == 1 else 'are'} outside the training range [{low:.6g}, {high:.6g}]"
+    said += ", the furthest is 5.2: their LLRs are extrapolated"
+    report, page = tmp_path / "report.md", tmp_path / "page.html"
+    _, out, _ = validated(folder, tmp_path / "far.csv", "--report", report, "--html", page)
+    for text in (out, report.read_text(), page.read_text()):
+        assert said in text
+    fitted = lk.load_map(folder / "dev.json")
+    for trials in (lk.read_trials(tmp_path / "far.csv"), lk.scan_trials(tmp_path / "far.csv")):
+        found = lk.validate(trials, ROWS, calibration=fitted, replicates=0)
+        assert found.cautions == (f"{said}.",)
+    assert lk.validate(lk.read_trials(folder / "dev.csv"), ROWS, calibration=fitted).cautions == (
+        f"{TRAINED}: its LLRs look better on them than on others.",
+    )
+
+
+def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
+    fitted = lk.load_map(folder / "dev.json")
+    raw = lk.read_trials(folder / "eval.csv")
+    wanted = lk.cllr(fitted(raw.scores()))
+    for trials, apply in (
+        (raw, None),
+        (lk.read_trials(folder / "eval_llrs.csv"), None),
+        (raw.scores(), True),
+    ):
+        found = lk.validate(trials, ROWS, calibration=fitted, apply=apply, replicates=0)
+        assert found.evaluation.cllr == pytest.approx(wanted, abs=1e-12)
+    for unknown in (raw.scores(), fitted(raw.scores()), fitted.on(raw)):
+        with pytest.raises(lk.InputError, match="do not say whether they are raw scores or the LLRs"):
+            lk.validate(unknown, ROWS, calibration=fitted)
+    with pytest.raises(lk.InputError, match="already calibrated"):
+        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=fitted, apply=True)
+    with pytest.raises(lk.InputError, match="apply is about a calibration"):
+        lk.validate(raw, ROWS, apply=True)
+
+
+def test_a_change_is_counted_between_llrs_of_the_same_calibration(folder, tmp_path):
+    row = {"characteristic": "robustness", "change_from": str(folder / "dev.csv"), "at_most": 1.0}
+    fitted = lk.load_map(folder / "dev.json")
+    trials = lk.read_trials(folder / "eval.csv")
+    found = lk.validate(trials, {"criterion": [row]}, calibration=fitted, replicates=0)
+    before = lk.cllr(fitted.on(lk.read_trials(folder / "dev.csv")))
+    assert found.rows[0].result == pytest.approx(lk.cllr(fitted.on(trials)) - before, abs=1e-12)
+
+
+def test_a_report_does_not_miss_what_its_calibration_file_states(folder, tmp_path):
+    report = tmp_path / "report.md"
+    validated(folder, "eval.csv", "--report", report)
+    text = report.read_text()
+    assert "**calibration map**: logistic+sources" in text
+    assert "**bounds of the map**: -" in text
+    assert "**system**: not stated" in text
+    for name in ("calibration", "bounds"):
+        assert f"**{name}**: not stated" not in text
+    words = {**ROWS, "report": {"calibration": "as in the manual"}}
+    fitted = lk.load_map(folder / "dev.json")
+    said = lk.validate(lk.read_trials(folder / "eval.csv"), words, calibration=fitted, replicates=0)
+    assert "**calibration**: as in the manual" in said.to_markdown()
+
+
+def test_no_level_is_stated_where_no_test_was_made(folder, tmp_path):
+    few = {"score": [2.0, 1.5, -1.0, -2.0], "label": ["target", "target", "nontarget", "nontarget"]}
+    pl.DataFrame(few).write_csv(tmp_path / "few.csv")
+    back = pl.read_csv(folder / "eval_llrs.csv").select((-pl.col("llr")).alias("score"), "label")
+    back.write_csv(tmp_path / "reversed.csv")
+    for name, said in (("few", "too few trials"), ("reversed", "reversed: ")):
+        arguments = ("--criteria", folder / "criteria.toml", "--report", tmp_path / "report.md")
+        code, out, _ = run("validate", tmp_path / f"{name}.csv", *arguments)
+        assert code == 1
+        row = next(line for line in out.splitlines() if line.startswith("calibration"))
+        sentence = next(line for line in out.splitlines() if line.lower().startswith(said))
+        for line in (row, sentence):
+            assert said in line.lower()
+            assert "level" not in line
