@@ -134,7 +134,7 @@ COMMANDS = {
     "convert to Kaldi": ["convert", "BIG", "OUT.kaldi"],
     "convert to BOSARIS": ["convert", "BIG", "OUT.h5"],
     "apply": ["apply", "MAP", "BIG", "-o", "OUT.parquet"],
-    "calibrate": ["calibrate", "BIG", "--method", "kde", "-o", "OUT.json"],
+    "calibrate": ["calibrate", "BIG", "--method", "cmlg", "--by", "room", "-o", "OUT.json"],
     "evaluate": ["evaluate", "BIG", "--by", "room", "--json", "OUT.json"],
 }
 

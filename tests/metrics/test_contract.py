@@ -45,7 +45,7 @@ METRICS = {
         float(x) for x in _numbers(lk.evaluate(s, points=("sre08", "sre21"), threshold_from=DEV).to_dict())
     ],
 }
-NOT_METRICS = {"compound_llr"}
+NOT_METRICS = {"compound_llr", "det_straightness"}
 ORDER_ONLY = ["eer", "eer_roc", "prbep", "auc", "min_dcf", "min_cllr", "det_slope"]
 COUNTED = {"prbep"}  # in numbers of trials, not rates
 
