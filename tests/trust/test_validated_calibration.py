@@ -192,11 +192,12 @@ def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
     for trials, apply in (
         (raw, None),
         (lk.read_trials(folder / "eval_llrs.csv"), None),
+        (fitted.on(raw), None),
         (raw.scores(), True),
     ):
         found = lk.validate(trials, ROWS, calibration=fitted, apply=apply, replicates=0)
         assert found.evaluation.cllr == pytest.approx(wanted, abs=1e-12)
-    for unknown in (raw.scores(), fitted(raw.scores()), fitted.on(raw)):
+    for unknown in (raw.scores(), fitted(raw.scores())):
         with pytest.raises(lk.InputError, match="do not say whether they are raw scores or the LLRs"):
             lk.validate(unknown, ROWS, calibration=fitted)
     with pytest.raises(lk.InputError, match="already calibrated"):
