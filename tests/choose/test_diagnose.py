@@ -66,7 +66,7 @@ def test_a_spread_that_chance_may_explain_is_not_called_the_same(tmp_path):
 @pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
     rng = np.random.default_rng(2)
-    scores = lk.Scores(rng.gamma(2, 1, 780), rng.gamma(1, 0.5, 27_300))
+    scores = lk.Scores(rng.gamma(2, 1, 780) - 1, rng.gamma(1, 0.5, 27_300) - 1)
     out = both_ways(tmp_path, scores)
     assert "too few" not in out
     assert "780 target trials; with fewer than 1,000 of a class it follows chance" in out

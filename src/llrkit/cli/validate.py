@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._format import printable
-from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, unwarned, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
-from llrkit.errors import InputError
+from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.maps import Map
@@ -84,9 +84,11 @@ def validate_command(
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
     if calibration is not None and _trained_it(calibration, scores):
         cautions = ["These trials trained the calibration: its LLRs look better on them than on others."]
-    checked = validate(
-        trials, asked, calibration=calibration, worst=worst, curves=html_path is not None, cautions=cautions
-    )  # fmt: skip
+    with unwarned(ReversedScoresWarning):  # the verdict says so
+        checked = validate(
+            trials, asked, calibration=calibration, worst=worst, curves=html_path is not None,
+            cautions=cautions,
+        )  # fmt: skip
     for caution in cautions:
         click.echo(caution, err=to_stderr)
     cells = [matrix_cells(row) for row in checked.rows]

@@ -13,6 +13,7 @@ from typing import Any
 
 from scipy.special import chdtrc, ndtr, ndtri
 
+from llrkit._format import p_words
 from llrkit.calibrate.affine.score_shape import spread_error
 from llrkit.core.moments import ClassMoments, Moments
 
@@ -45,15 +46,9 @@ class GaussianTest:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: {self.deviation:.2f}, p = {_p(self.p_value)} "
-            f"(would find {self.of_size:g} with probability {_p(self.power)})"
+            f"{self.name}: {self.deviation:.2f}, {p_words(self.p_value)} at a level of {100 * LEVEL:.0f} % "
+            f"(would find {self.of_size:g} with probability {self.power:.2f})"
         )
-
-
-def _p(value: float) -> str:
-    if value < 0.001:
-        return f"{value:.0e}" if value > 0.0 else "0 (below 1e-300)"
-    return f"{value:.2f}" if value < 0.995 else "1.00"
 
 
 def gaussian_tests(moments: Moments) -> list[GaussianTest]:
