@@ -29,7 +29,7 @@ def two_systems():
 ROWS = {
     "reversed scores": (
         lk.ReversedScoresWarning,
-        lambda _: lk.fit_logistic(lk.Scores([0.0, 1.0, 2.5] * 9, [2.0, 3.0, 0.5] * 9)),
+        lambda _: lk.fit_logistic(lk.Scores([0.0, 1.0, 2.5] * 20, [2.0, 3.0, 0.5] * 20)),
     ),
     "scores unlike the method's model": (
         lk.ShapeWarning,

@@ -97,7 +97,10 @@ def validate_command(
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    click.echo(f"\n{verdict_sentence(checked.check)}\n{outcome(checked)}", err=to_stderr)
+    # a row about the verdict has its words, and its level, in the table
+    told = any(checked.check.verdict.text in row for row in cells)
+    click.echo("" if told else f"\n{verdict_sentence(checked.check)}", err=to_stderr)
+    click.echo(outcome(checked), err=to_stderr)
     changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
