@@ -70,10 +70,10 @@ def gaussian_tests(moments: Moments) -> list[GaussianTest]:
     >>> scores = Scores(rng.normal(3.3, 1.0, 2000), rng.normal(0.0, 1.2, 50_000))
     >>> for test in gaussian_tests(scores.reduce(Moments.of)):
     ...     print(test)
-    ratio of the spreads, non-target over target: 1.20, p = 1e-27 (would find 1.2 with probability 1.00)
-    skewness of target scores: -0.02, p = 0.66 (would find 0.5 with probability 1.00)
-    skewness of non-target scores: -0.00, p = 0.75 (would find 0.5 with probability 1.00)
-    variation of mu over trials: 0.02, p = 0.44 (would find 0.3 with probability 1.00)
+    ratio of the spreads, non-target over target: 1.20, p < 0.0001 at a level of 1 % (would ...
+    skewness of target scores: -0.02, p = 0.66 at a level of 1 % (would find 0.5 with probability 1.00)
+    skewness of non-target scores: -0.00, p = 0.75 at a level of 1 % (would find 0.5 with probability 1.00)
+    variation of mu over trials: 0.02, p = 0.44 at a level of 1 % (would find 0.3 with probability 1.00)
     """
     target, nontarget = moments.target, moments.nontarget
     if min(target.n, nontarget.n) < 2 or min(target.variance[0], nontarget.variance[0]) <= 0.0:

@@ -125,8 +125,8 @@ def _warn_of_gap(fitted: Map) -> None:
     shrunk = any(fitted.options.get(name) for name in ("regularization", "robust"))
     if "gap" not in known or fitted.method in COUNTING or shrunk or not is_judged():
         return
-    if known["mean_target"] > known["mean_nontarget"]:
-        low, high = known["gap"]
+    low, high = known["gap"]
+    if low < high and known["mean_target"] > known["mean_nontarget"]:
         warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
 
 
