@@ -198,6 +198,7 @@ def test_what_every_method_refuses_is_said_once_by_its_own_error():
         lk.fit_best(lk.Scores(one, two))
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_classes_far_apart_give_numbers_that_can_be():
     rng = np.random.default_rng(0)
     best = lk.fit_best(lk.Scores(rng.normal(1e6, 1, 50), rng.normal(0, 1, 50)), repeats=1)
