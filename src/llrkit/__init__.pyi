@@ -60,6 +60,7 @@ from .errors import MapFileError as MapFileError
 from .errors import MemoryLimitError as MemoryLimitError
 from .errors import MissingPackageError as MissingPackageError
 from .errors import NaNScoreError as NaNScoreError
+from .errors import NoOverlapWarning as NoOverlapWarning
 from .errors import NotInvertibleError as NotInvertibleError
 from .errors import PooledClassesWarning as PooledClassesWarning
 from .errors import PoorFitWarning as PoorFitWarning

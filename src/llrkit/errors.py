@@ -25,7 +25,8 @@
     LlrkitWarning               base class of the warnings
     ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
     ├── ShapeWarning            the scores do not look like what the method assumes
-    │   └── PoorFitWarning      and the map loses more on its training trials than it should
+    │   ├── PoorFitWarning      and the map loses more on its training trials than it should
+    │   └── NoOverlapWarning    the classes do not overlap, and the LLRs of the map have no bounds
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
@@ -129,6 +130,10 @@ class ShapeWarning(LlrkitWarning):
 
 class PoorFitWarning(ShapeWarning):
     """A map does worse on its own training trials than a constant, or than logistic regression."""
+
+
+class NoOverlapWarning(ShapeWarning):
+    """The classes do not overlap in the training scores, and the LLRs of the map have no bounds."""
 
 
 class ReversedScoresWarning(LlrkitWarning):

@@ -29,7 +29,7 @@ def two_systems():
 ROWS = {
     "reversed scores": (
         lk.ReversedScoresWarning,
-        lambda _: lk.fit_logistic(lk.Scores([0.0, 1.0, 2.5], [2.0, 3.0, 0.5])),
+        lambda _: lk.fit_logistic(lk.Scores([0.0, 1.0, 2.5] * 20, [2.0, 3.0, 0.5] * 20)),
     ),
     "scores unlike the method's model": (
         lk.ShapeWarning,
@@ -38,6 +38,10 @@ ROWS = {
     "a map that does badly on its own training trials": (
         lk.PoorFitWarning,
         lambda _: lk.fit_nig(lk.Scores([1.0] * 90 + [0.1, 0.3, 0.6] * 10, [1.0] * 5 + [0.0, 0.2, 0.7] * 30)),
+    ),
+    "classes that do not overlap, in a map without bounds": (
+        lk.NoOverlapWarning,
+        lambda _: lk.fit_cmlg(lk.Scores([3.0, 4.0, 3.5], [0.0, 1.0, 2.0])),
     ),
     "constant scores": (lk.ConstantScoreError, lambda _: lk.fit_cmlg(lk.Scores([1.0, 1.0], [1.0]))),
     "complete separation": (lk.SeparationError, lambda _: lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))),

@@ -141,6 +141,7 @@ def test_one_pair_against_two_by_likelihood_on_trials():
     assert fitted.details["gaussian_tests"][3]["p_value"] < 1e-6  # the closed form sees it too
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_a_constant_class_has_no_tests():
     assert found_in(np.array([1.0, 1.0]), np.array([0.0, 0.5])) == []
     with pytest.warns(lk.ShapeWarning, match="no spread"):

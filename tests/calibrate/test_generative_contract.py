@@ -274,6 +274,7 @@ def test_priors_are_checked():
         fit_bayes(Scores([1.0, 2.0], [0.0, 1.0]), prior=different)
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_separated_classes_have_no_eer():
     rng = np.random.default_rng(2)
     apart = Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 50))

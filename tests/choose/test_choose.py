@@ -174,6 +174,7 @@ def test_the_choice_is_made_for_a_prior():
         assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
     separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
     best = lk.fit_best(separable, methods="cmlg,saturating", folds=2)
@@ -197,6 +198,7 @@ def test_what_every_method_refuses_is_said_once_by_its_own_error():
         lk.fit_best(lk.Scores(one, two))
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_classes_far_apart_give_numbers_that_can_be():
     rng = np.random.default_rng(0)
     best = lk.fit_best(lk.Scores(rng.normal(1e6, 1, 50), rng.normal(0, 1, 50)), repeats=1)

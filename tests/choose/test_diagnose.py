@@ -7,6 +7,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
+from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
 
 N = 5000
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
@@ -20,10 +21,10 @@ def written(path, scores):
 
 
 def both_ways(tmp_path, scores):
-    """The words in Python and of the command, which are the same."""
+    """The words in Python and of the command, which are the same but for the names of options."""
     code, out, err = run("diagnose", written(tmp_path / "s.csv", scores))
     assert code == 0, err
-    assert out.rstrip("\n") == repr(lk.diagnose(scores))
+    assert out.rstrip("\n") == repr(lk.diagnose(scores)).replace(REMEDY, REMEDY_TYPED)
     return out
 
 
@@ -66,7 +67,7 @@ def test_a_spread_that_chance_may_explain_is_not_called_the_same(tmp_path):
 @pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
     rng = np.random.default_rng(2)
-    scores = lk.Scores(rng.gamma(2, 1, 780), rng.gamma(1, 0.5, 27_300))
+    scores = lk.Scores(rng.gamma(2, 1, 780) - 1, rng.gamma(1, 0.5, 27_300) - 1)
     out = both_ways(tmp_path, scores)
     assert "too few" not in out
     assert "780 target trials; with fewer than 1,000 of a class it follows chance" in out

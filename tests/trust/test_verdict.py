@@ -199,7 +199,7 @@ def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
     scores = draw(4, 6)
     verdict = lk.evaluate(scores).verdict
     n = null_moments(LlrCells.of(scores.target, scores.nontarget)).n_effective
-    assert f"as much as {n:.1f} trials with LLR 0, and 4 are needed" in verdict.text
+    assert f"these 10 trials are worth {n:.1f} of them, and at least 4 are needed" in verdict.text
     criteria = {"criterion": [{"characteristic": "calibration", "metric": "verdict"}]}
     assert not lk.validate(scores, criteria).passed
 

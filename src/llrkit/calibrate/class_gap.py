@@ -8,6 +8,17 @@ from llrkit.core.moments import ClassMoments, Moments
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
+REMEDY = (
+    "logistic regression with regularization=1 keeps the slope finite; then bound the LLRs "
+    '(bound="sources"), or collect more trials'
+)
+"""What to do about classes that do not overlap, wherever it is said."""
+REMEDY_TYPED = (
+    "--method logistic --option regularization=1 keeps the slope finite; then bound the LLRs "
+    "(--bound sources, the default), or collect more trials"
+)
+"""The same on the command line."""
+
 
 def class_gap(source: ScoreSource) -> tuple[float, float] | None:
     """The scores between which no trial lies, if all targets are above all non-targets (or below); else None.
@@ -35,8 +46,10 @@ def gap_of_moments(moments: Moments) -> tuple[float, float] | None:
     return None
 
 
-def gap_sentence(gap: tuple[float, float] | None, of: str = "scores") -> str:
+def gap_sentence(gap: tuple[float, float] | None, of: str = "scores", *, bounded: bool = True) -> str:
     """Why the strength of evidence is not known from the training scores; empty for None.
+
+    ``bounded`` is False for maps without bounds.
 
     Examples
     --------
@@ -47,9 +60,10 @@ def gap_sentence(gap: tuple[float, float] | None, of: str = "scores") -> str:
     if gap is None:
         return ""
     where = f"gap {gap[0]:.4g} to {gap[1]:.4g}" if gap[0] < gap[1] else f"they meet at {gap[0]:.4g}"
+    rests_on = "the bounds" if bounded else "what the method assumes"
     return (
         f"the classes do not overlap in the training {of} ({where}): "
-        "the strength of evidence rests on the bounds alone"
+        f"the strength of evidence rests on {rests_on} alone"
     )
 
 

@@ -56,6 +56,11 @@ OTHER_AIMS = frozenset({"fit_rule"})
 _enabled: ContextVar[bool] = ContextVar("enabled", default=True)
 
 
+def is_judged() -> bool:
+    """Whether a fit that ends here is judged by itself, not as a part of another one."""
+    return _enabled.get()
+
+
 @contextmanager
 def without_guard() -> Iterator[None]:
     """Fits inside are not judged: for those who fit many maps and judge them by other trials."""

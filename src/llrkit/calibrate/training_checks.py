@@ -11,6 +11,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit._warn import warn_caller
+from llrkit.calibrate.class_gap import gap_of_moments
 from llrkit.core.grid import require_both_classes
 from llrkit.core.moments import Moments
 from llrkit.core.summary import SummaryBase
@@ -27,6 +28,8 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
 
 ROW = "row"
+BEYOND_CHANCE = 3.0
+"""Standard errors by which the mean of targets is below that of non-targets before a fit warns."""
 
 
 def training_moments(source: ScoreSource, *, at_least: int = 1) -> Moments:
@@ -54,7 +57,8 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
             raise TooFewTrialsError(f"{class_moments.n} {name} trials; this method needs at least {at_least}")
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
         raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
-    if np.all(target.mean < nontarget.mean):
+    chance = np.sqrt(target.variance / target.n + nontarget.variance / nontarget.n)
+    if np.all(nontarget.mean - target.mean > BEYOND_CHANCE * chance):
         warn_caller(
             f"targets score {target.mean[0]:.4g} on average, non-targets {nontarget.mean[0]:.4g}: "
             "is a higher score really more target-like?",
@@ -64,6 +68,7 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
 
 def provenance(moments: Moments) -> dict[str, Any]:
     """What is written down about the training scores."""
+    gap = gap_of_moments(moments)
     return {
         "llrkit": __version__,
         "n_target": int(moments.target.count),
@@ -79,6 +84,7 @@ def provenance(moments: Moments) -> dict[str, Any]:
         },
         "low": _one_or_all(np.minimum(moments.target.low, moments.nontarget.low)),
         "high": _one_or_all(np.maximum(moments.target.high, moments.nontarget.high)),
+        **({} if gap is None else {"gap": list(gap)}),
     }
 
 

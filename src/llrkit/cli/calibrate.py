@@ -21,14 +21,16 @@ from llrkit.cli.class_map_commands import calibrate_classes
 from llrkit.cli.output import (
     bound_options,
     json_option,
+    options_as_typed,
     parse_options,
     parse_points,
     print_table,
     split_names,
+    unwarned,
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
-from llrkit.errors import InputError
+from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 COMMAND_OPTIONS = ("bound", "groups", "speakers")
 """Options of fits that are options of the command, too."""
@@ -126,6 +128,8 @@ def calibrate_command(
             json_path=json_path, given=given,
         )  # fmt: skip
         return
+    from llrkit.calibrate.class_gap import class_gap, gap_sentence
+    from llrkit.calibrate.composite.bounded import BoundedMap
     from llrkit.calibrate.composite.conditional import fit_by
     from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.choose.best import fit_best
@@ -145,14 +149,17 @@ def calibrate_command(
         if method != "best" and options.get("alpha") != "auto":
             raise InputError("--groups is for --method best, and for cmlg with --option alpha=auto")
         options["groups"] = split_names(groups)
-    if method == "best":
-        fitted = fit_best(trials, **options)
-    elif by:
-        fitted = fit_by(trials, by, fit, **options)
-    else:
-        fitted = fit(trials, **options)
+    # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
+    with options_as_typed(), unwarned(ReversedScoresWarning, when=not by), unwarned(NoOverlapWarning):
+        if method == "best":
+            fitted = fit_best(trials, **options)
+        elif by:
+            fitted = fit_by(trials, by, fit, **options)
+        else:
+            fitted = fit(trials, **options)
     chosen = fitted.details
-    fitted = bound_map(fitted, trials, bound, speakers=split_names(speakers))
+    with unwarned(NoOverlapWarning):
+        fitted = bound_map(fitted, trials, bound, speakers=split_names(speakers))
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
@@ -171,11 +178,16 @@ def calibrate_command(
     if "alpha_choice" in chosen:
         click.echo(_words_on_alpha(chosen["alpha_choice"]), err=to_stderr)
     click.echo(bound_sentence(fitted), err=to_stderr)
+    if bound == "none" and (gap := class_gap(trials)) is not None:
+        said = gap_sentence(gap, bounded=isinstance(fitted, BoundedMap))
+        click.echo(f"{said[0].upper()}{said[1:]}.", err=to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",
         err=to_stderr,
     )
+    if before.verdict.outcome == "uninformative":
+        click.echo(f"The scores are {before.verdict.text}", err=to_stderr)
     write_json(fitted.to_dict(), "calibrate", json_path)
 
 

@@ -89,6 +89,10 @@ def compare_command(
 
         click.echo(format_table(comparison, table_style), nl=False, err=to_stderr)
     else:
+        click.echo(
+            f"Calibrators trained on {train} and evaluated on {evaluation}; no bounds are added:",
+            err=to_stderr,
+        )
         header, rows = comparison.table()
         print_table(header, rows, to_stderr=to_stderr)
     for name, reason in comparison.failed.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from llrkit.cli.output import json_option, parse_points, write_json
+from llrkit.cli.output import json_option, parse_points, unwarned, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 
 
@@ -28,9 +28,12 @@ def diagnose_command(scores: str, point: str | None, json_path: str | None, **re
       llrkit diagnose dev.csv
       llrkit diagnose dev.csv --point sre08
     """
+    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.errors import ReversedScoresWarning, ScaleWarning
     from llrkit.evaluation.diagnose import diagnose
 
     points = parse_points([point]) if point else [None]
-    diagnosis = diagnose(TrialInput.of(reading).open(scores), point=points[0])
-    click.echo(repr(diagnosis), err=json_path == "-")
+    with unwarned(ReversedScoresWarning, ScaleWarning):  # both stand among the problems
+        diagnosis = diagnose(TrialInput.of(reading).open(scores), point=points[0])
+    click.echo(repr(diagnosis).replace(REMEDY, REMEDY_TYPED), err=json_path == "-")
     write_json(diagnosis.to_dict(), "diagnose", json_path)

@@ -25,11 +25,12 @@ from llrkit.cli.output import (
     print_table,
     split_names,
     unconfirmed_option,
+    unwarned,
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
-from llrkit.errors import InputError
+from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -130,21 +131,23 @@ def evaluate_command(
         share = None if p_known is None else parse_share(p_known, "--p-known")
         mixed = known_costs(trials, parse_points(points) or ["sre12"], known, share, allow_unconfirmed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
-    result = evaluate(
-        trials,
-        parse_points(points) or ("sre08", "sre10"),
-        by=by,
-        threshold_from=dev,
-        ece=html_path is not None and equalize is None,
-        allow_unconfirmed=allow_unconfirmed,
-        equalize=split_names(equalize),
-        ci=ci,
-        speakers=split_names(speakers),
-        recordings=split_names(recordings),
-        level=parse_share(level, "--level"),
-        replicates=replicates,
-        seed=seed,
-    )
+    # the sentence below a table for the terminal says so itself
+    with unwarned(ReversedScoresWarning, when=table_style is None):
+        result = evaluate(
+            trials,
+            parse_points(points) or ("sre08", "sre10"),
+            by=by,
+            threshold_from=dev,
+            ece=html_path is not None and equalize is None,
+            allow_unconfirmed=allow_unconfirmed,
+            equalize=split_names(equalize),
+            ci=ci,
+            speakers=split_names(speakers),
+            recordings=split_names(recordings),
+            level=parse_share(level, "--level"),
+            replicates=replicates,
+            seed=seed,
+        )
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
     if table_style is not None:

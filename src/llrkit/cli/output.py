@@ -139,6 +139,29 @@ def shown_warnings() -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
+@contextmanager
+def unwarned(*categories: type[Warning], when: bool = True) -> Iterator[None]:
+    """Without warnings of what the command says in its own words."""
+    import warnings
+
+    with warnings.catch_warnings():
+        for category in categories if when else ():
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+@contextmanager
+def options_as_typed() -> Iterator[None]:
+    """What to do about classes that do not overlap, with the options of the command line."""
+    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.errors import SeparationError
+
+    try:
+        yield
+    except SeparationError as error:
+        raise SeparationError(str(error).replace(REMEDY, REMEDY_TYPED)) from None
+
+
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
     from llrkit.errors import InputError

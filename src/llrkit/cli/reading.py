@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
 
 _CLUSTER = "llrkit.cluster"
+CALIBRATED = "llrkit.calibrated"
+"""Where a command notes which of its files hold LLRs that a calibration wrote."""
 _KEYWORDS = {flag.removeprefix("--").replace("-", "_"): keyword for keyword, flag in FLAGS.items()}
 
 _READING: tuple[Callable[[Any], Any], ...] = (
@@ -97,6 +100,19 @@ def worker_options(command: Any) -> Any:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def _calibration_of(source: ScoreSource) -> str:
+    """The calibration that wrote the LLRs of a source, by name where the trials are in memory and tell."""
+    from llrkit.io.text.layouts import LLR_MAP
+    from llrkit.scores.trials import Trials
+
+    if not isinstance(source, Trials) or LLR_MAP not in source.table.columns:
+        return "a calibration"
+    maps = source.table[LLR_MAP].drop_nulls().unique(maintain_order=True).to_list()
+    if len(maps) == 1:
+        return f"the calibration {maps[0]}"
+    return f"{len(maps)} calibrations" if maps else "a calibration"
 
 
 @dataclass(frozen=True)
@@ -182,10 +198,10 @@ class TrialInput:
             reading.require(CLUSTER)  # before any worker is started
         source = open_trials(paths, reading, client=self.client() if self.cluster.any else None)
         if source.roles.calibrated:
-            column = source.roles.score[0]
-            click.echo(
-                f"{', '.join(paths)}: LLRs of the column {column!r}, written by a calibration", err=True
-            )
+            said = f"LLRs of the column {source.roles.score[0]!r}, written by {_calibration_of(source)}"
+            click.echo(f"{', '.join(paths)}: {said}", err=True)
+            names = ", ".join(Path(path).name for path in paths)
+            click.get_current_context().meta.setdefault(CALIBRATED, []).append(f"{names}: {said}.")
         return source
 
     def open_systems(

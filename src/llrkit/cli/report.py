@@ -30,6 +30,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.reading import (
+    CALIBRATED,
     TrialInput,
     cluster_options,
     names_option,
@@ -200,6 +201,8 @@ def write_page(
     """
     from llrkit.report.page import write_report
 
+    read = click.get_current_context().meta.get(CALIBRATED, ())
+    parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]
     write_report(
         results,
         path,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._format import printable
-from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, unwarned, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import html_option, write_page
-from llrkit.errors import InputError
+from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.maps import Map
@@ -86,10 +86,11 @@ def validate_command(
     apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
     if apply:
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
-    checked = validate(
-        trials, asked, calibration=calibration, apply=apply, worst=worst, curves=html_path is not None,
-        trained_on_these=calibration is not None and _trained_it(calibration, scores),
-    )  # fmt: skip
+    with unwarned(ReversedScoresWarning):  # the verdict says so
+        checked = validate(
+            trials, asked, calibration=calibration, apply=apply, worst=worst, curves=html_path is not None,
+            trained_on_these=calibration is not None and _trained_it(calibration, scores),
+        )  # fmt: skip
     for caution in checked.cautions:
         click.echo(caution, err=to_stderr)
     cells = [matrix_cells(row) for row in checked.rows]
@@ -98,7 +99,10 @@ def validate_command(
         click.echo("\nMost misleading trials:", err=to_stderr)
         head, rows = misleading_rows(checked, verbal)
         print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    click.echo(f"\n{checked.check.verdict.sentence}\n{outcome(checked)}", err=to_stderr)
+    # a row about the verdict has its words in the table
+    told = any(checked.check.verdict.text in cell for row in cells for cell in row)
+    click.echo("" if told else f"\n{checked.check.verdict.sentence}", err=to_stderr)
+    click.echo(outcome(checked), err=to_stderr)
     changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:

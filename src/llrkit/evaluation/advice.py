@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 
 from llrkit.calibrate.affine.score_shape import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
+from llrkit.calibrate.class_gap import REMEDY
 from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.suspicions import other_quantity
 
 FEW = 100
 """Trials of a class that show its shape.
@@ -22,6 +24,9 @@ PAV_NEEDS = 1000
 """Trials of each class from which on the steps of PAV are small beside what it finds."""
 DET_SLOPE = 0.25
 """How far the slope of the DET may be from -1: for Gaussians it is minus the ratio of the spreads."""
+
+METHODS = ("cmlg", "logistic", "gaussian", "nig", "bayes", "pav")
+"""The methods that are advised, or not."""
 
 Advice = tuple[str, bool, str]
 """Method, whether it is advised, and why."""
@@ -37,6 +42,20 @@ def short_class(result: Evaluation, needed: int) -> str:
 def is_separable(result: Evaluation) -> bool:
     """Whether every target scores above every non-target: an EER of 0."""
     return result.eer == 0.0
+
+
+def unsettled_question(result: Evaluation) -> str:
+    """What has to be settled before any method is advised; empty if nothing has.
+
+    Classes that do not overlap leave no choice of a method, whatever the scores are.
+    """
+    if result.verdict.outcome == "reversed":
+        return "first settle which way the scores point (see the lines above)"
+    if result.verdict.outcome == "uninformative":
+        return "first settle whether these are the right labels and scores (see the lines above)"
+    if other_quantity(*result.moments.extremes) in result.suspicions and not is_separable(result):
+        return "first settle what the scores are (see the lines above)"
+    return ""
 
 
 def overlap_problems(result: Evaluation) -> list[str]:
@@ -75,7 +94,13 @@ def _suspicion(statistics: dict[str, float]) -> str:
 
 
 def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
-    """For each method whether it is advised, and the number that says so."""
+    """For each method whether it is advised, and the number that says so.
+
+    None is advised for scores of which it is not settled what they are.
+    """
+    unsettled = unsettled_question(result)
+    if unsettled:
+        return [(name, False, unsettled) for name in METHODS]
     if is_separable(result):
         return _advice_without_overlap()
     few = short_class(result, FEW)
@@ -150,8 +175,7 @@ def _advice_without_overlap() -> list[Advice]:
         (
             "logistic",
             True,
-            "with regularization=1, which keeps the slope finite; then bound the LLRs (bound_elub), "
-            "or collect more trials",
+            REMEDY,
         ),
         ("gaussian", False, alone),
         ("nig", False, alone),

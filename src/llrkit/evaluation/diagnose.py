@@ -9,7 +9,13 @@ from typing import Any
 from llrkit._format import number
 from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation.advice import FEW, advice_for, is_separable, overlap_problems, short_class
+from llrkit.evaluation.advice import (
+    FEW,
+    advice_for,
+    is_separable,
+    overlap_problems,
+    short_class,
+)
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.gaussian_check import GaussianCheck, check_from_moments, check_trials
 from llrkit.evaluation.result import Evaluation
@@ -70,6 +76,9 @@ class Diagnosis:
         lines.append(f"spread of non-target over target scores: {self.shape['sd_ratio']:.2f}")
         lines += self.check.lines()
         lines += [f"! {problem}" for problem in self.problems]
+        reasons = {why for _, _, why in self.advice}
+        if len(reasons) == 1 and not any(good for _, good, _ in self.advice):
+            return "\n".join([*lines, f"no method is advised yet; {reasons.pop()}"])
         lines += [f"{'use' if good else 'avoid':<5} {name:<10} {why}" for name, good, why in self.advice]
         return "\n".join(lines)
 
@@ -128,6 +137,7 @@ def diagnosis_of(
     problems = shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
+    problems[:0] = result.suspicions
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:
         problems.append(f"{infinite:,} scores are infinite, which no fit accepts")
@@ -136,11 +146,13 @@ def diagnosis_of(
     problems += overlap_problems(result)
     problems += check.problems(min(result.n_target, result.n_nontarget))
     problems += tied.sentences() if tied is not None else []
+    # PAV does not mind what tied scores are, but which way they point
+    may_follow_ties = not (is_separable(result) or result.verdict.outcome in ("reversed", "uninformative"))
     return Diagnosis(
         evaluation=result,
         shape=shape_statistics(result.moments),
         problems=tuple(problems),
-        advice=tuple(advice_for_ties(None if is_separable(result) else tied, advice_for(result, problems))),
+        advice=tuple(advice_for_ties(tied if may_follow_ties else None, advice_for(result, problems))),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),

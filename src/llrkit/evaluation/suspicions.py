@@ -34,20 +34,31 @@ def suspicions(result: Measurements, verdict: Verdict) -> tuple[str, ...]:
     """
     if verdict.outcome != "evidence":
         return ()
-    low, high = result.moments.extremes
-    if low >= 0.0 and high <= 1.0:
-        words = "all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior"
-        return (words,)
-    if low > 0.0 and high / low > HUGE:
-        words = (
-            f"all scores are positive, from {low:.3g} to {high:.3g}: are they likelihood ratios, not LLRs?"
-        )
-        return (words,)
+    other = other_quantity(*result.moments.extremes)
+    if other:
+        return (other,)
     line = result.best_line
     if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
         words = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30: are these log10 LLRs? (--log10)"
         return (words,)
     return ()
+
+
+def other_quantity(low: float, high: float) -> str:
+    """What scores in this range may be that no straight line makes LLRs of; empty if nothing is suspected.
+
+    Examples
+    --------
+    >>> other_quantity(0.001, 4000.0)
+    'all scores are positive, from 0.001 to 4e+03: are they likelihood ratios, not LLRs?'
+    >>> other_quantity(-1.0, 4000.0)
+    ''
+    """
+    if low >= 0.0 and high <= 1.0:
+        return "all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior"
+    if low > 0.0 and high / low > HUGE:
+        return f"all scores are positive, from {low:.3g} to {high:.3g}: are they likelihood ratios, not LLRs?"
+    return ""
 
 
 def warn_of(result: Evaluation) -> None:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from llrkit._format import number, percent
+from llrkit.calibrate.class_gap import gap_of_moments
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -34,13 +35,23 @@ def _parts(result: Evaluation) -> str:
     """The loss to calibration in two parts, beside what it would be by chance."""
     split = result.loss_split
     if split is None:
-        return ""
+        return f" (not split into scale and shape: {_why_not_split(result)})"
     # parts that are rounded add up to the whole that is rounded
     shape = round(result.cllr_cal, 3) - round(split.scale_and_offset, 3)
     parts = f": {split.scale_and_offset:.3f} to scale and offset, {max(shape, 0.0):.3f} to shape"
     if result.tested is not None or result.equalized:  # expected of independent trials only
         return parts
     return f"{parts}, where calibrated LLRs would show about {split.chance:.3f} together by chance"
+
+
+def _why_not_split(result: Evaluation) -> str:
+    if gap_of_moments(result.moments) is not None:
+        return "the classes do not overlap, and no straight line is best"
+    if result.best_line is None:
+        return "no straight line is best"
+    if result.best_line.a <= 0.0:
+        return "the best straight line falls"
+    return "the scores range too widely to find the best straight line closely enough"
 
 
 class Row(NamedTuple):

@@ -73,7 +73,10 @@ def verdicts(
 
 def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
     if verdict.outcome == "none_found":
-        return ("Nothing asks for another calibration; test again when the conditions change.",)
+        return (
+            "No error was found, which is no proof of calibration: errors smaller than those the test finds "
+            "may be there. Test again when the conditions change.",
+        )
     if verdict.outcome == "too_few":
         return ("More trials are needed to say whether the scores can be read as LLRs.",)
     if verdict.outcome in ("reversed", "uninformative"):
@@ -81,7 +84,11 @@ def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
     diagnosis = diagnosis_of(result)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
-    todo += [f"In the scores, {problem}." for problem in diagnosis.problems]
+    todo += [
+        f"In the scores, {problem}." for problem in diagnosis.problems if problem not in result.suspicions
+    ]
+    if not advised:
+        return (*todo, "No calibration is advised before this is settled.")
     todo.append("Train a calibration on other trials of the same kind: " + "; ".join(advised) + ".")
     todo.append("llrkit compare TRAIN EVALUATION shows which calibrator is best on your data.")
     return tuple(todo)

@@ -12,7 +12,7 @@ from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.checked_arrays import column_array, refuse_nan, score_array
-from llrkit.scores.labels import looks_like_labels, target_mask
+from llrkit.scores.labels import holds_words, looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
@@ -20,6 +20,7 @@ Prepared = TypeVar("Prepared")
 
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
+_LABELS_GIVEN = "the second array holds labels, not scores of non-targets"
 KEEP_UP_TO = 1 << 21
 
 
@@ -81,10 +82,15 @@ class Scores(ScoreSource):
         labeled: bool = False,
     ) -> None:
         self.target = score_array(target, "target scores")
-        self.nontarget = score_array(nontarget, "nontarget scores")
+        try:
+            self.nontarget = score_array(nontarget, "nontarget scores")
+        except InputError:
+            if labeled or not holds_words(nontarget):
+                raise
+            raise InputError(f"{_LABELS_GIVEN}: use lk.Scores.from_labels(scores, labels)") from None
         if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
             raise InputError(
-                "the second array holds labels, not scores of non-targets: "
+                f"{_LABELS_GIVEN}: "
                 "use lk.Scores.from_labels(scores, labels); if it does hold scores, lk.Scores.from_classes"
             )
         if self.target.shape[1:] != self.nontarget.shape[1:]:

@@ -130,6 +130,26 @@ def _equal_to(array: npt.NDArray[Any], positive: Any) -> npt.NDArray[np.bool_]:
     return is_target
 
 
+def holds_words(given: Any) -> bool:
+    """Whether an array is made of words that are no numbers.
+
+    Examples
+    --------
+    >>> holds_words(["target", "nontarget"]), holds_words(["0.5", "1e3"]), holds_words([0.5, 1.0])
+    (True, False, False)
+    """
+    words = [word for word in np.ravel(np.asarray(given, dtype=object)).tolist() if isinstance(word, str)]
+    return bool(words) and all(_is_word(word) for word in words)
+
+
+def _is_word(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
 def looks_like_labels(given: Any, values: npt.NDArray[Any], scores: npt.NDArray[Any]) -> bool:
     """Whether ``values``, made of what was ``given``, are labels of ``scores``: booleans, 0/1 or -1/1.
 

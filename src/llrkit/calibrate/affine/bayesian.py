@@ -84,9 +84,9 @@ def fit_bayes(
     --------
     >>> import llrkit as lk
     >>> from llrkit.calibrate.affine.bayesian import fit_bayes
-    >>> calibrate = fit_bayes(lk.Scores([1.0, 2.0, 3.0], [-2.0, -1.0, 0.0]))
+    >>> calibrate = fit_bayes(lk.Scores([0.0, 1.0, 2.0], [-1.0, 0.0, 1.0]))
     >>> calibrate([0.5, 2.0, 1e9]).round(3)
-    array([0.   , 2.472, 0.   ])
+    array([0.   , 0.969, 0.   ])
     """
     shared_variance = yes_or_no(shared_variance, "shared_variance")
     monotone = yes_or_no(monotone, "monotone")

@@ -13,6 +13,7 @@ from typing import Any
 
 from scipy.special import chdtrc, ndtr, ndtri
 
+from llrkit._format import p_words
 from llrkit.calibrate.affine.score_shape import spread_error
 from llrkit.core.moments import ClassMoments, Moments
 
@@ -45,15 +46,9 @@ class GaussianTest:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: {self.deviation:.2f}, p = {_p(self.p_value)} "
-            f"(would find {self.of_size:g} with probability {_p(self.power)})"
+            f"{self.name}: {self.deviation:.2f}, {p_words(self.p_value)} at a level of {100 * LEVEL:.0f} % "
+            f"(would find {self.of_size:g} with probability {self.power:.2f})"
         )
-
-
-def _p(value: float) -> str:
-    if value < 0.001:
-        return f"{value:.0e}" if value > 0.0 else "0 (below 1e-300)"
-    return f"{value:.2f}" if value < 0.995 else "1.00"
 
 
 def gaussian_tests(moments: Moments) -> list[GaussianTest]:
@@ -75,10 +70,10 @@ def gaussian_tests(moments: Moments) -> list[GaussianTest]:
     >>> scores = Scores(rng.normal(3.3, 1.0, 2000), rng.normal(0.0, 1.2, 50_000))
     >>> for test in gaussian_tests(scores.reduce(Moments.of)):
     ...     print(test)
-    ratio of the spreads, non-target over target: 1.20, p = 1e-27 (would find 1.2 with probability 1.00)
-    skewness of target scores: -0.02, p = 0.66 (would find 0.5 with probability 1.00)
-    skewness of non-target scores: -0.00, p = 0.75 (would find 0.5 with probability 1.00)
-    variation of mu over trials: 0.02, p = 0.44 (would find 0.3 with probability 1.00)
+    ratio of the spreads, non-target over target: 1.20, p < 0.0001 at a level of 1 % (would ...
+    skewness of target scores: -0.02, p = 0.66 at a level of 1 % (would find 0.5 with probability 1.00)
+    skewness of non-target scores: -0.00, p = 0.75 at a level of 1 % (would find 0.5 with probability 1.00)
+    variation of mu over trials: 0.02, p = 0.44 at a level of 1 % (would find 0.3 with probability 1.00)
     """
     target, nontarget = moments.target, moments.nontarget
     if min(target.n, nontarget.n) < 2 or min(target.variance[0], nontarget.variance[0]) <= 0.0:

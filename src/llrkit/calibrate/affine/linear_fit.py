@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.class_gap import REMEDY
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.minimize import Minimum, Objective, newton
 from llrkit.core.moments import Moments
@@ -176,8 +177,7 @@ def _refuse_separation(moments: Moments) -> None:
         if above.low[0] >= below.high[0]:
             raise SeparationError(
                 f"the classes do not overlap (all {words} score at least {above.low[0]:.6g}, all others at "
-                f"most {below.high[0]:.6g}), so the best slope is infinite; use regularization=0.01 or "
-                "robust=0.001, or fit_cmlg"
+                f"most {below.high[0]:.6g}), so the best slope is infinite; {REMEDY}"
             )
 
 
@@ -186,5 +186,5 @@ def _refuse_runaway(minimum: Minimum, nothing: float) -> None:
     if minimum.value < 1e-7 * nothing or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
         raise SeparationError(
             "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
-            "best slope is infinite; use regularization=0.01 or robust=0.001"
+            f"best slope is infinite; {REMEDY}"
         )

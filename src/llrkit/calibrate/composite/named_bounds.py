@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from llrkit._format import number
+from llrkit._warn import warn_caller
 from llrkit.calibrate.class_gap import gap_sentence
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
@@ -19,12 +20,16 @@ from llrkit.calibrate.composite.bounds import (
     training_gap,
 )
 from llrkit.calibrate.composite.source_counts import SourceCounts
+from llrkit.calibrate.guard import is_judged
 from llrkit.calibrate.maps import Map
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 
 BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
 """What :func:`bound_map` accepts."""
+
+COUNTING = frozenset({"pav", "lineup"})
+"""Methods whose LLRs rest on counts of trials, which bound them."""
 
 
 def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
@@ -97,6 +102,7 @@ def bound_map(
     if speakers is not None and kind != "sources":
         raise InputError(f"bound {kind!r} does not look at speakers, only 'sources' does; leave them out")
     if kind == "none":
+        _warn_of_gap(fitted)
         return fitted
     if kind == "sources":
         return bound_sources(fitted, source, speakers=speakers)
@@ -107,6 +113,21 @@ def bound_map(
     _, gap = training_gap(fitted, source)
     details = {**bounded.details, **gap, "passes": bounded.details.get("passes", 0) + 1}
     return replace(bounded, details=details)
+
+
+def _warn_of_gap(fitted: Map) -> None:
+    """Nothing limits the LLRs of a map without bounds where its training scores do not overlap.
+
+    Of reversed scores a fit warns already, fits that count trials have no more to say than these, and who
+    asks for shrinkage knows.
+    """
+    known = fitted.provenance
+    shrunk = any(fitted.options.get(name) for name in ("regularization", "robust"))
+    if "gap" not in known or fitted.method in COUNTING or shrunk or not is_judged():
+        return
+    low, high = known["gap"]
+    if low < high and known["mean_target"] > known["mean_nontarget"]:
+        warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
 
 
 def bound_sentence(fitted: Map) -> str:

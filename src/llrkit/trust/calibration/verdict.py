@@ -127,8 +127,10 @@ def _sensitivity(tested: CalibrationTest, level: float) -> str:
     if tested.test.n_effective < ENOUGH:
         return "so few trials are in doubt that only a large error would have been found"
     factor, offset = detectable(tested.null, tested.test, level)
-    scale = f"a factor {factor:.2f} or " if factor < LARGEST_FACTOR else ""
-    return f"{scale}an offset of {offset:.2f} nats would have been found in about 80 % of such sets"
+    found = f"an offset of {offset:.2f} nats would have been found in about 80 % of such sets"
+    if factor < LARGEST_FACTOR:
+        return f"a factor {factor:.2f} or {found}"
+    return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}"
 
 
 def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
@@ -140,8 +142,9 @@ def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict
         text = f"{text} ({_shown(p, level)}: an LLR of {strongest:.4g} nats for the wrong side)"
         return Verdict("evidence", p, level, kind, text)
     text = (
-        "too few trials to tell whether the LLRs are calibrated: those in doubt say as much as "
-        f"{tested.test.n_effective:.1f} trials with LLR 0, and {FEWEST:.0f} are needed"
+        "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is close "
+        f"to 0, can show it; these {result.n_target + result.n_nontarget:,} trials are worth "
+        f"{tested.test.n_effective:.1f} of them, and at least {FEWEST:.0f} are needed"
     )
     return Verdict("too_few", math.nan, level, "", text)
 
