@@ -171,6 +171,23 @@ def test_a_flag_that_contradicts_the_calibration_is_refused(files, trained, flag
     assert not (files / "out.csv").exists()
 
 
+def test_another_label_of_the_targets_than_in_training_is_refused(files):
+    calibrate(files, "plain.csv", "--positive", "target")
+    assert apply(files, "cal.json", "plain.csv", "--positive", "Target")[0] == 0
+    code, err = apply(files, "cal.json", "plain.csv", "--positive", "nontarget", output="no.csv")
+    assert code == 2
+    assert "in training the label of the targets was 'target'" in err
+    assert not (files / "no.csv").exists()
+
+
+def test_scores_of_which_most_are_outside_are_asked_about(files):
+    calibrate(files, "plain.csv")
+    pl.DataFrame({"score": [7.0, 8.0, 0.1]}).write_csv(files / "case.csv")
+    _, err = apply(files, "cal.json", "case.csv")
+    assert "2 of 3 scores are outside" in err
+    assert "are these the scores it was made for?" in err
+
+
 def test_a_file_of_the_first_version_obeys_flags_and_says_what_it_does_not_know(files):
     plain = lk.AffineMap(a=2.0, b=1.0, method="cmlg").to_dict()
     plain["format"] = "llrkit.map/1"

@@ -81,7 +81,9 @@ class RangeWatch:
         if self.n_outside == 0:
             return ""
         are = "is" if self.n_outside == 1 else "are"
-        what = "held at its ends" if self.policy == "bound" else "their LLRs are extrapolated"
+        what = "held at its ends" if self.policy == "bound" else "the calibration has seen none like them"
+        if 2 * self.n_outside > self.n_trials > 1:
+            what += "; most are outside: are these the scores it was made for?"
         return (
             f"{self.n_outside:,} of {self.n_trials:,} scores {are} outside the training range "
             f"{self._range}, the furthest is {self.furthest:g}: {what}"
