@@ -176,7 +176,7 @@ def test_another_label_of_the_targets_than_in_training_is_refused(files):
     assert apply(files, "cal.json", "plain.csv", "--positive", "Target")[0] == 0
     code, err = apply(files, "cal.json", "plain.csv", "--positive", "nontarget", output="no.csv")
     assert code == 2
-    assert "in training the label of the targets was 'target'" in err
+    assert "in training targets were labeled 'target'" in err
     assert not (files / "no.csv").exists()
 
 

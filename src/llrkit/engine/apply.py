@@ -128,9 +128,7 @@ def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]
             raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
     trained = fitted.reading.get("positive")
     if reading.positive and trained and str(reading.positive).strip().lower() != str(trained).strip().lower():
-        raise InputError(
-            f"--positive {reading.positive}: in training the label of the targets was {trained!r}"
-        )
+        raise InputError(f"--positive {reading.positive}: in training targets were labeled {trained!r}")
     return replace(reading, distance=False, log10=False), ()  # the map does it
 
 

@@ -56,7 +56,8 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
     >>> use_calibration(trained, fit_cmlg(trained), apply=True).on_training_trials
     True
     >>> use_calibration(Scores([0.5, 2.0], [0.3]), fit_cmlg(trained), apply=True).outside
-    '1 of 3 scores is outside the training range [0.1, 0.9], the furthest is 2: their LLRs are extrapolated'
+    '1 of 3 scores is outside the training range [0.1, 0.9], the furthest is 2: the calibration has seen none
+    like them'
     """
     if calibration is None:
         if apply is not None:
