@@ -53,6 +53,11 @@ class Map(SavedMap):
         return False
 
     @property
+    def has_bounds(self) -> bool:
+        """Whether all LLRs lie between bounds that were set for them."""
+        return False
+
+    @property
     def system_names(self) -> list[str]:
         """Names of the systems in the order of the scores, where they are known."""
         return []

@@ -50,6 +50,11 @@ class BoundedMap(Map):
         return self.map.accepts_missing
 
     @property
+    def has_bounds(self) -> bool:
+        """They are what it is for."""
+        return True
+
+    @property
     def system_names(self) -> list[str]:
         """Those of the map inside."""
         return self.map.system_names

@@ -64,6 +64,11 @@ class MeanMap(Map):
         """The columns of all maps."""
         return tuple(dict.fromkeys(name for fitted in self.maps.values() for name in fitted.needs))
 
+    @property
+    def has_bounds(self) -> bool:
+        """When all maps have them."""
+        return all(fitted.has_bounds for fitted in self.maps.values())
+
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The mean of what the maps say."""
         with np.errstate(invalid="ignore"):  # plus and minus infinity

@@ -123,7 +123,7 @@ def _warn_of_gap(fitted: Map) -> None:
     """
     known = fitted.provenance
     shrunk = any(fitted.options.get(name) for name in ("regularization", "robust"))
-    if "gap" not in known or fitted.method in COUNTING or shrunk or not is_judged():
+    if "gap" not in known or fitted.has_bounds or fitted.method in COUNTING or shrunk or not is_judged():
         return
     low, high = known["gap"]
     if low < high and known["mean_target"] > known["mean_nontarget"]:
