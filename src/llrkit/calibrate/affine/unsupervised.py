@@ -164,7 +164,8 @@ def unsupervised_from_points(
         "cllr": pair.cllr if pair else 1.0,
     }
     # class means by labels that were not looked at do not belong into the file
-    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(("mean", "std"))}
+    of_labels = ("mean", "std", "skewness", "kurtosis", "gap")  # the fit has not seen what they tell
+    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(of_labels)}
     return AffineMap(
         a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=origin
     )
