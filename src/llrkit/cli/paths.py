@@ -32,6 +32,8 @@ NO_PATHS = frozenset({
     "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
+PATHS = READ | WRITTEN | FILLED | {"folder"}
+"""Options whose values name a place on this machine."""
 READS_NOTHING = ("simulate",)
 """Commands for which names of options above mean numbers."""
 

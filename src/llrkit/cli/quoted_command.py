@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from llrkit.cli.paths import PATHS
+
 _FULL_PATHS = "llrkit.full_paths"
-_OF_PATHS = ("FILE", "KEY", "PATH", "DIR", "DEV", "LIST")
-"""What stands in the metavar of options that take a path."""
 
 
 def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -55,7 +55,7 @@ def _shortened(arguments: Sequence[str], command: click.Command) -> Iterator[str
         else:
             option, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
             known = _option(command, option)
-            takes_path = known is None or any(word in (known.metavar or "") for word in _OF_PATHS)
+            takes_path = known is None or known.name in PATHS
             if equals:
                 yield f"{option}={name_of_path(value) if takes_path else value}"
             elif known is None and len(word) > 2 and not word.startswith("--"):
