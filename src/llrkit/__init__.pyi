@@ -138,6 +138,8 @@ from .trust.differences.paired import SystemComparison as SystemComparison
 from .trust.differences.paired import compare_systems as compare_systems
 from .trust.intervals.bands import CurveBands as CurveBands
 from .trust.intervals.bands import curve_bands as curve_bands
+from .validation.case import CaseReport as CaseReport
+from .validation.case import case_report as case_report
 from .validation.criteria import Criteria as Criteria
 from .validation.criteria import read_criteria as read_criteria
 from .validation.misleading import MisleadingTrial as MisleadingTrial

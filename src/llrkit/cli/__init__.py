@@ -18,6 +18,7 @@ from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
 from llrkit.cli.apply import apply_command
 from llrkit.cli.calibrate import calibrate_command
+from llrkit.cli.case import case_command
 from llrkit.cli.compare import compare_command
 from llrkit.cli.compare_systems import compare_systems_command
 from llrkit.cli.compound import compound_command
@@ -78,6 +79,7 @@ for command in (
     evaluate_command,
     calibrate_command,
     apply_command,
+    case_command,
     compare_command,
     compare_systems_command,
     fuse_command,

@@ -19,17 +19,19 @@ READ = frozenset({
     "trials",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
-WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk"})
+WRITTEN = frozenset({
+    "docx_path", "html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk",
+})  # fmt: skip
 """Files that are written, and folders that are written as a whole."""
 FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
-    "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
-    "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
-    "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
-    "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
-    "weight_column", "weights", "where", "width",
+    "bound", "by", "classes", "cllr", "columns", "conditions", "d_prime", "durations", "eer", "eer_full",
+    "eer_short", "equalize", "features", "format", "groups", "h1", "h2", "ids", "known", "label_column",
+    "level", "method", "methods", "model_column", "mu", "names", "p_known", "point", "points", "positive",
+    "prior", "quality", "recordings", "scale", "scheduler", "score_column", "score_columns", "scorer",
+    "segment_column", "settings", "sigma", "speakers", "steps", "target_share", "targets", "title", "to",
+    "training", "value", "vectors", "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
 PATHS = READ | WRITTEN | FILLED | {"folder"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from llrkit.evaluation import words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import LEGEND, rows_of_tests
 from llrkit.validation.criteria import REPORT_FIELDS
+from llrkit.validation.markdown import clean, markdown_rows, markdown_table
 from llrkit.validation.verbal_scale import LN10
 
 if TYPE_CHECKING:
@@ -75,15 +76,15 @@ def _named(rows: Sequence[ValidationRow]) -> str:
 def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[str, str]] = ()) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
-    lines = ["# Validation report", "", *(f"**{_clean(caution)}**\n" for caution in validation.cautions)]
+    lines = ["# Validation report", "", *(f"**{clean(caution)}**\n" for caution in validation.cautions)]
     lines += [outcome(validation), "", "## What was validated", ""]
-    lines += [f"- **{name}**: {_clean(text)}" for name, text in stated(validation)]
-    lines += ["", "## Validation matrix", "", *_table(FULL_HEADER, map(full_cells, validation.rows))]
-    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *_lines(words.rows(result))]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation)]
+    lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, map(full_cells, validation.rows))]
+    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result))]
     lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    lines += [_clean(validation.check.verdict.sentence), ""]
-    lines += [*_table(TESTS_HEADER, rows_of_tests(validation.check)), "", LEGEND]
-    lines += [f"- {_clean(note)}" for note in validation.check.notes]
+    lines += [clean(validation.check.verdict.sentence), ""]
+    lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check)), "", LEGEND]
+    lines += [f"- {clean(note)}" for note in validation.check.notes]
     lines += [
         "",
         "## Most misleading trials",
@@ -94,7 +95,7 @@ def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[
         "",
         "## Provenance",
         "",
-        *(f"- **{name}**: {_clean(text)}" for name, text in made_from or _made_now()),
+        *(f"- **{name}**: {clean(text)}" for name, text in made_from or _made_now()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -154,18 +155,4 @@ def misleading_rows(
 
 def _misleading(validation: Validation, verbal: bool) -> list[str]:
     header, cells = misleading_rows(validation, verbal)
-    return _table(header, cells) if cells else ["None: no LLR points the wrong way."]
-
-
-def _table(header: tuple[str, ...], rows: Iterable[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *_lines(rows)]
-
-
-def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(map(_clean, row)) + " |" for row in rows]
-
-
-def _clean(text: object) -> str:
-    """Text that cannot break out of a Markdown table or become HTML."""
-    plain = " ".join(str(text).split())
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    return markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]

@@ -41,7 +41,19 @@ def verbal_scale(llr: float, *, log10: bool = False) -> str:
     value = float(llr) * (LN10 if log10 else 1.0)
     if math.isnan(value):
         raise NaNScoreError("the LLR is NaN")
-    word = next(word for edge, word in ENFSI if abs(value) < math.log(edge) or edge == math.inf)
-    if word == ENFSI[0][1]:
-        return word
+    word = verbal_word(value)
+    if word is None:
+        return ENFSI[0][1]
     return f"{word} support for {'the same source' if value > 0.0 else 'different sources'}"
+
+
+def verbal_word(llr: float) -> str | None:
+    """The strength of a natural-log LLR in words, without saying what is supported; None for no support.
+
+    Examples
+    --------
+    >>> verbal_word(-5.0), verbal_word(0.1)
+    ('moderately strong', None)
+    """
+    word = next(word for edge, word in ENFSI if abs(llr) < math.log(edge) or edge == math.inf)
+    return None if word == ENFSI[0][1] else word

@@ -1,0 +1,147 @@
+"""``llrkit case``: the LLR of a comparison in a case, and a report that states what it rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import json_option, made_by_command, parse_share, print_table, split_names, write_json
+from llrkit.cli.quoted_command import full_paths_option
+from llrkit.cli.reading import TrialInput, accept_changed_option
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.calibrate.maps import Map
+    from llrkit.scores import ScoreSource
+
+
+@click.command("case")
+@click.argument("map_path", metavar="MAP")
+@click.option("--score", "score_values", type=float, multiple=True, metavar="NUMBER",
+              help="A questioned score, as the recognizer gave it; may be repeated.")  # fmt: skip
+@click.option("--scores", metavar="FILE", help="A file of questioned scores, without labels.")
+@click.option("--h1", metavar="TEXT", default="", help="Proposition of same source, after 'if'.")
+@click.option("--h2", metavar="TEXT", default="", help="Proposition of different sources, after 'if'.")
+@click.option("--train", metavar="FILE", help="The trials that trained MAP: LLRs then have intervals.")
+@click.option("--speakers", metavar="COLUMN[,COLUMN]", help="Columns of the training speakers.")
+@click.option("--validation", "evaluation", metavar="FILE",
+              help="Other trials of known origin: how often LLRs this strong mislead.")  # fmt: skip
+@click.option("--level", default="95%", show_default=True, metavar="SHARE", help="Of the interval.")
+@click.option("--replicates", type=click.IntRange(min=100), default=500, show_default=True,
+              help="Drawn sets of trials, where a calibration has to be fitted again.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the drawing.")
+@click.option("--conditions", default="", metavar="TEXT", help="For which recordings MAP may be used.")
+@click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@accept_changed_option
+@click.option("--report", "report_path", metavar="PATH", help="Write the report in Markdown.")
+@click.option("--html", "html_path", metavar="PATH", help="Write the report as a page.")
+@click.option("--docx", "docx_path", metavar="PATH", help="Write the report as a Word document.")
+@full_paths_option
+@json_option
+def case_command(
+    map_path: str,
+    score_values: tuple[float, ...],
+    scores: str | None,
+    h1: str,
+    h2: str,
+    train: str | None,
+    speakers: str | None,
+    evaluation: str | None,
+    level: str,
+    replicates: int,
+    seed: int,
+    conditions: str,
+    verbal: bool,
+    accept_changed: bool,
+    report_path: str | None,
+    html_path: str | None,
+    docx_path: str | None,
+    json_path: str | None,
+) -> None:
+    """The LLR of a comparison in a case: its interval, bounds, place among known trials, and a statement.
+
+    The score is what the recognizer gave, and is read as the training scores of MAP were. Both propositions
+    are needed: an LLR says nothing without them.
+
+    \b
+    Example:
+      llrkit case cal.json --score 0.52 --train dev.csv --speakers enroll_speaker,test_speaker \\
+        --h1 "the suspect is the speaker" --h2 "another man of the region is the speaker" --docx case.docx
+    """
+    from llrkit._atomic import write_atomically
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.report.case_document import case_document
+    from llrkit.validation.case import case_report
+    from llrkit.validation.case_words import TABLE_HEADER, all_remarks, comparison_rows, statements
+
+    if bool(score_values) == bool(scores):
+        raise InputError("give the questioned scores either with --score or as a file with --scores")
+    for name, text in (("--h1", h1), ("--h2", h2)):
+        if not text.strip():
+            raise InputError(
+                f"{name} is missing: an LLR says nothing without the two propositions it compares, in words "
+                'that can follow "if"'
+            )
+    calibration = load_map(map_path, accept_changed=accept_changed)
+    report = case_report(
+        calibration,
+        _questioned(scores, calibration) if scores else score_values,
+        h1=h1,
+        h2=h2,
+        train=_training_trials(train, calibration) if train else None,
+        validation=TrialInput.of({}).open(evaluation) if evaluation else None,
+        speakers=split_names(speakers),
+        level=parse_share(level, "--level"),
+        replicates=replicates,
+        seed=seed,
+        conditions=conditions,
+        verbal=verbal,
+    )
+    to_stderr = json_path == "-"
+    print_table(TABLE_HEADER, comparison_rows(report), to_stderr=to_stderr)
+    click.echo("", err=to_stderr)
+    for line in (*statements(report), *all_remarks(report)):
+        click.echo(line, err=to_stderr)
+    if report.no_interval:
+        click.echo(f"There is no interval: {report.no_interval}.", err=to_stderr)
+    made_from = made_by_command([map_path, scores, train, evaluation]).lines()
+    document = case_document(report, made_from) if html_path or docx_path else None
+    if report_path:
+        write_atomically(report_path, report.to_markdown(made_from))
+    if document is not None and html_path:
+        document.write_html(html_path)
+    if document is not None and docx_path:
+        document.write_word(docx_path)
+    write_json({"map": map_path, **report.to_dict()}, "case", json_path)
+
+
+def _training_trials(path: str, calibration: Map) -> ScoreSource:
+    """The trials of a file, read as those that trained the calibration were."""
+    known = calibration.reading or {}
+    changed: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
+    if known.get("score") and not known.get("calibrated"):
+        changed["score"] = tuple(known["score"])
+    if known.get("positive") is not None:
+        changed["positive"] = known["positive"]
+    return TrialInput.of({}).open(path, **changed)
+
+
+def _questioned(path: str, calibration: Map) -> dict[str, float]:
+    """The scores of a file by the names of their trials, or by their rows."""
+    from llrkit.io.tables import read_table
+
+    table = read_table(Path(path)).table
+    known = (calibration.reading or {}).get("score") or ["score"]
+    column = next((name for name in (*known, "score") if name in table.columns), None)
+    if column is None:
+        raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
+    ids = [name for name in ("enroll", "test") if name in table.columns]
+    names = {}
+    for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
+        name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
+        if name in names:
+            raise InputError(f"{path}: the comparison {name} stands there twice")
+        names[name] = float(row[column])
+    return names

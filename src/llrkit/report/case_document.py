@@ -1,0 +1,63 @@
+"""A case report as a document: statement, picture, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.plot.llr_plots import histogram
+from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
+from llrkit.report.document import Document
+from llrkit.report.sections import Section, TextTable
+from llrkit.scores import ScoreSource
+from llrkit.validation.case import CaseReport
+from llrkit.validation.case_words import (
+    PLACE_HEADER,
+    PLACES_TITLE,
+    READER,
+    TABLE_HEADER,
+    all_remarks,
+    comparison_rows,
+    facts,
+    place_rows,
+    statements,
+)
+
+
+def case_document(report: CaseReport, made_from: Sequence[tuple[str, str]] = ()) -> Document:
+    """The sections of a case report."""
+    sections = [
+        Section("Statement", (*statements(report), *all_remarks(report), READER)),
+        Section("Comparisons", (), [TextTable(TABLE_HEADER, comparison_rows(report))]),
+    ]
+    places = place_rows(report)
+    if places:
+        pictures = [] if report.training is None else [_among(report, report.training)]
+        sections.append(Section(PLACES_TITLE, (), [TextTable(PLACE_HEADER, places)], pictures))
+    sections.append(Section("What the LLRs rest on", (), [TextTable(("", ""), tuple(facts(report)))]))
+    return Document("Case report", sections, made_from)
+
+
+def _among(report: CaseReport, training: ScoreSource) -> Picture:
+    """The scores of the case as lines in the histograms of the training scores, as they were read."""
+    drawn: Picture = histogram(evaluate(training), predicted=False, renderer="none")
+    top = drawn.y.limits[1] / 1.3 if drawn.y.limits else 1.0
+    names = {"targets": "same-source trials", "non-targets": "different-source trials"}
+    marks: list[Mark] = [
+        replace(mark, label=names[mark.label]) for mark in drawn.marks if isinstance(mark, Stairs)
+    ]
+    factor = report.calibration.input_factor
+    for i, item in enumerate(report.comparisons):
+        at = np.full(2, factor * item.score)
+        marks.append(Line(at, np.array([0.0, top]), Ink(i + 2, width=1.5), item.name))
+    described = "Histograms of the training scores of both classes; a line for each score of the case."
+    return replace(
+        drawn,
+        title="Scores of the training trials, and of the case",
+        x=replace(drawn.x, label="score" if factor == 1.0 else f"score, times {factor:.4g}"),
+        marks=tuple(marks),
+        described=described,
+    )

@@ -1,0 +1,298 @@
+"""The LLRs of the comparisons in a case: how far they are known, and what is known of LLRs like them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.maps import Map
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
+from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.validation.case_interval import LLRInterval, llr_intervals
+from llrkit.validation.given_calibration import use_calibration
+from llrkit.validation.verbal_scale import LN10
+
+
+@dataclass(frozen=True)
+class AsExtreme:
+    """How many trials of known origin had an LLR like this one: so low if same-source, so high if not."""
+
+    as_low: int
+    n_target: int
+    as_high: int
+    n_nontarget: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Plain numbers."""
+        return {
+            "same_source_as_low": self.as_low, "n_same_source": self.n_target,
+            "different_source_as_high": self.as_high, "n_different_source": self.n_nontarget,
+        }  # fmt: skip
+
+    def misleading(self, llr: float, level: float = 0.95) -> MisleadingRate:
+        """How often LLRs as strong as this one pointed the wrong way."""
+        count, n = (self.as_high, self.n_nontarget) if llr >= 0.0 else (self.as_low, self.n_target)
+        # one-sided: the chance of a true rate above it is 1 - level
+        return MisleadingRate(count, n, clopper_pearson(count, n, 2.0 * level - 1.0)[1], level)
+
+
+@dataclass(frozen=True)
+class MisleadingRate:
+    """Trials of the other class with LLRs as strong as one: their number, and a bound of their rate."""
+
+    count: int
+    n: int
+    upper: float
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return {"count": self.count, "n": self.n, "rate": self.count / self.n, "upper": self.upper,
+                "level": self.level}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CaseLLR:
+    """One comparison of a case."""
+
+    name: str
+    score: float
+    llr: float
+    """In nats."""
+    interval: LLRInterval | None
+    at_bound: str
+    """'lower' or 'upper' where the LLR is as strong as the calibration allows; else empty."""
+    outside: str
+    """'below' or 'above' where the score is outside the range of the training scores; else empty."""
+    in_training: AsExtreme | None
+    in_validation: AsExtreme | None
+
+    @property
+    def log10_lr(self) -> float:
+        """The LLR to base ten."""
+        return self.llr / LN10
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """The comparisons of a case between two propositions, and what their LLRs rest on."""
+
+    h1: str
+    h2: str
+    comparisons: tuple[CaseLLR, ...]
+    calibration: Map
+    no_interval: str
+    """Why there are no intervals; empty where there are."""
+    bounds: tuple[float, float] | None
+    level: float
+    conditions: str = ""
+    """In the owner's words: for which recordings the calibration may be used."""
+    verbal: bool = False
+    cautions: tuple[str, ...] = ()
+    validation: ScoreSource | None = None
+    """LLRs of the trials of the validation."""
+    training: ScoreSource | None = None
+    """The trials that trained the calibration."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the first comparison is also at the top."""
+        from llrkit.validation.case_words import case_to_dict
+
+        return case_to_dict(self)
+
+    def to_markdown(self, made_from: Sequence[tuple[str, str]] = ()) -> str:
+        """The report as text."""
+        from llrkit.validation.case_words import case_markdown
+
+        return case_markdown(self, made_from)
+
+
+def case_report(
+    calibration: Map,
+    scores: float | Sequence[float] | Mapping[str, float],
+    *,
+    h1: str,
+    h2: str,
+    train: ScoreSource | None = None,
+    validation: ScoreSource | None = None,
+    speakers: str | Sequence[str] | None = None,
+    level: float = 0.95,
+    replicates: int = 500,
+    seed: int = 0,
+    conditions: str = "",
+    verbal: bool = False,
+) -> CaseReport:
+    """The LLRs of questioned scores with what a reader of a case report asks for.
+
+    Parameters
+    ----------
+    calibration
+        A map of one score, as a fit or :func:`llrkit.load_map` gives it.
+    scores
+        The questioned scores as the recognizer gave them: one, several, or several by name.
+    h1, h2
+        The propositions in words that can follow "if": the first of same source, the second of different
+        sources.
+    train
+        The trials that trained the calibration. With them LLRs have intervals; other trials are refused.
+    validation
+        Other trials of known origin, raw scores or files of LLRs that this calibration made: how often LLRs
+        as strong as those of the case were misleading.
+    speakers
+        One or two columns of the training trials. Without them training trials are taken as independent.
+    conditions
+        For which recordings the calibration may be used, in your words.
+    verbal
+        Whether the strength of evidence is also said in the words of the ENFSI guideline (2015).
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
+    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, seed=1).scores()
+    >>> case = lk.case_report(lk.fit_cmlg(train), 4.0, train=train,
+    ...     h1="the suspect is the speaker", h2="another man of the same region is the speaker")
+    >>> comparison = case.comparisons[0]
+    >>> round(comparison.llr, 1), comparison.interval.low < comparison.llr < comparison.interval.high
+    (4.2, True)
+    >>> print(case.to_dict()["statement"])
+    The score is about 65 times more probable if the suspect is the speaker rather than if another man of
+    the same region is the speaker (95 % interval 45 to 95).
+    """
+    first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
+    if calibration.n_systems != 1 or calibration.needs:
+        raise InputError("a case report is about one score; this calibration takes more than that")
+    named = _named(scores)
+    values = np.array(list(named.values()))
+    llrs = np.asarray(calibration(values, outside="ignore"))
+    cautions: list[str] = []
+    intervals, why_not = None, "the trials that trained the calibration were not given"
+    trained = checked = None
+    if train is not None:
+        source = as_source(train)
+        intervals, why_not = llr_intervals(
+            calibration, source, values, speakers=speakers, level=level, replicates=replicates, seed=seed
+        )
+        trained = source
+    elif speakers is not None:
+        raise InputError("speakers is about the training trials; give them with train=")
+    if validation is not None:
+        known = as_source(validation)
+        given = use_calibration(known, calibration, apply=not known.roles.calibrated)
+        cautions += [caution for caution in (given.not_its_llrs,) if caution]
+        if given.on_training_trials:
+            cautions.append(
+                "The trials of the validation trained the calibration: misleading LLRs are rarer among them "
+                "than among others."
+            )
+        checked = given.llrs
+    in_training = [None] * len(llrs) if trained is None else _as_extreme(calibration.on(trained), llrs)
+    in_validation = [None] * len(llrs) if checked is None else _as_extreme(checked, llrs)
+    bounds = _bounds(calibration)
+    comparisons = tuple(
+        CaseLLR(
+            name, float(values[i]), float(llrs[i]), None if intervals is None else intervals[i],
+            _at_bound(float(llrs[i]), bounds), _outside(float(values[i]), calibration),
+            in_training[i], in_validation[i],
+        )
+        for i, name in enumerate(named)
+    )  # fmt: skip
+    return CaseReport(
+        first, second, comparisons, calibration, why_not, bounds, level, conditions.strip(), verbal,
+        tuple(cautions), checked, trained,
+    )  # fmt: skip
+
+
+def _proposition(text: str, name: str) -> str:
+    cleaned = " ".join(str(text).split()).rstrip(".")
+    if not cleaned:
+        raise InputError(
+            f"{name} is missing: an LLR says nothing without the two propositions it compares, in words that "
+            'can follow "if"'
+        )
+    return cleaned
+
+
+def _named(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(scores, Mapping):
+        values = np.atleast_1d(np.asarray(scores, dtype=np.float64))
+        if values.ndim != 1:
+            raise InputError(f"scores must be one number or a list of numbers, got shape {values.shape}")
+        scores = {f"comparison {i + 1}": value for i, value in enumerate(values.tolist())}
+    named = {str(name): float(value) for name, value in scores.items()}
+    if not named:
+        raise InputError("there is no questioned score")
+    for name, value in named.items():
+        if not math.isfinite(value):
+            raise InputError(f"{name}: the score {value} is not a finite number")
+    return named
+
+
+def _bounds(calibration: Map) -> tuple[float, float] | None:
+    low, high = -math.inf, math.inf
+    while isinstance(calibration, BoundedMap):
+        low, high = max(low, calibration.low), min(high, calibration.high)
+        calibration = calibration.map
+    return None if math.isinf(low) and math.isinf(high) else (low, high)
+
+
+def _at_bound(llr: float, bounds: tuple[float, float] | None) -> str:
+    if bounds is None:
+        return ""
+    return "lower" if llr <= bounds[0] else "upper" if llr >= bounds[1] else ""
+
+
+def _outside(score: float, calibration: Map) -> str:
+    limits = calibration.training_range
+    if limits is None:
+        return ""
+    low, high = sorted((float(limits[0][0]), float(limits[1][0])))
+    return "below" if score < low else "above" if score > high else ""
+
+
+def _as_extreme(llrs: ScoreSource, asked: FloatArray) -> list[AsExtreme | None]:
+    counts = llrs.reduce(_Counts.at(asked))
+    return [
+        AsExtreme(int(low), counts.n_target, int(high), counts.n_nontarget)
+        for low, high in zip(counts.as_low, counts.as_high, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts(SummaryBase):
+    """Target trials at or below, and non-target trials at or above, each of some LLRs."""
+
+    as_low: FloatArray
+    as_high: FloatArray
+    n_target: int
+    n_nontarget: int
+
+    @classmethod
+    def at(cls, asked: FloatArray) -> Callable[[Scores], _Counts]:
+        def make(chunk: Scores) -> _Counts:
+            low = [np.count_nonzero(chunk.target <= llr) for llr in asked]
+            high = [np.count_nonzero(chunk.nontarget >= llr) for llr in asked]
+            return cls(
+                np.array(low, dtype=np.float64), np.array(high, dtype=np.float64),
+                len(chunk.target), len(chunk.nontarget),
+            )  # fmt: skip
+
+        return make
+
+    def __add__(self, other: _Counts) -> _Counts:
+        return _Counts(
+            self.as_low + other.as_low, self.as_high + other.as_high,
+            self.n_target + other.n_target, self.n_nontarget + other.n_nontarget,
+        )  # fmt: skip
+
+    def __mul__(self, weight: float) -> _Counts:
+        return self

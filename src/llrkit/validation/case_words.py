@@ -1,0 +1,254 @@
+"""A case report in words: the statement, tables of what it rests on, and the whole as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llrkit._format import printable
+from llrkit.validation.case import AsExtreme, CaseLLR, CaseReport
+from llrkit.validation.markdown import clean, markdown_table
+from llrkit.validation.validated_scope import WHY
+from llrkit.validation.verbal_scale import LN10, verbal_word
+
+TABLE_HEADER = ("comparison", "score", "LLR (nats)", "log10 LR", "LR", "interval of the LR")
+PLACE_HEADER = ("trials of known origin", "same-source, as low", "different-source, as high")
+PLACES_TITLE = "Trials of known origin with LLRs like these"
+READER = (
+    "A likelihood ratio compares two propositions. It says how much more probable the score is under one of "
+    "them than under the other; it does not say how probable either proposition is, which also depends on "
+    "everything else that is known of the case."
+)
+
+
+def ratio(llr: float) -> str:
+    """The strength of an LLR as a ratio of at least one, to two digits.
+
+    Examples
+    --------
+    >>> ratio(0.3), ratio(-4.05), ratio(9.0), ratio(40.0)
+    ('1.3', '57', '8,100', '2.4e+17')
+    """
+    strength = abs(llr)
+    if strength > 20.0:
+        power = math.floor(strength / LN10)
+        digits = math.exp(strength - power * LN10)
+        return f"{digits:.1f}e+{power:02d}"
+    value = math.exp(strength)
+    if value < 9.95:
+        return f"{value:.1f}"
+    step = 10 ** (math.floor(math.log10(value)) - 1)
+    return f"{round(value / step) * step:,.0f}"
+
+
+def statement(report: CaseReport, comparison: CaseLLR) -> str:
+    """What the LLR of a comparison says, with both propositions."""
+    likelier, other = (report.h1, report.h2) if comparison.llr >= 0.0 else (report.h2, report.h1)
+    said = (
+        f"The score is about {ratio(comparison.llr)} times more probable if {likelier} rather than if {other}"
+    )
+    return f"{said}{_interval_in_words(report, comparison)}."
+
+
+def _interval_in_words(report: CaseReport, comparison: CaseLLR) -> str:
+    if comparison.interval is None or comparison.interval.low == comparison.interval.high:
+        return ""  # none is known, or all of it is at a bound, which is said by itself
+    ends = (comparison.interval.low, comparison.interval.high)
+    level = f"{100 * comparison.interval.level:g} % interval"
+    if comparison.llr < 0.0:
+        ends = (-ends[1], -ends[0])
+    if ends[0] >= 0.0:
+        return f" ({level} {ratio(ends[0])} to {ratio(ends[1])})"
+    other = report.h2 if comparison.llr >= 0.0 else report.h1
+    return f" ({level} from {ratio(ends[0])} times more probable if {other} up to {ratio(ends[1])} times)"
+
+
+def in_words(report: CaseReport, comparison: CaseLLR) -> str:
+    """The verbal equivalent, for the proposition that is supported."""
+    word = verbal_word(comparison.llr)
+    if word is None:
+        return "Verbal equivalent (ENFSI 2015): no support for either proposition."
+    supported = "first" if comparison.llr > 0.0 else "second"
+    return f"Verbal equivalent (ENFSI 2015): {word} support for the {supported} proposition."
+
+
+def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
+    """What a reader must know of one LLR besides its value."""
+    head = f"{comparison.name}: " if len(report.comparisons) > 1 else ""
+    if comparison.at_bound and report.bounds is not None:
+        yield (
+            f"{head}the LLR is at the {comparison.at_bound} bound of the calibration; its "
+            "training trials cannot vouch for a stronger one."
+        )
+    if comparison.outside:
+        yield (
+            f"{head}the score is {comparison.outside} all scores that trained the calibration, "
+            "which has seen none like it."
+        )
+    if comparison.in_validation is not None:
+        rate = comparison.in_validation.misleading(comparison.llr)
+        kind, strong = (
+            ("different-source", "as high or higher")
+            if comparison.llr >= 0.0
+            else ("same-source", "as low or lower")
+        )
+        yield (
+            f"{head}in the validation {rate.count:,} of {rate.n:,} {kind} trials had an LLR "
+            f"{strong}; with {100 * rate.level:g} % confidence the rate of such misleading LLRs is at most "
+            f"{100 * rate.upper:.2g} %, if trials are independent."
+        )
+
+
+def comparison_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
+    """One row for each comparison, under ``TABLE_HEADER``."""
+    rows = []
+    for item in report.comparisons:
+        ends = ""
+        if item.interval is not None:
+            ends = f"{_signed(item.interval.low)} to {_signed(item.interval.high)}"
+        cells = (f"{item.score:.6g}", f"{item.llr:.3f}", f"{item.log10_lr:.3f}", _signed(item.llr), ends)
+        rows.append((item.name, *cells))
+    return tuple(rows)
+
+
+def _signed(llr: float) -> str:
+    """A likelihood ratio, as a fraction of one where it is below one."""
+    return ratio(llr) if llr >= 0.0 else f"1/{ratio(llr)}"
+
+
+def place_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
+    """How many trials of known origin had LLRs like those of the case, under ``PLACE_HEADER``."""
+    rows = []
+    for item in report.comparisons:
+        for kind, found in (("training", item.in_training), ("validation", item.in_validation)):
+            if found is not None:
+                rows.append((f"{kind}, {item.name}", *_shares(found)))
+    return tuple(rows)
+
+
+def _shares(found: AsExtreme) -> tuple[str, str]:
+    pairs = ((found.as_low, found.n_target), (found.as_high, found.n_nontarget))
+    return tuple(f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)  # type: ignore[return-value]
+
+
+def facts(report: CaseReport) -> list[tuple[str, str]]:
+    """What the LLRs rest on: propositions, calibration, intervals, bounds, conditions of use."""
+    known = report.calibration.provenance
+    trained = ""
+    if "n_target" in known and "n_nontarget" in known:
+        trained = (
+            f", trained on {known['n_target']:,} same-source and {known['n_nontarget']:,} "
+            "different-source trials"
+        )
+    made = report.calibration.method or report.calibration.kind
+    rows = [
+        ("first proposition", report.h1),
+        ("second proposition", report.h2),
+        ("calibration", f"{made}{trained}"),
+        ("bounds of the LLR", _bounds_in_words(report)),
+        ("interval", _how(report)),
+        ("conditions of use", report.conditions or "not stated"),
+        ("validation", _validated(report)),
+    ]
+    if "training_sha256" in known:
+        rows.append(("SHA-256 of the training file", str(known["training_sha256"])))
+    return rows
+
+
+def _bounds_in_words(report: CaseReport) -> str:
+    if report.bounds is None:
+        return "none"
+    low, high = report.bounds
+    why = WHY.get(report.calibration.method.rpartition("+")[2].strip() or "", "")
+    said = f"LR from {_signed(low)} to {_signed(high)} ({low:.2f} to {high:.2f} nats)"
+    return f"{said}, {why}" if why else said
+
+
+def _how(report: CaseReport) -> str:
+    interval = report.comparisons[0].interval
+    if interval is None:
+        return f"none: {report.no_interval}"
+    return f"{100 * interval.level:g} %, what the training trials leave open: {interval.how}"
+
+
+def _validated(report: CaseReport) -> str:
+    found = report.comparisons[0].in_validation
+    if found is None:
+        return "no trials of a validation were given"
+    return f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials"
+
+
+def case_to_dict(report: CaseReport) -> dict[str, Any]:
+    """Plain values; what the first comparison says is at the top too."""
+    rows = [_comparison_to_dict(report, item) for item in report.comparisons]
+    bounds = None if report.bounds is None else {"low": report.bounds[0], "high": report.bounds[1]}
+    return {
+        **rows[0],
+        "bounds": bounds,
+        "h1": report.h1,
+        "h2": report.h2,
+        "no_interval": report.no_interval,
+        "conditions": report.conditions,
+        "cautions": list(report.cautions),
+        "calibration": dict(report.calibration.provenance) | {"method": report.calibration.method},
+        "comparisons": rows,
+    }
+
+
+def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Any]:
+    found = item.in_validation
+    return {
+        "name": item.name,
+        "score": item.score,
+        "llr": item.llr,
+        "log10_lr": item.log10_lr,
+        "lr": math.exp(item.llr) if abs(item.llr) < 700.0 else None,
+        "interval": None if item.interval is None else item.interval.to_dict(),
+        "at_bound": item.at_bound,
+        "outside_training_range": item.outside,
+        "statement": statement(report, item),
+        "words": in_words(report, item) if report.verbal else None,
+        "training": None if item.in_training is None else item.in_training.to_dict(),
+        "validation": None if found is None else found.to_dict(),
+        "misleading": None if found is None else found.misleading(item.llr).to_dict(),
+    }
+
+
+def statements(report: CaseReport) -> list[str]:
+    """All statements, with verbal equivalents if they were asked for; named where there are several."""
+    said = []
+    for item in report.comparisons:
+        head = f"{item.name}: " if len(report.comparisons) > 1 else ""
+        said.append(head + statement(report, item))
+        if report.verbal:
+            said.append(head + in_words(report, item))
+    return said
+
+
+def all_remarks(report: CaseReport) -> list[str]:
+    """Cautions, and what must be known of each LLR."""
+    return [
+        *report.cautions,
+        *(_capital(text) for item in report.comparisons for text in remarks(report, item)),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = ()) -> str:
+    """The report in Markdown."""
+    lines = ["# Case report", ""]
+    for text in (*statements(report), *all_remarks(report), READER):
+        lines += [clean(text), ""]
+    lines += ["## Comparisons", "", *markdown_table(TABLE_HEADER, comparison_rows(report)), ""]
+    places = place_rows(report)
+    if places:
+        lines += [f"## {PLACES_TITLE}", "", *markdown_table(PLACE_HEADER, places), ""]
+    lines += ["## What the LLRs rest on", ""]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in facts(report)]
+    if made_from:
+        lines += ["", "## Provenance", "", *(f"- **{name}**: {clean(text)}" for name, text in made_from)]
+    return printable("\n".join(lines) + "\n")
