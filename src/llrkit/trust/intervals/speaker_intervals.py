@@ -31,6 +31,9 @@ from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, 
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""
+_RARE = 0.1
+"""How far the upper end of a cost is moved from that by its logarithm to that by its two rates, on the
+logarithmic scale: what few errors leave open, the first does not see, and the second exaggerates."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -195,7 +198,9 @@ class _Intervals:
     ) -> None:  # fmt: skip
         """A weighted sum of two rates: the distances to the ends of their intervals are added as errors are.
 
-        This keeps the interval of a cost as skewed as those of its rates (Zou & Donner 2008).
+        This keeps the interval of a cost as skewed as those of its rates (Zou & Donner 2008). The logarithm
+        of the cost, left out by speaker, gives another interval; it has the say in the upper end, and in
+        both ends of a minimum.
         """
         number = self.wanted[name]
         value = number.value
@@ -212,8 +217,16 @@ class _Intervals:
             return
         down = _reach(weights, [one.rate[i] - one.low[i] for one in kinds], together)
         up = _reach(weights, [one.high[i] - one.rate[i] for one in kinds], together)
-        # how much better the best threshold looks is not known well: only the upper end is corrected for it
-        self.intervals[name] = (max(value - down, 0.0), min(center + up, most))
+        low, high = max(value - down, 0.0), center + up
+        logs = self.plain.select([name]).on_scales(["cost"])
+        if np.isfinite(logs.without).all():
+            (lower,), (upper,) = (
+                from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
+            )
+            high = float(high**_RARE * upper ** (1.0 - _RARE))
+            # the best threshold follows the trials, which rates at one threshold do not show
+            low = float(lower) if _is_minimum(name) else low
+        self.intervals[name] = (min(low, value), min(max(high, value), most))
 
     def _primaries(self) -> None:
         for i, primary in enumerate(self.result.primaries):
@@ -252,7 +265,7 @@ def _best_threshold(result: Measurements, i: int) -> float:
 
 def _correlations(a: Jackknife, b: Jackknife) -> FloatArray:
     """Correlation of the two rates at each threshold; zero where one does not vary."""
-    left, right = a.pseudo_values - a.corrected, b.pseudo_values - b.corrected
+    left, right = a.deviations, b.deviations
     product = np.sqrt(np.square(left).sum(axis=0) * np.square(right).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
