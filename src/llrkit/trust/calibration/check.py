@@ -213,7 +213,7 @@ class _Trials:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
             counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
-            notes = ("trials are taken as independent: give speakers where they share some",)
+            notes: tuple[str, ...] = ("trials are taken as independent: give speakers where they share some",)
             return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
         known = find_speakers(source, speakers)
         counted = SpeakersInCells.of(source, result, known, TERMS)
