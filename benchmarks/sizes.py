@@ -2,9 +2,9 @@
 
 Calibrated LLRs are checked (slope and offset, Cllr - min Cllr, devPAV), and two systems that are equally good
 are compared by every number. The designs are those of ``coverage.py``: equal or unequal sessions, Gaussian or
-heavy-tailed effects. Gaussian LLRs are calibrated as they are; heavy-tailed ones are mapped by the exact
-log-ratio of the densities. Two systems share the chance of single trials and half of the variance of all
-other effects.
+heavy-tailed effects, one or two genders. Gaussian LLRs of one gender are calibrated as they are; others are
+mapped by the exact log-ratio of the densities. Two systems share the chance of single trials and half of the
+variance of all other effects.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ coverage = importlib.util.module_from_spec(_spec)
 sys.modules[_spec.name] = coverage
 _spec.loader.exec_module(coverage)
 CHANCE, SESSION, SPEAKER, SPEAKERS = coverage.CHANCE, coverage.SESSION, coverage.SPEAKER, coverage.SPEAKERS
-MEAN, PAIR, NUMBERS, POINTS, SIDES = (
-    coverage.MEAN, coverage.PAIR, coverage.NUMBERS, coverage.POINTS, coverage.SIDES
-)  # fmt: skip
+MEAN, PAIR, SHIFT = coverage.MEAN, coverage.PAIR, coverage.SHIFT
+NUMBERS, POINTS, SIDES = coverage.NUMBERS, coverage.POINTS, coverage.SIDES
 Design = coverage.Design
 
 Array = npt.NDArray[np.float64]
@@ -50,11 +49,13 @@ _STEP, _REACH = 0.005, 40.0
 
 
 @cache
-def log_ratio() -> tuple[Array, Array]:
-    """Scores in units of the heavy-tailed design, and their exact LLRs."""
+def log_ratio(heavy: bool, genders: int) -> tuple[Array, Array]:
+    """Scores in units of the design, and their exact LLRs."""
     x = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
 
     def density(*effects: float) -> Array:
+        if not heavy:
+            return np.asarray(norm.pdf(x))
         total = norm(scale=math.sqrt(CHANCE)).pdf(x)
         for variance in (*effects, SESSION, SESSION):
             total = fftconvolve(total, t(4, scale=math.sqrt(variance / 2.0)).pdf(x), mode="same") * _STEP
@@ -63,15 +64,21 @@ def log_ratio() -> tuple[Array, Array]:
     target = density(0.25 * SPEAKER, 0.75 * SPEAKER)
     nontarget = density(SPEAKERS, SPEAKERS, PAIR)
     inner = np.linspace(-12.0, 12.0, 6001)
-    logs = [np.log(np.interp(inner + shift, x, one)) for shift, one in ((-MEAN, target), (MEAN, nontarget))]
+    shifts = (-SHIFT, SHIFT) if genders == 2 else (0.0,)
+    logs = [
+        np.log(np.mean([np.interp(inner - mean - shift, x, one) for shift in shifts], axis=0))
+        for mean, one in ((MEAN, target), (-MEAN, nontarget))
+    ]
     return inner, logs[0] - logs[1]
 
 
-def calibrated(scores: lk.Scores, heavy: bool, slope: float = 1.0) -> lk.Scores:
+def calibrated(scores: lk.Scores, design: Design, slope: float = 1.0) -> lk.Scores:
     """The scores of a design as calibrated LLRs, times ``slope``."""
 
     def llr(values: Array) -> Array:
-        return slope * (np.interp(values / (2.0 * MEAN), *log_ratio()) if heavy else values)
+        if not design.heavy and design.genders == 1:
+            return slope * values
+        return slope * np.interp(values / (2.0 * MEAN), *log_ratio(design.heavy, design.genders))
 
     return lk.Scores(llr(scores.target), llr(scores.nontarget), scores.columns)
 
@@ -143,8 +150,9 @@ def rejections(runs: Iterator[dict[str, float]]) -> dict[str, str]:
 def designs() -> list[Design]:
     """All designs."""
     return [
-        Design(speakers, unequal, heavy)
+        Design(speakers, unequal, heavy, genders)
         for heavy in (False, True)
+        for genders in (1, 2)
         for unequal in (False, True)
         for speakers in (15, 30, 100)
     ]
@@ -179,19 +187,27 @@ def show(title: str, rows: dict[str, Callable[[], Iterator[dict[str, float]]]]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--speakers", type=int, help="only the designs with so many")
+    parser.add_argument("--genders", type=int, help="only the designs with so many")
+    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
     parser.add_argument("--only", choices=["check", "power", "compare", "independent"])
     options = parser.parse_args()
     warnings.simplefilter("ignore", lk.LlrkitWarning)
     coverage.MOST_NONTARGETS = MOST_NONTARGETS
     seeds = range(1000 * options.seed, 1000 * options.seed + options.runs)
-    chosen = [design for design in designs() if options.speakers in (None, design.speakers)]
+    chosen = [
+        design
+        for design in designs()
+        if options.speakers in (None, design.speakers)
+        and options.genders in (None, design.genders)
+        and options.tails in (None, "heavy tails" if design.heavy else "Gaussian")
+    ]
 
     def checks(design: Design, slope: float = 1.0) -> Iterator[dict[str, float]]:
         for seed in seeds:
             scores = design.trials(np.random.default_rng(seed))
-            yield check_once(calibrated(scores, design.heavy, slope), seed)
+            yield check_once(calibrated(scores, design, slope), seed)
 
     def wanted(part: str) -> bool:
         return options.only in (None, part)
@@ -200,7 +216,7 @@ def main() -> None:
     if wanted("check"):
         show("Calibrated LLRs", {design.name: lambda d=design: checks(d) for design in chosen})
     if wanted("power"):
-        many = [design for design in chosen if design.speakers == 100 and design.unequal]
+        many = [design for design in chosen if design.speakers == 100]
         show(f"LLRs times {SLOPE}", {design.name: lambda d=design: checks(d, SLOPE) for design in many})
     if wanted("compare"):
         rows = {

@@ -207,6 +207,20 @@ def test_report_with_intervals_and_tests_of_calibration(folder, tmp_path):
     assert f"<td>{check.recalibration.a:.3f} ± {check.recalibration.se_a:.3f}</td>" in page
 
 
+@pytest.mark.parametrize("how", ["report", "evaluate"])
+def test_the_advice_of_a_report_knows_clipped_scores(tmp_path, how):
+    rng = np.random.default_rng(3)
+    label = np.arange(900) % 3 == 0
+    score = np.clip(np.where(label, 6.0, -6.0) + 8.0 * rng.normal(size=900), -10.0, 10.0)
+    rows = [
+        f"{x!r},{'target' if same else 'nontarget'}" for x, same in zip(score.tolist(), label, strict=True)
+    ]
+    (tmp_path / "clipped.csv").write_text("\n".join(["score,label", *rows]) + "\n")
+    page = tmp_path / "page.html"
+    run(how, tmp_path / "clipped.csv", {"report": "-o", "evaluate": "--html"}[how], page)
+    assert "the highest score: they are clipped or saturated" in page.read_text(encoding="utf-8")
+
+
 def test_evaluate_html_and_table(folder, tmp_path):
     out = tmp_path / "report.html"
     done = run("evaluate", folder / "a.csv", "--html", out, "--table", "markdown")

@@ -84,6 +84,9 @@ def test_speaker_test_against_leaving_out_by_brute_force():
     def gap(kept, number):
         return np.subtract(*(number(lk.Scores(x[kept & mask], x[kept & ~mask])) for x in scores.T))
 
+    def log_of(number):
+        return lambda trials: np.log(1 - number(trials) if number is lk.auc else number(trials))
+
     # trials between two speakers are left out with either: their part of the variance counts once
     losses = np.logaddexp(0, scores * np.where(mask, -1, 1)[:, None]) / np.log(2) / 2
     phi = losses[:, 0] - losses[:, 1]
@@ -99,6 +102,11 @@ def test_speaker_test_against_leaving_out_by_brute_force():
         assert_allclose(one.difference, gap(np.full(len(left), True), number), rtol=1e-9)
         if name == "cllr":
             assert_allclose(one.standard_error, np.sqrt(variance * once), rtol=1e-6)
+            continue
+        # others by the logarithm of their ratio, whose error is turned into one of the difference
+        without = np.array([gap(~one, log_of(number)) for one in sides])
+        ratio = gap(np.full(len(left), True), number) / gap(np.full(len(left), True), log_of(number))
+        variance = ratio**2 * 24 / 25 * np.square(without - without.mean()).sum()
         assert 0.5 * np.sqrt(variance) < one.standard_error <= 1.000001 * np.sqrt(variance)
         t = abs(one.difference) / one.standard_error
         assert 2 * stats.t.sf(t, 24) * 0.999 <= one.p_value  # at most 24 degrees of freedom
@@ -209,3 +217,20 @@ def test_wrong_use_is_refused(source, options, said):
 def test_delong_needs_two_of_each():
     with pytest.raises(lk.TooFewTrialsError, match="two trials"):
         lk.delong_test(lk.Scores([[1.0, 2.0]], [[0.0, 1.0], [0.5, 0.5]]))
+
+
+def test_no_test_where_few_speakers_make_the_errors():
+    rng = np.random.default_rng(8)
+    speaker = np.repeat(np.arange(20), 4)
+    i, j = np.triu_indices(len(speaker), 1)
+    p, q = speaker[i], speaker[j]
+    # one speaker is taken for all others, and makes all false alarms
+    x = np.where(p == q, 1.5, -6.0 + 6.5 * ((p == 7) | (q == 7)))[:, None] + 1.2 * rng.normal(
+        size=(len(p), 2)
+    )
+    found = lk.compare_systems(
+        lk.Scores.from_labels(x, p == q, {"left": p, "right": q}), [0.5], speakers=("left", "right")
+    )
+    for name in ("points.0.p_fa", "points.0.act_dcf"):
+        assert found.no_test[name].startswith("the false alarms come from few speakers")
+    assert 0.0 <= found["points.0.p_miss"].p_value <= 1.0

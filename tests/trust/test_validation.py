@@ -94,6 +94,27 @@ def test_whole_interval_must_be_within_the_bound():
         judged(trials, {**middle, "use": "interval"})
 
 
+def test_an_upper_bound_decides_where_there_is_no_interval():
+    rng = np.random.default_rng(8)
+    speaker = np.repeat(np.arange(20), 4)
+    i, j = np.triu_indices(len(speaker), 1)
+    p, q = speaker[i], speaker[j]
+    # one speaker makes nearly all false alarms
+    x = np.where(p == q, 1.5, -6.0 + 6.5 * ((p == 7) | (q == 7))) + 1.2 * rng.normal(size=len(p))
+    trials = lk.Trials({"score": x, "label": p == q, "left": p, "right": q})
+    options = {"ci": "speaker", "speakers": ["left", "right"], "points": [0.5]}
+    used = lk.evaluate(trials, **options).uncertainty
+    bound = used.upper_bound["points.0.p_fa"]
+    assert "points.0.p_fa" not in used.intervals
+    name = {"metric": f"p_fa {lk.OperatingPoint(0.5).name}", "use": "interval"}
+    found = judged(
+        trials, {**name, "at_most": 1.01 * bound}, {**name, "at_most": 0.99 * bound},
+        {**name, "at_most": 1.0, "at_least": 1.01 * bound}, options=options,
+    )  # fmt: skip
+    assert [row.passed for row in found.rows] == [True, None, False]
+    assert all(row.note.startswith("at most ") and "few speakers" in row.note for row in found.rows)
+
+
 def test_worst_condition_decides():
     rng = np.random.default_rng(1)
     noise = {"clean": 0.02, "noisy": 0.2}

@@ -29,7 +29,7 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
-from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def evaluate_command(
     if html_path is not None:
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key)
-        write_page({name: result}, html_path, files=files, by=by, to_stderr=beside)
+        ties = ties_of({name: result}, {name: trials})
+        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside)
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,11 @@ from llrkit.cli.reading import (
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.calibrate.tied_scores import TiedScores
     from llrkit.evaluation.compare import Comparison
+    from llrkit.evaluation.result import Evaluation
     from llrkit.io.reading import PathArg
+    from llrkit.scores import ScoreSource
 
 table_option: Callable[[Any], Any] = click.option(
     "--table", "table_style", type=click.Choice(["latex", "markdown", "csv"]),
@@ -152,7 +155,7 @@ def report_command(
         name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {"ties": ties_of(results, systems)}
     if check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
@@ -182,6 +185,14 @@ def report_command(
         **parts,
     )
     write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
+
+
+def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource]) -> dict[str, TiedScores]:
+    """Clipped, saturated and tied scores, of systems that need advice: where an error was found."""
+    from llrkit.calibrate.tied_scores import TiedScores
+
+    wrong = (name for name, result in results.items() if result.verdict.outcome == "evidence")
+    return {name: systems[name].reduce(TiedScores.of) for name in wrong}
 
 
 def write_page(

@@ -14,6 +14,7 @@ from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._plain import spelled
 from llrkit._version import __version__
+from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.errors import InputError
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
@@ -46,6 +47,7 @@ def write_report(
     comparison: Comparison | None = None,
     bands: Mapping[str, CurveBands] = NOTHING,
     checks: Mapping[str, CalibrationCheck] = NOTHING,
+    ties: Mapping[str, TiedScores] = NOTHING,
     first: Sequence[Section] = (),
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
@@ -67,6 +69,9 @@ def write_report(
     bands, checks
         By system: confidence bands (:func:`llrkit.curve_bands`) and tests of calibration
         (:func:`llrkit.check_calibration`).
+    ties
+        By system: which scores are clipped, saturated or tied, for the advice
+        (``trials.reduce(TiedScores.of)``).
     first, sections
         More sections with words, tables and pictures: before the systems, and after their curves.
     cautions
@@ -90,6 +95,7 @@ def write_report(
         comparison=comparison,
         bands=bands,
         checks=checks,
+        ties=ties,
         first=first,
         sections=sections,
         cautions=cautions,
@@ -110,6 +116,7 @@ def report_page(
     made_from: Provenance | None,
     bands: Mapping[str, CurveBands] = NOTHING,
     checks: Mapping[str, CalibrationCheck] = NOTHING,
+    ties: Mapping[str, TiedScores] = NOTHING,
     headline: str = "",
     what: str = "",
 ) -> str:
@@ -124,7 +131,9 @@ def report_page(
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
-    about = _about(results, systems, comparison, table, checks) | ({"headline": headline} if headline else {})
+    about = _about(results, systems, comparison, table, checks, ties) | (
+        {"headline": headline} if headline else {}
+    )
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     page = HTML.get_template("page.html.j2").render(
@@ -172,6 +181,7 @@ def _about(
     comparison: Comparison | None,
     table: Table,
     checks: Mapping[str, CalibrationCheck],
+    ties: Mapping[str, TiedScores],
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
@@ -179,7 +189,7 @@ def _about(
     return {
         "systems": list(systems),
         "headline": results.sentence if alone else page_contents.headline(systems, checks),
-        "verdicts": page_contents.verdicts(systems, checks, advise=not alone),
+        "verdicts": page_contents.verdicts(systems, checks, ties, advise=not alone),
         "numbers": text_tables(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],

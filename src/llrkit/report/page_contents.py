@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from llrkit import plot
 from llrkit._format import number, percent
+from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
 from llrkit.evaluation.result import Evaluation
@@ -24,6 +25,7 @@ MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
 ALL_TRIALS = "all trials"
 NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
+NO_TIES: Mapping[str, TiedScores] = MappingProxyType({})
 BADGES = {
     "evidence": ("miscalibrated", "poor"),
     "none_found": ("no error found", "good"),
@@ -56,22 +58,24 @@ def judged(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCh
 def verdicts(
     systems: Mapping[str, Evaluation],
     checks: Mapping[str, CalibrationCheck] = NO_CHECKS,
+    ties: Mapping[str, TiedScores] = NO_TIES,
     *,
     advise: bool = True,
 ) -> list[SystemVerdict]:
     """What to say about each system; badge, text and advice come from one verdict.
 
-    ``advise`` is False for calibrators that are compared: the comparison says which one to take.
+    ``ties`` change the advice for scores that were looked at. ``advise`` is False for calibrators that are
+    compared: the comparison says which one to take.
     """
     told = []
     for name, verdict in judged(systems, checks).items():
         result = systems[name]
-        todo = _todo(result, verdict) if advise else ()
+        todo = _todo(result, verdict, ties.get(name)) if advise else ()
         told.append(SystemVerdict(name, *BADGES[verdict.outcome], sentence(result, verdict), todo))
     return told
 
 
-def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
+def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tuple[str, ...]:
     if verdict.outcome == "none_found":
         return (
             "No error was found, which is no proof of calibration: errors smaller than those the test finds "
@@ -81,7 +85,7 @@ def _todo(result: Evaluation, verdict: Verdict) -> tuple[str, ...]:
         return ("More trials are needed to say whether the scores can be read as LLRs.",)
     if verdict.outcome in ("reversed", "uninformative"):
         return ("Check the direction of the scores and the labels before anything else.",)
-    diagnosis = diagnosis_of(result)
+    diagnosis = diagnosis_of(result, tied=tied)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
     todo += [

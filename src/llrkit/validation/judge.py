@@ -69,14 +69,17 @@ class Measured:
     no_interval: str = ""
     """Why there is no interval."""
     note: str = ""
+    upper_bound: float | None = None
+    """What it is at most, where errors are too few for an interval."""
 
     def met(self, criterion: Criterion) -> bool | None:
         """Whether a number, or its whole interval, is within the limits; None where that is not decided."""
         low, high = self.value, self.value
         if criterion.use == "interval":
-            if self.interval is None:
+            if self.interval is None and self.upper_bound is None:
                 return None
-            low, high = self.interval
+            # what has an upper bound only is a rate or a cost, and these are 0 at least
+            low, high = self.interval or (0.0, self.upper_bound or 0.0)
         if math.isnan(low) or math.isnan(high):
             return None
         if high < criterion.at_least or low > criterion.at_most:
@@ -86,7 +89,11 @@ class Measured:
     def words(self, criterion: Criterion) -> str:
         """The note of the row: what is to be said about the number, and why it is not decided."""
         said = [self.note]
-        if self.met(criterion) is None:
+        bound = self.upper_bound if criterion.use == "interval" and self.interval is None else None
+        if bound is not None:
+            show = percent if criterion.is_rate else "{:.4g}".format
+            said.append(f"at most {show(bound)}: {self.no_interval}")
+        elif self.met(criterion) is None:
             if math.isnan(self.value):
                 said.append("could not be computed from these trials")
             elif self.interval is None:
@@ -191,7 +198,8 @@ def of_evaluation(result: Evaluation, name: str, note: str = "") -> Measured:
     value, key = number_of(result, name)
     used = result.uncertainty
     why = "none was asked for (ci in [options])" if used is None else used.no_interval.get(key, "not known")
-    return Measured(value, result.intervals.get(key), why, note)
+    bound = None if used is None else used.upper_bound.get(key)
+    return Measured(value, result.intervals.get(key), why, note, bound)
 
 
 def number_of(result: Evaluation, name: str) -> tuple[float, str]:

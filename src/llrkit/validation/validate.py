@@ -127,6 +127,7 @@ def validate(
 
     A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
     whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
+    Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
 
     References
     ----------

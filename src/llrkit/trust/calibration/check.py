@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +45,9 @@ from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers
 
+NO_DEV_PAV = (
+    "no p-value of devPAV: it rests on the few trials at both ends, of which other speakers would have others"
+)
 _FEWEST = 5
 """Trials of a class below which no null distribution is drawn."""
 
@@ -73,7 +76,8 @@ class CalibrationCheck:
     def p_value(self, name: str) -> float:
         """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
 
-        nan where there is no null distribution: that of ``cv_loss`` is known for independent trials only.
+        nan where there is no null distribution: those of ``dev_pav`` and ``cv_loss`` are known for
+        independent trials only.
         """
         observed = self.in_cells[name]
         return math.nan if self.null is None else self.null.p_value(name, observed)
@@ -172,6 +176,8 @@ def check_calibration(
         calibrated = CalibratedCells.relabeled(cells)
         sets = trials.draw(calibrated, replicates, seed)
         null = null_of_sets(calibrated.llr, sets, seed, FOLDS if trials.counted is None else 0)
+        if trials.counted is not None:
+            null = replace(null, dev_pav=np.full(len(null.dev_pav), math.nan))
         estimates = llr_curves(cells, calibrated.llr, sets) if curves else ()
     loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
     crossed = trials.cross_validated(seed)
@@ -207,7 +213,7 @@ class _Trials:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
             counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
-            notes = ("trials are taken as independent: give speakers where they share some",)
+            notes: tuple[str, ...] = ("trials are taken as independent: give speakers where they share some",)
             return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
         known = find_speakers(source, speakers)
         counted = SpeakersInCells.of(source, result, known, TERMS)
@@ -215,6 +221,7 @@ class _Trials:
         notes = (
             f"{known.n_speakers:,} speakers, as uneven as {target:.0f} equal ones with targets and "
             f"{nontarget:.0f} with non-targets",
+            NO_DEV_PAV,
         )
         checked = identities(source, moments, counted.cells)
         return cls(counted.judged, check_speakers(result, counted), checked, notes, counted)

@@ -99,7 +99,8 @@ def llr_band(
                 raise TooFewTrialsError(
                     f"without one of the speakers no map can be fitted: {error}"
                 ) from None
-    curve = Jackknife(tuple(map(str, range(len(scores)))), llr, np.array(without))
+    names = tuple(map(str, range(len(scores))))
+    curve = Jackknife(names, llr, np.array(without), blocks=groups.blocks)
     lower, upper = curve.interval(level, center=llr)
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
     return LlrBand(name, level, scores, llr, lower, upper)

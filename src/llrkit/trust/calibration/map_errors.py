@@ -58,7 +58,7 @@ class MapUncertainty(LineErrors):
             reach = quantile(level, self.df) * error
             return llr, llr - reach, llr + reach
         without = self.by_speaker.without @ np.array([[score], [1.0]])
-        single = Jackknife(("llr",), np.array([llr]), without)
+        single = Jackknife(("llr",), np.array([llr]), without, blocks=self.by_speaker.blocks)
         whole = float(single.standard_error[0])
         share = min((error / whole) ** 2, 1.0) if whole > 0.0 else 1.0
         low, high = replace(single, counted_once=share).interval(level, center=single.values)
@@ -155,7 +155,7 @@ def _cmlg_without(
 
     found = Jackknife.of(cells, fit, ("a", "b"))
     # variances may be divided by n - 1 in the fit to all trials
-    return Jackknife(found.names, np.array(line), found.without + np.array(line) - found.values)
+    return replace(found, values=np.array(line), without=found.without + np.array(line) - found.values)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def draw_speaker_sets(
     ``df`` are the degrees of freedom of what differs between speakers.
     """
     rng = np.random.default_rng([seed, 2])
-    weights = speaker_weights(cells.n_speakers, replicates, rng)
+    weights = speaker_weights(cells.n_speakers, replicates, rng, cells.blocks)
     weights *= np.sqrt(df / rng.chisquare(df, replicates))[:, None]
     drawn = []
     for total, by_speaker, wanted in zip(
@@ -46,8 +46,10 @@ def draw_speaker_sets(
     ]
 
 
-def speaker_weights(n: int, sets: int, rng: np.random.Generator) -> FloatArray:
+def speaker_weights(n: int, sets: int, rng: np.random.Generator, blocks: tuple[int, ...] = ()) -> FloatArray:
     """By set and speaker, how much more than once a speaker counts: mean 0 and variance 1 in every set.
+
+    The same holds in each block of speakers that are compared with each other only.
 
     Examples
     --------
@@ -55,6 +57,12 @@ def speaker_weights(n: int, sets: int, rng: np.random.Generator) -> FloatArray:
     >>> np.unique(weights), round(float(weights.mean()), 12)
     (array([-0.5,  2. ]), 0.0)
     """
+    if blocks:
+        weights, place = np.empty((sets, n)), np.asarray(blocks)
+        for block in range(place.max() + 1):
+            own = np.flatnonzero(place == block)
+            weights[:, own] = speaker_weights(len(own), sets, rng)
+        return weights
     heavy = max(1, round(_HEAVY * n))
     odds = heavy / (n - heavy)
     weights = np.full((sets, n), -np.sqrt(odds))

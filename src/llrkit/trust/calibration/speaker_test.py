@@ -138,7 +138,7 @@ def speaker_test(
         jackknife = line_without_each(counted, (line.a, line.b))
         gap, spread = jackknife.corrected - np.array([1.0, 0.0]), jackknife.covariance
         covariance = null.curvature @ spread @ null.curvature
-    df = effective_df(jackknife.pseudo_values - jackknife.corrected)
+    df = effective_df(jackknife.deviations)
     statistic = distance(gap, spread)
     independent = identity_test(null)
     p = max(hotelling_p_value(statistic, df), independent.p_value)

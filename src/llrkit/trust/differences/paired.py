@@ -135,7 +135,8 @@ def compare_systems(
         ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
         minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
         for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
-        the other, for both systems. ``"bootstrap"``: speakers are drawn with replacement, the same for
+        the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio, and no test
+        where few speakers make the errors. ``"bootstrap"``: speakers are drawn with replacement, the same for
         both systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
     speakers, recordings, level, replicates, seed
         As in :func:`evaluate`.

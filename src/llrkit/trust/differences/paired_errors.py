@@ -21,6 +21,7 @@ from llrkit.trust.intervals.dyadic import Contributions, covariance
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.leave_out import count_by_speaker, leave_out
+from llrkit.trust.intervals.rare_errors import reasons_for_few
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]
@@ -139,15 +140,53 @@ def speaker_errors(
     pairs: Pairs,
     speakers: Speakers,
 ) -> dict[str, Error | str]:
-    """Errors for trials that share speakers, both systems without the same speaker in turn, or why none."""
+    """Errors for trials that share speakers, both systems without the same speaker in turn, or why none.
+
+    Rates, minima and the area above the ROC are compared by the logarithm of their ratio: a few speakers
+    make most of the errors, and the difference would be too skewed for a test. Its error is that of the
+    logarithm times the logarithmic mean of the two.
+    """
     groups = speakers.grouped()
     names = [a.name for a, _ in pairs]
     spread = covariance(source, both, groups)
     shares = np.array(
         [spread.share_without_pairs(np.concatenate([a.coefficients, -b.coefficients])) for a, b in pairs]
     )
-    left_out = replace(differences_left_out(source, results, groups, names), counted_once=shares)
+    cells = [count_by_speaker(one_system(source, k), result, groups) for k, result in enumerate(results)]
+    first, second = (leave_out(one, result).select(names) for one, result in zip(cells, results, strict=True))
+    few = {**reasons_for_few(cells[1], results[1]), **reasons_for_few(cells[0], results[0])}
     errors: dict[str, Error | str] = {}
-    for name, error, df in zip(names, left_out.standard_error, left_out.df, strict=True):
-        errors[name] = (float(error), float(df)) if math.isfinite(error) else ONE_SPEAKER
+    for name, share in zip(names, shares, strict=True):
+        a, b = first.select([name]), second.select([name])
+        if not np.isfinite(a.without + b.without).all():
+            errors[name] = ONE_SPEAKER
+        elif name in few:
+            errors[name] = f"{few[name]}: no test of so few can be trusted"
+        else:
+            errors[name] = _error_of_difference(name, a, b, float(share))
     return errors
+
+
+def _error_of_difference(name: str, a: Jackknife, b: Jackknife, share: float) -> Error | str:
+    """Standard error and degrees of freedom of the difference of one number."""
+    mean = 1.0
+    if not (name == "cllr" or name.endswith(("act_dcf", ".act"))):
+        if name == "auc":
+            a, b = (replace(one, values=1.0 - one.values, without=1.0 - one.without) for one in (a, b))
+        mean = _logarithmic_mean(float(a.values[0]), float(b.values[0]))
+        a, b = a.on_scales(["cost"]), b.on_scales(["cost"])
+        if not np.isfinite(a.without + b.without).all():
+            return "without one of the speakers it is 0: no test of so few errors can be trusted"
+    gap = replace(a - b, counted_once=share)
+    return mean * float(gap.standard_error[0]), float(gap.df[0])
+
+
+def _logarithmic_mean(a: float, b: float) -> float:
+    """What a difference of logarithms is multiplied by to give the difference itself.
+
+    Examples
+    --------
+    >>> round(_logarithmic_mean(0.2, 0.1) * math.log(0.2 / 0.1), 12)
+    0.1
+    """
+    return (a - b) / math.log(a / b) if min(a, b) > 0.0 and a != b else a

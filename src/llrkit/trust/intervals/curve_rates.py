@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,10 +56,10 @@ class CurveRates(ReadOnlyArrays):
         else:
             miss, fa = self.by_speaker
             without = middle + (miss.without - p_miss + slope * (fa.without - p_fa)) / steep
-            moved = Jackknife(miss.names, middle, without)
+            moved = replace(miss, values=middle, without=without)
             part = np.square(slope * fa.standard_error / steep) * (1.0 - self.counted_once)
             whole = np.maximum(np.square(moved.standard_error), 1e-300)
-            kept = Jackknife(miss.names, middle, without, np.clip(1.0 - part / whole, 0.1, 1.0))
+            kept = replace(moved, counted_once=np.clip(1.0 - part / whole, 0.1, 1.0))
             low, high = kept.interval(self.level, center=middle)
         ends = [np.where(few, np.nan, np.asarray(sigmoid(end))) for end in (low, high)]
         return ends[0], ends[1]

@@ -22,6 +22,7 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
+from llrkit.trust.intervals.comparisons import centered, centered_pairs
 from llrkit.trust.intervals.speakers import Speakers
 
 
@@ -116,9 +117,13 @@ def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: S
     within = np.einsum("kpp->kp", table)
     by_speaker = sums.speakers.copy()
     by_speaker[kept] += table.sum(axis=1) + table.sum(axis=2) - within
+    either = table + table.transpose(0, 2, 1)
+    if speakers.blocks:
+        by_speaker = centered(by_speaker.T, speakers.blocks).T
+        either = centered_pairs(either, speakers.blocks)
     without = (by_speaker @ by_speaker.T) * factor
     # a pair in either order; what is within a speaker does not count twice
-    either = (table + table.transpose(0, 2, 1)).reshape(len(kept), n * n)
+    either = either.reshape(len(kept), n * n)
     pairs = 0.5 * (either @ either.T) - 2.0 * (within @ within.T)
     less = without.copy()
     less[np.ix_(kept, kept)] -= pairs * factor

@@ -110,5 +110,6 @@ def _rates(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRate
         makers = np.nan_to_num(np.square(own.sum(axis=0)) / np.square(own).sum(axis=0))
         events = np.nan_to_num(makers * total / own.sum(axis=0))
     # rounding of weighted counts must not give rates beyond their ends
-    jackknife = Jackknife(tuple(map(str, range(len(places)))), rate, np.clip(without, 0.0, 1.0))
+    names = tuple(map(str, range(len(places))))
+    jackknife = Jackknife(names, rate, np.clip(without, 0.0, 1.0), blocks=cells.blocks)
     return ErrorRates(jackknife, makers, events, float(sizes[-1, 0]))

@@ -4,6 +4,8 @@ With ``theta`` a number of S speakers and ``theta_p`` the same number without th
 pseudo-values ``S theta - (S - 1) theta_p`` behave like S independent observations (Tukey 1958): their mean
 is the number corrected for its bias to first order, their spread gives its standard error, and resampling
 them shows how skewed it is (bootstrap-t, Efron 1981). Trials between two speakers are left out with either.
+Speakers in blocks that are never compared, such as genders, are strata: the pseudo-values of each block
+spread around their own mean.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scipy.special import stdtrit
 from llrkit._arrays import FloatArray
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
+from llrkit.trust.intervals.comparisons import centered
 from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells
 
 Scale = Literal["plain", "cost", "rate"]
@@ -47,6 +50,8 @@ class Jackknife(ReadOnlyArrays):
     """By speaker and number; nan where it does not exist without a speaker."""
     counted_once: FloatArray | float = 1.0
     """Share of the variance that is left when trials between two speakers are not counted twice."""
+    blocks: tuple[int, ...] = ()
+    """The block of each speaker (:class:`Speakers`); empty if there is only one."""
 
     @classmethod
     def of(
@@ -61,17 +66,20 @@ class Jackknife(ReadOnlyArrays):
         for row, kept in zip(without, cells, strict=True):
             if min(kept.n) > 0:
                 row[:] = function(kept)
-        return cls(tuple(names) or tuple(map(str, range(len(values)))), values, without)
+        names = tuple(names) or tuple(map(str, range(len(values))))
+        return cls(names, values, without, blocks=cells.blocks)
 
     def __sub__(self, other: Jackknife) -> Jackknife:
         """The differences between two systems on the same trials, without the same speakers."""
-        return Jackknife(self.names, self.values - other.values, self.without - other.without)
+        return Jackknife(
+            self.names, self.values - other.values, self.without - other.without, blocks=self.blocks
+        )
 
     def select(self, names: Sequence[str]) -> Jackknife:
         """Some of the numbers."""
         place = [self.names.index(name) for name in names]
         shares = np.broadcast_to(self.counted_once, len(self.values))
-        return Jackknife(tuple(names), self.values[place], self.without[:, place], shares[place])
+        return Jackknife(tuple(names), self.values[place], self.without[:, place], shares[place], self.blocks)
 
     def on_scales(self, scales: Sequence[Scale]) -> Jackknife:
         """The logit of rates, the logarithm of costs, and other numbers as they are."""
@@ -98,21 +106,22 @@ class Jackknife(ReadOnlyArrays):
         return np.asarray(self.pseudo_values.mean(axis=0))
 
     @property
-    def _deviations(self) -> FloatArray:
+    def deviations(self) -> FloatArray:
+        """Pseudo-values less their mean, or less that of their block."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.pseudo_values - self.corrected)
+            return centered(self.pseudo_values, self.blocks)
 
     @property
     def covariance(self) -> FloatArray:
         """Covariance matrix of the numbers."""
-        n, d = self.n_speakers, self._deviations
+        n, d = self.n_speakers, self.deviations
         root = np.sqrt(np.broadcast_to(self.counted_once, len(self.values)))
         return np.asarray(d.T @ d / (n * (n - 1.0)) * np.outer(root, root))
 
     @property
     def standard_error(self) -> FloatArray:
         """Standard errors of the numbers."""
-        n, d = self.n_speakers, self._deviations
+        n, d = self.n_speakers, self.deviations
         return np.asarray(np.sqrt(np.square(d).sum(axis=0) / (n * (n - 1.0)) * self.counted_once))
 
     @property
@@ -121,7 +130,7 @@ class Jackknife(ReadOnlyArrays):
 
         A sum of squares ``d_p^2`` of independent normal deviations has ``3 (sum d^2)^2 / sum d^4`` terms.
         """
-        d = self._deviations
+        d = self.deviations
         squares, fourth = np.square(d).sum(axis=0), (d**4).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             terms = np.where(fourth > 0.0, 3.0 * squares**2 / fourth, 2.0)
@@ -129,7 +138,7 @@ class Jackknife(ReadOnlyArrays):
 
     def studentized(self, *, draws: int = DRAWS, seed: int = 0) -> FloatArray:
         """Deviations over their standard errors in resampled sets of pseudo-values, by draw and number."""
-        d, n = self._deviations, self.n_speakers
+        d, n = self.deviations, self.n_speakers
         times = resampled_times(n, draws, seed)
         mean = times @ d / n
         variance = np.maximum(times @ np.square(d) / n - np.square(mean), 0.0) / (n - 1.0)

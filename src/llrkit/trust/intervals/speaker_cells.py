@@ -7,7 +7,7 @@ is left is the total less the trials of the speaker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,8 @@ class SpeakerCells(SummaryBase):
     target: Counts
     nontarget: Counts
     sums: FloatArray
+    blocks: tuple[int, ...] = ()
+    """Of the speakers, see :class:`Speakers`."""
 
     @classmethod
     def at(
@@ -98,17 +100,22 @@ class SpeakerCells(SummaryBase):
             (target, t_sums), (nontarget, n_sums) = (
                 _class_by_speaker(chunk, i, finder, speakers, terms) for i in (0, 1)
             )
-            return cls(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]))
+            return cls(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]), speakers.blocks)
 
         return make
 
     def __add__(self, other: SpeakerCells) -> SpeakerCells:
-        return SpeakerCells(
-            self.cuts, self.target + other.target, self.nontarget + other.nontarget, self.sums + other.sums
+        return replace(
+            self,
+            target=self.target + other.target,
+            nontarget=self.nontarget + other.nontarget,
+            sums=self.sums + other.sums,
         )
 
     def __mul__(self, weight: float) -> SpeakerCells:
-        return SpeakerCells(self.cuts, self.target * weight, self.nontarget * weight, self.sums * weight)
+        return replace(
+            self, target=self.target * weight, nontarget=self.nontarget * weight, sums=self.sums * weight
+        )
 
     @property
     def n_speakers(self) -> int:

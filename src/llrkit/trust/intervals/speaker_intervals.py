@@ -13,7 +13,7 @@ from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic import Covariance
-from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, ErrorRates, RateIntervals
+from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, RateIntervals
 from llrkit.trust.intervals.functionals import (
     Functional,
     Functionals,
@@ -24,6 +24,7 @@ from llrkit.trust.intervals.functionals import (
 from llrkit.trust.intervals.jackknife import Jackknife, from_scale
 from llrkit.trust.intervals.leave_out import leave_out
 from llrkit.trust.intervals.numbers import decision_thresholds, score_cuts
+from llrkit.trust.intervals.rare_errors import KINDS, few_makers, rates_looked_at, thresholds_looked_at
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers
@@ -31,6 +32,9 @@ from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, 
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""
+_RARE = 0.1
+"""How far the upper end of a cost is moved from that by its logarithm to that by its two rates, on the
+logarithmic scale: what few errors leave open, the first does not see, and the second exaggerates."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -150,14 +154,11 @@ class _Intervals:
     def _rates_and_costs(self) -> None:
         """Rates at the thresholds of decisions, and costs as sums of two rates."""
         points, fixed = self.result.points, self.result.fixed
-        at = decision_thresholds(self.result)
-        best = np.array([_best_threshold(self.result, i) for i in range(len(points))])
-        used = np.concatenate([at, best])
-        place = np.minimum(np.searchsorted(self.cells.cuts, used), len(self.cells.cuts) - 1)
+        n_fixed, best = len(decision_thresholds(self.result)), thresholds_looked_at(self.result)
         prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
         shares = [self.share[f"{prefix}.p_fa"] for prefix in prefixes]
         shares += [self.share[f"points.{i}.min_dcf"] for i in range(len(points))]
-        miss, fa = (ErrorRates.of(self.cells, i, place) for i in (0, 1))
+        miss, fa = rates_looked_at(self.cells, self.result)
         kinds = (
             miss.intervals(self.level, seed=self.seed),
             fa.intervals(self.level, counted_once=np.array(shares), seed=self.seed),
@@ -172,8 +173,8 @@ class _Intervals:
             if prefix != "fixed_threshold":
                 name, weights = f"{prefix}.act_dcf", error_costs(points[i].point)
             self._put_cost(name, weights, kinds, i, float(together[i]))
-        for i, threshold in enumerate(best):
-            name, k = f"points.{i}.min_dcf", len(at) + i
+        for i, threshold in enumerate(best[n_fixed:]):
+            name, k = f"points.{i}.min_dcf", n_fixed + i
             if math.isinf(threshold):
                 self.reasons[name] = (
                     "the best threshold rejects all trials: it is 1, what saying nothing costs"
@@ -195,7 +196,9 @@ class _Intervals:
     ) -> None:  # fmt: skip
         """A weighted sum of two rates: the distances to the ends of their intervals are added as errors are.
 
-        This keeps the interval of a cost as skewed as those of its rates (Zou & Donner 2008).
+        This keeps the interval of a cost as skewed as those of its rates (Zou & Donner 2008). The logarithm
+        of the cost, left out by speaker, gives another interval; it has the say in the upper end, and in
+        both ends of a minimum.
         """
         number = self.wanted[name]
         value = number.value
@@ -212,8 +215,16 @@ class _Intervals:
             return
         down = _reach(weights, [one.rate[i] - one.low[i] for one in kinds], together)
         up = _reach(weights, [one.high[i] - one.rate[i] for one in kinds], together)
-        # how much better the best threshold looks is not known well: only the upper end is corrected for it
-        self.intervals[name] = (max(value - down, 0.0), min(center + up, most))
+        low, high = max(value - down, 0.0), center + up
+        logs = self.plain.select([name]).on_scales(["cost"])
+        if np.isfinite(logs.without).all():
+            (lower,), (upper,) = (
+                from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
+            )
+            high = float(high**_RARE * upper ** (1.0 - _RARE))
+            # the best threshold follows the trials, which rates at one threshold do not show
+            low = float(lower) if _is_minimum(name) else low
+        self.intervals[name] = (min(low, value), min(max(high, value), most))
 
     def _primaries(self) -> None:
         for i, primary in enumerate(self.result.primaries):
@@ -244,15 +255,9 @@ def _is_minimum(name: str) -> bool:
     return name == "min_cllr" or name.endswith((".min_dcf", ".min"))
 
 
-def _best_threshold(result: Measurements, i: int) -> float:
-    blocks = result.summaries.blocks
-    vertex = int(np.searchsorted(blocks.llr, result.points[i].point.threshold))
-    return float(blocks.low[vertex]) if vertex < len(blocks.low) else math.inf
-
-
 def _correlations(a: Jackknife, b: Jackknife) -> FloatArray:
     """Correlation of the two rates at each threshold; zero where one does not vary."""
-    left, right = a.pseudo_values - a.corrected, b.pseudo_values - b.corrected
+    left, right = a.deviations, b.deviations
     product = np.sqrt(np.square(left).sum(axis=0) * np.square(right).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
@@ -265,11 +270,9 @@ def _reach(weights: tuple[float, float], distances: list[float], together: float
 
 
 def _few_makers(name: str, rates: RateIntervals, i: int) -> str:
-    what = "misses" if name.endswith("p_miss") else "false alarms"
-    if rates.rate[i] == 0.0:
-        return f"there are no {what}: only an upper bound can be given"
-    few = f"{rates.makers[i]:.1f}"
-    return f"the {what} come from few speakers, as unequally as from {few}: only an upper bound can be given"
+    kind = KINDS[0 if name.endswith("p_miss") else 1]
+    reason = few_makers(kind, float(rates.rate[i]), float(rates.makers[i]))
+    return f"{reason}: only an upper bound can be given"
 
 
 def _group_note(groups: Speakers) -> list[str]:

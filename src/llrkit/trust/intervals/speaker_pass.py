@@ -37,7 +37,8 @@ def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Call
         (target, t_loss, t_sums), (nontarget, n_loss, n_sums) = (
             _of_class(chunk, i, influences, speakers) for i in (0, 1)
         )
-        cells = SpeakerCells(influences.finder.cuts, target, nontarget, np.stack([t_loss, n_loss])[:, None])
+        losses = np.stack([t_loss, n_loss])[:, None]
+        cells = SpeakerCells(influences.finder.cuts, target, nontarget, losses, speakers.blocks)
         return Both((cells, t_sums + n_sums))
 
     return make

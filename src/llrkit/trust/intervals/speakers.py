@@ -13,6 +13,7 @@ from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.trust.intervals.comparisons import Partition, blocks_of, compared, connected
 
 Columns = str | Sequence[str]
 
@@ -62,6 +63,8 @@ class Speakers:
     """Whether some target trial has two different values (models and segments, say, in place of speakers)."""
     n_groups: int | None = None
     """Into how many groups the speakers were put, each with one number; None if each has its own."""
+    blocks: tuple[int, ...] = ()
+    """By number of the speaker, the block of those it is compared with; empty if there is only one block."""
 
     @property
     def n(self) -> int:
@@ -77,7 +80,7 @@ class Speakers:
         """The same speakers if they are at most ``most``, otherwise in random groups of nearly equal size.
 
         Trials within a group count as trials within a speaker. The groups depend on the names of the speakers
-        only, not on the order of the trials.
+        only, not on the order of the trials. Blocks are spread evenly over the groups.
 
         Examples
         --------
@@ -88,9 +91,12 @@ class Speakers:
         """
         if self.n_speakers <= most:
             return self
-        places = np.random.default_rng(0).permutation(self.n_speakers) % groups
+        places = np.random.default_rng(0).permutation(self.n_speakers)
+        if self.blocks:
+            places[np.lexsort((places, np.asarray(self.blocks)))] = np.arange(self.n_speakers)
+        places %= groups
         number_of = {name: int(place) for name, place in zip(self.number_of, places, strict=True)}
-        return replace(self, number_of=number_of, n_groups=groups)
+        return replace(self, number_of=number_of, n_groups=groups, blocks=())
 
     def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
         """The two speakers of each trial of a class; the second is ``n``, nobody, when it is the first again.
@@ -122,26 +128,33 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
         raise TooFewTrialsError(f"there is only one speaker in {' and '.join(names)}; at least 2 are needed")
     # as text, so that numbers read from text give the same draws
     order = sorted(seen.values, key=lambda value: (str(value), str(type(value))))
-    return Speakers(names, {value: i for i, value in enumerate(order)}, seen.targets_cross)
+    number_of = {value: i for i, value in enumerate(order)}
+    return Speakers(names, number_of, seen.targets_cross, blocks=blocks_of(order, seen.compared))
 
 
 @dataclass(frozen=True, eq=False)
 class _SpeakerValues(SummaryBase):
     values: frozenset[Any]
     targets_cross: bool
+    compared: Partition
 
     @classmethod
     def at(cls, columns: tuple[str, ...]) -> Callable[[Scores], _SpeakerValues]:
         def make(chunk: Scores) -> _SpeakerValues:
-            values = frozenset(ValueCounts.of(chunk, *columns).counts)
+            values = list(ValueCounts.of(chunk, *columns).counts)
             here = {value: i for i, value in enumerate(values)}
             sides = [numbered(chunk, name, 0, here) for name in columns]
-            return cls(values, bool((sides[0] != sides[-1]).any()))
+            crossed = bool((sides[0] != sides[-1]).any())
+            return cls(frozenset(values), crossed, compared(chunk, columns, values))
 
         return make
 
     def __add__(self, other: _SpeakerValues) -> _SpeakerValues:
-        return _SpeakerValues(self.values | other.values, self.targets_cross or other.targets_cross)
+        return _SpeakerValues(
+            self.values | other.values,
+            self.targets_cross or other.targets_cross,
+            connected(self.compared, other.compared),
+        )
 
     def __mul__(self, weight: float) -> _SpeakerValues:
         return self
