@@ -59,6 +59,7 @@ from .errors import LlrkitWarning as LlrkitWarning
 from .errors import MapFileError as MapFileError
 from .errors import MemoryLimitError as MemoryLimitError
 from .errors import MissingPackageError as MissingPackageError
+from .errors import MissingScoresWarning as MissingScoresWarning
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NoOverlapWarning as NoOverlapWarning
 from .errors import NotInvertibleError as NotInvertibleError

@@ -25,7 +25,8 @@ FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
     "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
-    "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
+    "encoding", "equalize", "features", "format", "groups", "ids", "key_columns", "key_label_column", "known",
+    "label_column", "level", "method", "methods",
     "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
     "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
     "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
