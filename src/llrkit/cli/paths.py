@@ -25,10 +25,10 @@ FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
     "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
-    "encoding", "equalize", "features", "format", "groups", "ids", "key_columns", "key_label_column", "known",
-    "label_column", "level", "method", "methods",
-    "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
+    "encoding", "equalize", "false_alarm_rates", "features", "format", "groups", "ids", "key_columns",
+    "key_label_column", "known", "label_column", "level", "method", "methods", "miss_rates", "model_column",
+    "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings", "scale",
+    "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
     "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
     "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
