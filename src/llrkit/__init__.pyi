@@ -59,6 +59,7 @@ from .errors import LlrkitWarning as LlrkitWarning
 from .errors import MapFileError as MapFileError
 from .errors import MemoryLimitError as MemoryLimitError
 from .errors import MissingPackageError as MissingPackageError
+from .errors import MissingScoresWarning as MissingScoresWarning
 from .errors import NaNScoreError as NaNScoreError
 from .errors import NoOverlapWarning as NoOverlapWarning
 from .errors import NotInvertibleError as NotInvertibleError
@@ -87,6 +88,8 @@ from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.meter import Meter as Meter
 from .evaluation.mixing_curve import mixing_curve as mixing_curve
 from .evaluation.result import Evaluation as Evaluation
+from .evaluation.threshold import threshold_for as threshold_for
+from .evaluation.threshold_result import Threshold as Threshold
 from .io.write import write_trials as write_trials
 from .metrics.det_slope import det_slope as det_slope
 from .metrics.det_straightness import det_straightness as det_straightness

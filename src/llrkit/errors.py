@@ -31,6 +31,7 @@
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
     ├── UnreadableWarning       files that could not be read were left out, as was asked for
+    ├── MissingScoresWarning    trials without a score were left out, as was asked for
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
     └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
 """
@@ -154,6 +155,10 @@ class UnreadableWarning(LlrkitWarning):
 
 class SkippedFilesWarning(LlrkitWarning):
     """A folder holds something that is not read."""
+
+
+class MissingScoresWarning(LlrkitWarning):
+    """Trials without a score were left out, as was asked for."""
 
 
 class ChangedFileWarning(LlrkitWarning):

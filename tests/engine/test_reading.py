@@ -19,7 +19,8 @@ OTHER = {
     "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),
     "nontargets": "non.txt", "positive": "yes", "log10": True, "distance": True, "missing": "drop",
     "duplicates": "drop", "quality": "snr.csv", "weight": "times", "ids": ("trial",), "classes": ("en", "de"),
-    "unreadable": "skip", "where": ("times > 0",),
+    "unreadable": "skip", "where": ("times > 0",), "key_columns": ("test", "label"), "key_label": "is_target",
+    "decimal": ",", "encoding": "latin-1", "missing_scores": "drop",
 }  # fmt: skip
 WAYS = {name: way for name, way in vars(ways).items() if isinstance(way, Way)}
 
@@ -39,10 +40,16 @@ def table():
     )
 
 
+def given(name):
+    """A reading with one option; those about a key need one."""
+    key = {"key": OTHER["key"]} if name.startswith("key_") else {}
+    return Reading(**key, **{name: OTHER[name]})
+
+
 def test_every_option_is_listed_here_and_told_apart_from_its_default():
     assert set(OTHER) == {field.name for field in fields(Reading)}
-    for name, value in OTHER.items():
-        assert Reading(**{name: value}).given() == [name]
+    for name in OTHER:
+        assert given(name).given() == (["key", name] if name.startswith("key_") else [name])
     assert Reading().given() == []
     assert Reading(duplicates="keep").given() == []
 
@@ -50,17 +57,17 @@ def test_every_option_is_listed_here_and_told_apart_from_its_default():
 @pytest.mark.parametrize("name", OTHER)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_honors_an_option_or_refuses_it_by_name(way, name):
-    reading = Reading(**{name: OTHER[name]})
+    reading = given(name)
     if name in WAYS[way].honors:
         reading.require(WAYS[way])
     else:
-        with pytest.raises(lk.InputError, match="^--" + name[:5]):
+        with pytest.raises(lk.InputError, match="^--" + name[:3]):
             reading.require(WAYS[way])
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_a_reading_survives_json(name):
-    reading = Reading(**{name: OTHER[name]})
+    reading = given(name)
     assert Reading.from_dict(json.loads(json.dumps(reading.to_dict()))) == reading
 
 
@@ -71,6 +78,11 @@ def test_an_unknown_option_or_word_is_refused():
         Reading(missing="never")
     with pytest.raises(lk.InputError, match="do not go together"):
         Reading(key="k", nontargets="n")
+    with pytest.raises(lk.InputError, match="--key-columns is for a file with the labels"):
+        Reading(key_columns=("test", "label"))
+    for name in ("latin-9000", "rot13", "a\0b"):
+        with pytest.raises(lk.UnknownNameError, match="not an encoding of text; for example utf-8, latin-1"):
+            Reading(encoding=name)
 
 
 # options that change what is read, with what they make of the table

@@ -117,7 +117,7 @@ def test_a_last_line_of_blanks_is_no_row(place):
     ("content", "said"),
     [
         (b"score,label\n1,target\n1e400,target\n" + b"0,imp\n", None),
-        (b"score;label\n1;target\n1,5;imp\n", "line 3.*decimals are written with a point"),
+        (b"score;label\n1;target\n1,500;imp\n", "line 3.*with a decimal comma are read with --decimal ,"),
         (
             b"score,label\n" + b"1,target\n" * 10 + b"x" * 3_000_000 + b",imp\n",
             "line 12.*(not a number|field)",

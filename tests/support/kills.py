@@ -55,6 +55,7 @@ COMMANDS = {
     "convert with a key": each("convert {} o/s.kaldi --key-output o/k", "x.csv", "y.csv"),
     "convert to Parquet": each("convert {} o/one.parquet", "d --score-column plda", "y.csv --log10"),
     "demo": each("demo --out o/demo --seed {}", "2013", "7"),
+    "threshold": each("threshold {} --json o/n.json", "x.csv", "y.csv"),
     "diagnose": each("diagnose {} --json o/n.json", "x.csv", "y.csv"),
     "evaluate": each("evaluate {} --json o/n.json --html o/p.html", "x.csv", "y.csv --point 0.05"),
     "fuse": each(

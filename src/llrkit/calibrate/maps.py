@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.calibrate.decisions import DecidingMap
 from llrkit.calibrate.input_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.calibrate.training_range import RangeWatch
@@ -27,7 +28,7 @@ Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(SavedMap):
+class Map(DecidingMap, SavedMap):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other

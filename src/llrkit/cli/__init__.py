@@ -42,6 +42,7 @@ from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_
 from llrkit.cli.streams import flush_output, make_usable
 from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.theory import theory_command
+from llrkit.cli.threshold import threshold_command
 from llrkit.cli.validate import validate_command
 from llrkit.errors import InputError
 
@@ -84,6 +85,7 @@ for command in (
     compare_systems_command,
     fuse_command,
     diagnose_command,
+    threshold_command,
     plot_command,
     report_command,
     validate_command,

@@ -12,7 +12,7 @@ from llrkit._format import counted
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_commands import refuse_for_classes
 from llrkit.cli.class_map_commands import apply_classes, is_class_map
-from llrkit.cli.output import is_standard_output
+from llrkit.cli.output import is_standard_output, parse_points, parse_share
 from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
 from llrkit.errors import InputError
 
@@ -29,6 +29,16 @@ from llrkit.errors import InputError
               "nearest score of the range.")  # fmt: skip
 @click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
 @click.option("--force", is_flag=True, help="Calibrate LLRs that a calibration wrote once more.")
+@click.option(
+    "--posterior",
+    metavar="PRIOR",
+    help="Also write the probability of a target at this prior (column 'posterior').",
+)
+@click.option(
+    "--decide",
+    metavar="NAME|P[,CMISS,CFA]",
+    help="Also write whether to accept at this operating point (column 'decision').",
+)
 @accept_changed_option
 @reading_options
 @worker_options
@@ -41,6 +51,8 @@ def apply_command(
     outside: str,
     base_10: bool,
     force: bool,
+    posterior: str | None,
+    decide: str | None,
     accept_changed: bool,
     **reading: Any,
 ) -> None:
@@ -59,13 +71,17 @@ def apply_command(
       llrkit apply cal.json scores.txt --key trials.txt -o llrs.csv
       llrkit apply fusion.json a.csv b.csv c.csv -o llrs.csv
       llrkit apply cal.json scores/ -o llrs/ --workers 4
+      llrkit apply cal.json eval.csv -o decisions.csv --posterior 0.01 --decide sre08
     """
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import ApplyOptions, apply_map
+    from llrkit.theory.operating_points import operating_point
 
     given = TrialInput.of(reading)
     if is_class_map(calibration, accept_changed=accept_changed):
-        refuse_for_classes(key_output=key_output, base_10=base_10, force=force)
+        refuse_for_classes(
+            key_output=key_output, base_10=base_10, force=force, posterior=posterior, decide=decide
+        )
         apply_classes(calibration, scores, output, to=to, given=given, accept_changed=accept_changed)
         return
     fitted = load_map(calibration, accept_changed=accept_changed)
@@ -73,7 +89,14 @@ def apply_command(
     if fitted.n_systems > 1 and len(scores) == 1 and how.score:
         how = replace(how, score=tuple(how.score[0].split(",")))
     name = f"{Path(calibration).name} {sha256_of(calibration)[:12]}"
-    options = ApplyOptions(name=name, outside=outside, base_10=base_10, force=force)
+    options = ApplyOptions(
+        name=name,
+        outside=outside,
+        base_10=base_10,
+        force=force,
+        posterior=None if posterior is None else parse_share(posterior, "--posterior"),
+        decide=None if decide is None else operating_point(parse_points([decide])[0]),
+    )
     if output.endswith("/") or Path(output).is_dir():
         from llrkit.engine.apply_folder import apply_parts
 

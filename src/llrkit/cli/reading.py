@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +26,17 @@ _KEYWORDS = {flag.removeprefix("--").replace("-", "_"): keyword for keyword, fla
 
 _READING: tuple[Callable[[Any], Any], ...] = (
     click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
+    click.option("--key-columns", metavar="NAME,NAME", help="Names of the columns of a key without header."),
+    click.option("--key-label-column", metavar="NAME",
+                 help="Column of the key with the labels; by default by its name."),
     click.option("--score-column", metavar="NAME", help="Column of the scores; by default by its name."),
     click.option("--label-column", metavar="NAME",
                  help="Column of the labels (of the key, if there is one); by default by its name."),
     click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
     click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
+    click.option("--decimal", type=click.Choice([".", ","]),
+                 help="What text has before the fraction of a number; by default told from the scores."),
+    click.option("--encoding", metavar="NAME", help="Encoding of text, like latin-1; by default UTF-8."),
     click.option("--nontargets", metavar="FILE",
                  help="Scores of non-targets, one per line; the first file then holds targets only."),
     click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
@@ -41,6 +47,8 @@ _READING: tuple[Callable[[Any], Any], ...] = (
                  help="Quality measures of segments by id, added as columns (BOSARIS, or a table)."),
     click.option("--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True,
                  help="With a key: trials that only one of the files has."),
+    click.option("--missing-scores", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+                 help="Trials whose score is empty, NA, '-' or NaN; those left out are counted."),
     click.option("--where", multiple=True, metavar="'COLUMN OP VALUE'",
                  help="Only trials with, say, 'seconds >= 5' or 'room in a,b'. Repeatable: all must hold."),
     click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
@@ -181,7 +189,7 @@ class TrialInput:
         """
         given = {_KEYWORDS.get(name, name): value for name, value in options.items()}
         cluster = ClusterChoice(**{item.name: given.pop(item.name, None) for item in fields(ClusterChoice)})
-        for name in ("columns", "ids", "classes"):
+        for name in ("columns", "key_columns", "ids", "classes"):
             if given.get(name) is not None:
                 given[name] = tuple(given[name].split(","))
         named = {name: value for name, value in given.items() if value is not None}
@@ -193,7 +201,7 @@ class TrialInput:
         """The trials of a path, or of one path per system; ``changed`` are options that differ."""
         from llrkit.engine.open_trials import open_trials
 
-        reading = replace(self.reading, **changed)
+        reading = self.reading.with_files(**changed)
         if self.cluster.any:
             reading.require(CLUSTER)  # before any worker is started
         source = open_trials(paths, reading, client=self.client() if self.cluster.any else None)

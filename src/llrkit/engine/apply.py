@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_range import RangeWatch
+from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.io.llr_columns import kept_as, refuse_calibrated, with_llrs
+from llrkit.io.llr_columns import OWN_COLUMNS, kept_as, refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
 from llrkit.io.trial_table import Scan, TrialTable
-from llrkit.io.write import write_batches
+from llrkit.io.write import HAS_OWN_KEY, write_batches, written_as
 from llrkit.scores.roles import Roles
+from llrkit.theory.odds import posterior
+from llrkit.theory.operating_points import OperatingPoint
+
+POSTERIOR, DECISION = "posterior", "decision"
+"""Columns that are written beside LLRs on request."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,20 @@ class ApplyOptions:
     """Write LLRs to base ten, in the column ``log10_lr``."""
     force: bool = False
     """Calibrate LLRs that a calibration wrote once more."""
+    posterior: float | None = None
+    """The prior of a target, for posterior probabilities in the column ``posterior``."""
+    decide: OperatingPoint | None = None
+    """Decisions at this operating point, in the column ``decision``: true where the LLR is high enough."""
+
+    def more_columns(self) -> dict[str, Callable[[FloatArray], Any]]:
+        """The columns that are made of LLRs, beside these."""
+        prior, point = self.posterior, self.decide
+        columns: dict[str, Callable[[FloatArray], Any]] = {}
+        if prior is not None:
+            columns[POSTERIOR] = partial(posterior, prior=probability(prior, "--posterior"))
+        if point is not None:
+            columns[DECISION] = partial(np.less_equal, point.threshold)
+        return columns
 
 
 DEFAULTS = ApplyOptions()
@@ -62,6 +87,9 @@ def apply_map(
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
     given, (reading, notes) = reading, _as_trained(fitted, reading)
+    more = options.more_columns()
+    if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
+        raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
     missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
 
     def change(batch: TrialTable) -> TrialTable:
@@ -73,8 +101,9 @@ def apply_map(
             return llr
 
         return with_llrs(
-            batch, llrs, made_by=options.name, needs=fitted.needs, missing=missing, base_10=options.base_10
-        )
+            batch, llrs, made_by=options.name, needs=fitted.needs, missing=missing, base_10=options.base_10,
+            more=more,
+        )  # fmt: skip
 
     def write(scan: Scan) -> int:
         if not options.force and not (fitted.reading or {}).get("calibrated"):
@@ -98,7 +127,7 @@ def apply_map(
                 f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
                 f"each in this order, or one with a column for each ({error})"
             ) from None
-        return applied(scan, *_other_column(fitted, scan), *_moved_columns(scan))
+        return applied(scan, *_other_column(fitted, scan), *_moved_columns(scan, [*OWN_COLUMNS, *more]))
     if len(paths) != fitted.n_systems:
         raise SystemCountError(
             f"the calibration takes {fitted.n_systems} systems ({', '.join(fitted.system_names)}), "
@@ -145,9 +174,9 @@ def _held_scale(fitted: Map, roles: Roles, reading: Reading) -> float:
     return 1.0
 
 
-def _moved_columns(scan: Scan) -> tuple[str, ...]:
+def _moved_columns(scan: Scan, new: Sequence[str]) -> tuple[str, ...]:
     """A note where columns of the file make room for new ones."""
-    moved = ", ".join(f"{name!r} as {kept!r}" for name, kept in kept_as(scan.columns).items())
+    moved = ", ".join(f"{name!r} as {kept!r}" for name, kept in kept_as(scan.columns, new).items())
     return (f"columns that were there are kept under other names: {moved}",) if moved else ()
 
 

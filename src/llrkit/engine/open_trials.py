@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.formats import decoded_bytes, in_batches
-from llrkit.io.open import read_whole
+from llrkit.io.missing_scores import scan_without_missing_scores
+from llrkit.io.open import read_whole, table_options
 from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
 from llrkit.io.trial_table import one_after_another
@@ -56,11 +57,11 @@ def _are_large(path: PathArg) -> bool:
 
 def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     reading.require(BATCHES)
-    scans = scan_tables(
-        paths, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
-    )
+    scans = scan_tables(paths, **table_options(reading))
     if reading.selection is not None:
         scans = [reading.selection.of_scan(one_after_another(scans))]
+    if reading.missing_scores == "drop":
+        scans = [scan_without_missing_scores(one_after_another(scans))]
     like = scans[0].like.roles
     roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
@@ -102,6 +103,11 @@ def read_trials(
     quality: PathArg | None = None,
     weight: str | None = None,
     where: str | Sequence[str] = (),
+    key_columns: Sequence[str] | None = None,
+    key_label: str | None = None,
+    missing_scores: str = "error",
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Trials:
     """Read trials from a file of any of the usual formats.
 
@@ -139,6 +145,15 @@ def read_trials(
         A condition such as ``"seconds >= 5"``, or several: only trials that satisfy all of them are read. A
         column, one of ``= != < <= > >=`` and a value, or ``in`` and ``not in`` with values separated by
         commas.
+    key_columns, key_label
+        Names for the columns of a key without header; the column of the key with the labels.
+    missing_scores
+        A trial whose score is missing or NaN: 'error', or 'drop' with a warning that says how many there are.
+    decimal
+        What numbers in text have before their fraction: '.' or ','. By default a comma where the scores can
+        be nothing else, for example ``0,25`` between semicolons.
+    encoding
+        The encoding of text that is not UTF-8: 'latin-1', 'cp1252', 'utf-16', ...
 
     Examples
     --------
@@ -169,6 +184,11 @@ def read_trials(
         quality=quality,
         weight=weight,
         where=_names(where) or (),
+        key_columns=_names(key_columns),
+        key_label=key_label,
+        missing_scores=missing_scores,
+        decimal=decimal,
+        encoding=encoding,
     )
     return read_whole([path], reading)
 
@@ -185,6 +205,9 @@ def scan_trials(
     log10: bool = False,
     distance: bool = False,
     where: str | Sequence[str] = (),
+    missing_scores: str = "error",
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Files:
     """Trials in files of any size, to be used like trials in memory.
 
@@ -214,6 +237,9 @@ def scan_trials(
         log10=log10,
         distance=distance,
         where=_names(where) or (),
+        missing_scores=missing_scores,
+        decimal=decimal,
+        encoding=encoding,
     )
     return _in_batches(given, reading)
 

@@ -15,15 +15,19 @@ from llrkit.io.text.layouts import (
     LLR,
     LLR_MAP,
     LOG10_LR,
+    ONE_OF_TWO_SCORES,
     RAW_SCORE,
     SAME_SUBJECT,
     SCORE_NAMES,
     TEST_NAMES,
+    folded,
 )
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles, require_column
 
 SASV_LABELS = {"1": "target", "1.0": "target", "2": "nontarget", "2.0": "nontarget", "0": "spoof", "0.0": "spoof"}  # fmt: skip # noqa: E501
+
+PAIR_OF_FILES = {"file1", "file2", "reference"}
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,10 @@ def header_roles(
     written = llrs_written_by_a_map(names)
     calibrated = written is not None and score in (None, [written], (written,))
     if score is None:
-        usual = written or _one_of(names, SCORE_NAMES, where)
+        usual = written or _one_of(names, SCORE_NAMES, where) or _only_one_of(names, ONE_OF_TWO_SCORES, where)
         score = [usual] if usual else []
     free = [name for name in names if name not in score]
-    role = label or _one_of(free, LABEL_NAMES, where)
+    role = label or usual_label(free, score, where)
     same = next((pair for pair in SAME_SUBJECT if set(pair) <= set(names)), None) if role is None else None
     if same is not None:
         role = "label"
@@ -80,6 +84,23 @@ def header_roles(
     factor = math.log(10.0) if calibrated and written == LOG10_LR else 1.0
     roles = Roles(tuple(score), role, *ids_among(free, where), factor=factor, calibrated=calibrated)
     return HeaderRoles(roles, same)
+
+
+def usual_label(names: Sequence[str], scores: Sequence[str], where: str) -> str | None:
+    """The column with the labels of these scores: those of a countermeasure have labels of their own.
+
+    Examples
+    --------
+    >>> usual_label(["filename", "cm-label", "asv-label"], ["cm-score"], "key.tsv")
+    'cm-label'
+    >>> usual_label(["filename", "cm-label", "asv-label"], ["sasv-score"], "key.tsv")
+    'asv-label'
+    """
+    # pyannote calls the label of a pair of files its reference
+    if {folded(name) for name in names} >= PAIR_OF_FILES:
+        return _one_of(names, ("label", "reference"), where)
+    own = ("cm_label",) if [folded(name) for name in scores] == ["cm_score"] else ()
+    return _one_of(names, (*own, *LABEL_NAMES), where)
 
 
 def llrs_written_by_a_map(names: Sequence[str]) -> str | None:
@@ -111,14 +132,20 @@ def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | 
 def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
     """The column with the first of these names, however it is capitalized; two such are an error."""
     known = set(candidates)
-    usual = [name for name in names if name.lower() in known]
+    usual = [name for name in names if folded(name) in known]
     for candidate in candidates:
-        same = [name for name in usual if name.lower() == candidate]
+        same = [name for name in usual if folded(name) == candidate]
         if len(same) > 1:
             raise FileFormatError(
-                f"{where}: the columns {' and '.join(map(repr, same))} differ only in capitals; "
+                f"{where}: the columns {' and '.join(map(repr, same))} differ only in capitals or hyphens; "
                 "say which is meant with --score-column or --label-column"
             )
         if same:
             return same[0]
     return None
+
+
+def _only_one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
+    """The column with one of these names, where no column has another of them."""
+    there = {folded(name) for name in names} & {*candidates}
+    return _one_of(names, candidates, where) if len(there) == 1 else None

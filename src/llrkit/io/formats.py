@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from llrkit._inputs import unchanged
-from llrkit.errors import FileFormatError, UnknownNameError
+from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.io.decompress import GZIP, ZSTD
 from llrkit.io.trial_table import Scan, TrialTable
 
@@ -42,6 +43,22 @@ NAMES = tuple(known.name for known in FORMATS)
 _PACKED = 10
 """Text is about ten times smaller when it is packed."""
 BINARY = tuple(known for known in FORMATS if known.magic)
+
+
+class TextOptions(TypedDict, total=False):
+    """How text is written."""
+
+    decimal: str | None
+    encoding: str | None
+
+
+class TableOptions(TextOptions, total=False):
+    """What can be said about one file: how it is written, and which of its columns are what."""
+
+    format: str | None
+    columns: Sequence[str] | None
+    score: Sequence[str] | None
+    label: str | None
 
 
 def detect(file: Path) -> str:
@@ -88,39 +105,26 @@ def decoded_bytes(file: Path) -> float:
         return size * (_PACKED if raw.read(4).startswith((GZIP, ZSTD)) else 1)
 
 
-def read_file(
-    file: Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Sequence[str] | None = None,
-    score: Sequence[str] | None = None,
-    label: str | None = None,
-) -> TrialTable:
+def read_file(file: Path, **options: Unpack[TableOptions]) -> TrialTable:
     """Read one file of any format; one that changes meanwhile is an error."""
     with unchanged(file):
-        kind = _kind(file, format)
+        kind = _kind(file, options)
         if kind in ("parquet", "arrow"):
             from llrkit.io.binary.column_files import read_arrow, read_parquet
 
+            score, label = options.get("score"), options.get("label")
             return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
-        opened = _opened(file, kind, format, columns, score, label)
+        opened = _opened(file, kind, options)
         return opened.whole() if isinstance(opened, Scan) else opened
 
 
-def scan_file(
-    file: Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Sequence[str] | None = None,
-    score: Sequence[str] | None = None,
-    label: str | None = None,
-) -> Scan | TrialTable:
+def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
     """A file of any format to be read in batches, or what is in it where that cannot be done.
 
     A file that changes between two passes, or while it is read, is an error.
     """
     with unchanged(file) as stamp:
-        opened = _opened(file, _kind(file, format), format, columns, score, label)
+        opened = _opened(file, _kind(file, options), options)
     if stamp is None or not isinstance(opened, Scan):
         return opened
     read = opened.read
@@ -132,14 +136,8 @@ def scan_file(
     return replace(opened, read=read_unchanged)
 
 
-def _opened(
-    file: Path,
-    kind: str,
-    format: str | None,  # noqa: A002
-    columns: Sequence[str] | None,
-    score: Sequence[str] | None,
-    label: str | None,
-) -> Scan | TrialTable:
+def _opened(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
+    score, label = options.get("score"), options.get("label")
     if kind in ("parquet", "arrow"):
         from llrkit.io.binary.column_files import scan_columns
 
@@ -153,13 +151,19 @@ def _opened(
 
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
-        format = "kaldi"  # noqa: A001
+        options = {**options, "format": "kaldi"}
     from llrkit.io.text.delimited import scan_delimited
 
-    return scan_delimited(file, format=format, columns=columns, score=score, label=label)
+    return scan_delimited(file, **options)
 
 
-def _kind(file: Path, format: str | None) -> str:  # noqa: A002
-    if format is not None and format not in NAMES:
-        raise UnknownNameError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
-    return format or detect(file)
+def _kind(file: Path, options: TableOptions) -> str:
+    insisted = options.get("format")
+    if insisted is not None and insisted not in NAMES:
+        raise UnknownNameError(f"unknown format {insisted!r}; there are: {', '.join(NAMES)}")
+    kind = insisted or detect(file)
+    if options.get("columns") is not None and kind in {known.name for known in BINARY}:
+        raise InputError(
+            f"{file}: --columns is for text; name columns of this file with --score-column and --label-column"
+        )
+    return kind

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from llrkit.io.text.layouts import LLR, LLR_MAP, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.roles import require_column
 
+OWN_COLUMNS = (LLR, LOG10_LR, LLR_MAP)
+NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
 Llrs = Callable[[npt.NDArray[Any], dict[str, npt.NDArray[Any]]], npt.NDArray[Any]]
 
 
@@ -28,12 +31,14 @@ def with_llrs(
     needs: Sequence[str] = (),
     missing: bool = False,
     base_10: bool = False,
+    more: Mapping[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = NOTHING_MORE,
 ) -> TrialTable:
     """The same rows with LLRs in the column ``llr`` (``log10_lr`` to base ten); no column is overwritten.
 
     ``llrs`` gets the scores of all systems and the columns it needs. A missing score is NaN where it is
     allowed, and an error otherwise. ``made_by`` says which map it was, in the column ``llr_map``. Columns of
-    these names that were there before are kept as ``llr_before`` and so on, see :func:`kept_as`.
+    these names that were there before are kept as ``llr_before`` and so on, see :func:`kept_as`. ``more``
+    are further columns, made of the LLRs in nats.
     """
     for name in (*trials.score, *needs):
         require_column(name, trials.table.columns, trials.file)
@@ -42,17 +47,14 @@ def with_llrs(
     values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
     llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
     name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
-    table = _making_room(table, (LLR, LOG10_LR, LLR_MAP))
-    added = [pl.Series(name, shown, dtype=pl.Float64), pl.lit(made_by).alias(LLR_MAP)]
+    table = table.rename(kept_as(table.columns, (*OWN_COLUMNS, *more)))
+    added: list[pl.Series | pl.Expr] = [pl.Series(name, shown, dtype=pl.Float64)]
+    added += [pl.Series(column, np.asarray(make(llr))) for column, make in more.items()]
+    added.append(pl.lit(made_by).alias(LLR_MAP))
     return trials.with_table(table.with_columns(added), score=(name,), factor=1.0, calibrated=True)
 
 
-def _making_room(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The table with columns of these names called otherwise."""
-    return table.rename(kept_as(table.columns, names))
-
-
-def kept_as(columns: Sequence[str], names: Sequence[str] = (LLR, LOG10_LR, LLR_MAP)) -> dict[str, str]:
+def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[str, str]:
     """What the columns that make room are called afterwards.
 
     Examples

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.bosaris import read_segment_quality
-from llrkit.io.formats import detect
+from llrkit.io.formats import TextOptions, detect
 from llrkit.io.tables import read_table
 from llrkit.io.text.layouts import ENROLL_NAMES, TEST_NAMES, named
 from llrkit.io.trial_table import TrialTable
@@ -21,7 +21,7 @@ from llrkit.io.trial_table import TrialTable
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)
 
 
-def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
+def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> pl.DataFrame:
     """A table with the id of a segment or model in the column ``id`` and numbers in all others.
 
     BOSARIS Seg_Quality files (HDF5: ``/ids`` and ``/values``) give ``quality_1``, ``quality_2``, ...; a table
@@ -33,7 +33,7 @@ def read_quality(path: str | PathLike[str]) -> pl.DataFrame:
         columns: dict[str, Any] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
-        measures = read_table(path, score=[])
+        measures = read_table(path, score=[], **options)
         name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
         table = measures.table.rename({name: "id"}).with_columns(pl.col("id").cast(pl.String))
         table = table.select(
@@ -54,13 +54,19 @@ def _numbers(column: pl.Series, trials: TrialTable) -> pl.Series:
     return numbers
 
 
-def with_quality(trials: TrialTable, path: str | PathLike[str], *, missing: str = "error") -> TrialTable:
+def with_quality(
+    trials: TrialTable,
+    path: str | PathLike[str],
+    *,
+    missing: str = "error",
+    **options: Unpack[TextOptions],
+) -> TrialTable:
     """Trials with the measures of both sides, as far as their ids are in the file.
 
     The columns are named ``enroll_<name>`` and ``test_<name>``. A side none of whose ids is known gets none;
     if some are known and some are not, that is an error, or the trials are left out (``missing='drop'``).
     """
-    quality = read_quality(path)
+    quality = read_quality(path, **options)
     added: list[str] = []
     table = trials.table
     for side, name in (("enroll", trials.enroll), ("test", trials.test)):

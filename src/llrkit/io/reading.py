@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -44,9 +44,17 @@ class Reading:
     """The columns with the scores; by default those that have one of the usual names."""
     label: str | None = None
     """The column with the labels, of the key if there is one; by default the one with a usual name."""
+    key_columns: tuple[str, ...] | None = None
+    """Names for the columns of a key without header."""
+    key_label: str | None = None
+    """The column of the key with the labels, where ``label`` is one of the scores' own file."""
     format: str | None = None
     columns: tuple[str, ...] | None = None
     """Names for the columns of a text without header."""
+    decimal: str | None = None
+    """What numbers have before their fraction, '.' or ','; by default what the scores must have."""
+    encoding: str | None = None
+    """The encoding of text, as Python names it; by default UTF-8."""
     nontargets: PathArg | None = None
     """A second file with the scores of non-targets; the first then holds targets only."""
     positive: str | None = None
@@ -56,6 +64,8 @@ class Reading:
     missing: str = "error"
     """Trials that only some of the files to be joined have: 'error', 'drop', or 'subset' (kept, without a
     score)."""
+    missing_scores: str = "error"
+    """Trials without a score, or with NaN for one: 'error' or 'drop'."""
     duplicates: str | None = None
     """Trials that occur more than once: 'keep', 'error' or 'drop'; by default kept, an error when joining."""
     quality: PathArg | None = None
@@ -72,16 +82,23 @@ class Reading:
     """On a cluster: what to do with a file that cannot be read, 'error' or 'skip'."""
 
     def __post_init__(self) -> None:
-        for name in ("score", "columns", "ids", "classes", "where"):
+        for name in ("score", "columns", "key_columns", "ids", "classes", "where"):
             names = getattr(self, name)
             if names is not None:
                 object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
         _ = self.selection  # a condition that is none is refused before anything is read
         _one_of(self.missing, MISSING, "missing")
+        _one_of(self.missing_scores, ("error", "drop"), "missing_scores")
+        _one_of(self.decimal, (None, ".", ","), "decimal")
+        _require_encoding(self.encoding)
         _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
         _one_of(self.unreadable, (None, "error", "skip"), "unreadable")
         if self.nontargets is not None and self.key is not None:
             raise InputError("a key and a file of non-targets do not go together")
+        if self.key is None:
+            for name in ("key_columns", "key_label"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"{FLAGS[name]} is for a file with the labels (--key)")
 
     @property
     def selection(self) -> Where | None:
@@ -124,6 +141,12 @@ class Reading:
         """Whether what is asked for needs all ids in memory at once."""
         return self.joins or self.quality is not None or self.missing == "subset"
 
+    def with_files(self, **changed: Any) -> Self:
+        """The same options for other files; those about a key go with it."""
+        if "key" in changed and changed["key"] is None:
+            changed = {"key_columns": None, "key_label": None, **changed}
+        return replace(self, **changed)
+
     def given(self) -> list[str]:
         """The options that were asked for; those at their defaults ask for nothing."""
         asked = [item.name for item in fields(self) if getattr(self, item.name) != item.default]
@@ -161,6 +184,16 @@ def _one_of(value: str | None, accepted: tuple[str | None, ...], what: str) -> N
         raise UnknownNameError(f"{what}={value!r}: expected one of {words}")
 
 
+def _require_encoding(name: str | None) -> None:
+    """Refuse what is no encoding of text."""
+    try:
+        _ = name is not None and "a".encode(name)
+    except (LookupError, ValueError):
+        raise UnknownNameError(
+            f"encoding={name!r}: not an encoding of text; for example utf-8, latin-1, cp1252, utf-16"
+        ) from None
+
+
 def require_text_name(path: PathArg) -> None:
     """Refuse a file name that is not text, for readers and writers that take names as text only.
 
@@ -189,17 +222,22 @@ FLAGS = {
     "label": "--label-column",
     "quality": "--quality-file",
     "weight": "--weight-column",
+    "key_columns": "--key-columns",
+    "key_label": "--key-label-column",
+    "missing_scores": "--missing-scores",
 }
 """Options of the command line that are not called like their keyword."""
 
+_TEXT = {"format", "columns", "decimal", "encoding"}
 _TABLE = {"score", "label", "positive", "log10", "distance", "weight", "where"}
 # The policy for missing trials is honored where nothing is joined: nothing can be missing.
+_JOINED = {"key", "key_columns", "key_label", "nontargets", "duplicates", "quality", "ids"}
 MEMORY = Way(
-    frozenset({*_TABLE, "format", "columns", "key", "nontargets", "missing", "duplicates", "quality", "ids"}),
+    frozenset({*_TABLE, *_TEXT, *_JOINED, "missing", "missing_scores"}),
     "is for a cluster (--scheduler, --workers)",
 )
 BATCHES = Way(
-    frozenset({*_TABLE, "format", "columns", "missing"}),
+    frozenset({*_TABLE, *_TEXT, "missing", "missing_scores"}),
     "needs all trials in memory; use read_trials",
 )
 REWRITE = Way(MEMORY.honors - {"weight"}, "has no effect on what is written")

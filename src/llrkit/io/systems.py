@@ -181,15 +181,17 @@ def join_systems(
     ids: Sequence[str] = (),
     missing: str = "error",
     labeled: bool = True,
+    unscored: bool = False,
 ) -> TrialTable:
     """One row per trial with a column of scores for each file.
 
     Rows keep the order of the first file. A trial that some file lacks is an error, unless ``missing`` is
-    something else: then its score is null. If they matter, labels come from any file and must agree.
+    something else: then its score is null. If they matter, labels come from any file and must agree. With
+    ``unscored`` a file may have trials without a score.
     """
     allowed = missing != "error"
-    first = one_score(files[0], missing=allowed)
-    others = [named_alike(first, one_score(one, missing=allowed)) for one in files[1:]]
+    first = one_score(files[0], missing=allowed or unscored)
+    others = [named_alike(first, one_score(one, missing=allowed or unscored)) for one in files[1:]]
     keys = trial_columns([first, *others], ids)
     for one in (first, *others):
         _refuse_repeated(one, keys)

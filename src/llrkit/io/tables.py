@@ -6,46 +6,27 @@ import glob
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Unpack
 
 from llrkit._forks import refuse_after_fork
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, SkippedFilesWarning
-from llrkit.io.formats import read_file, scan_file
+from llrkit.io.formats import TableOptions, read_file, scan_file
 from llrkit.io.one_table import in_one_schema, together
 from llrkit.io.reading import PathArg
 from llrkit.io.trial_table import Scan, TrialTable
 
 
-def read_table(
-    path: PathArg,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Sequence[str] | None = None,
-    score: Sequence[str] | None = None,
-    label: str | None = None,
-) -> TrialTable:
+def read_table(path: PathArg, **options: Unpack[TableOptions]) -> TrialTable:
     """Read a file, a directory or a glob: the table and which of its columns are what."""
-    tables = [
-        read_file(file, format=format, columns=columns, score=score, label=label) for file in files_of(path)
-    ]
+    tables = [read_file(file, **options) for file in files_of(path)]
     return tables[0] if len(tables) == 1 else together(tables, str(path))
 
 
-def scan_tables(
-    paths: PathArg | Sequence[PathArg],
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Sequence[str] | None = None,
-    score: Sequence[str] | None = None,
-    label: str | None = None,
-) -> list[Scan]:
+def scan_tables(paths: PathArg | Sequence[PathArg], **options: Unpack[TableOptions]) -> list[Scan]:
     """The files of one or several names, directories or globs, to be read in batches one after another."""
     given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    opened = [
-        scan_file(file, format=format, columns=columns, score=score, label=label)
-        for path in given
-        for file in files_of(path)
-    ]
+    opened = [scan_file(file, **options) for path in given for file in files_of(path)]
     return in_one_schema([one if isinstance(one, Scan) else Scan.of(one) for one in opened])
 
 

@@ -65,6 +65,21 @@ class TrialTable:
         """Other rows, which no longer stand where they stood in the file."""
         return replace(self, table=table, lines=None)
 
+    def only(self, mask: pl.Series) -> TrialTable:
+        """Some of the rows, which still say where they stand in the file."""
+        rows, first, lines, earlier = mask.arg_true(), self.first_row, self.lines, self.row_numbers
+
+        def numbers(of: list[int]) -> list[int]:
+            before = [int(rows[row]) for row in of]
+            return [first + row for row in before] if earlier is None else earlier(before)
+
+        def lines_of(of: list[int]) -> list[int]:
+            assert lines is not None
+            return lines([int(rows[row]) for row in of])
+
+        kept_lines: Lines | None = None if lines is None else lines_of
+        return replace(self, table=self.table.filter(mask), lines=kept_lines, row_numbers=numbers)
+
     def place(self, row: int) -> str:
         """Where a row stands, in words."""
         return f"{self.file}, {self.places([row])}"

@@ -14,7 +14,7 @@ import polars as pl
 
 from llrkit._arrays import BoolArray
 from llrkit.errors import InputError
-from llrkit.io.trial_table import Lines, Scan, TrialTable
+from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.roles import require_column
@@ -158,7 +158,7 @@ class Where:
     def of_table(self, trials: TrialTable) -> TrialTable:
         """The rows of a table that satisfy all conditions; none at all is an error."""
         self._require(trials)
-        kept = self._kept(trials)
+        kept = trials.only(self.mask(trials.table))
         if kept.table.is_empty():
             raise self._nothing_left(trials.file)
         return kept
@@ -170,7 +170,7 @@ class Where:
         def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
             n_rows = 0
             for batch in scan.read([*dict.fromkeys([*wanted, *self.columns])]):
-                kept = self._kept(batch)
+                kept = batch.only(self.mask(batch.table))
                 n_rows += kept.table.height
                 yield replace(kept, table=kept.table.select(wanted))
             if n_rows == 0:
@@ -201,21 +201,6 @@ class Where:
     def _require(self, trials: TrialTable) -> None:
         for name in self.columns:
             require_column(name, trials.table.columns, f"{trials.file}: --where")
-
-    def _kept(self, trials: TrialTable) -> TrialTable:
-        mask = self.mask(trials.table)
-        rows = mask.arg_true()
-        first, lines = trials.first_row, trials.lines
-
-        def numbers(of: list[int]) -> list[int]:
-            return [first + int(rows[row]) for row in of]
-
-        def lines_of(of: list[int]) -> list[int]:
-            assert lines is not None
-            return lines([int(rows[row]) for row in of])
-
-        kept_lines: Lines | None = None if lines is None else lines_of
-        return replace(trials, table=trials.table.filter(mask), lines=kept_lines, row_numbers=numbers)
 
     def _nothing_left(self, file: str) -> InputError:
         return InputError(f"{file}: no trial satisfies --where {' and '.join(map(str, self.conditions))}")

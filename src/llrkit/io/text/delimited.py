@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import header_roles
+from llrkit.io.text.decimals import means_decimal_commas
 from llrkit.io.text.layouts import (
+    ENROLL_NAMES,
+    KEY_LAYOUTS,
     KNOWN_NAMES,
+    LABEL_NAMES,
     LAYOUTS,
     NIST_KEYS,
+    TEST_NAMES,
     Layout,
     distinct_names,
+    folded,
     has_header,
     kinds_of,
+    named,
     unique_names,
 )
-from llrkit.io.text.lines import NUMBER, Text, open_text
-from llrkit.io.text.parse_columns import NA, Columns, parse
+from llrkit.io.text.lines import NO_SCORE, NUMBER, Text, open_text
+from llrkit.io.text.parse_columns import Columns, parse
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.labels import classify_words
 from llrkit.scores.roles import Roles
@@ -35,20 +43,25 @@ def scan_delimited(
     columns: Sequence[str] | None = None,
     score: Sequence[str] | None = None,
     label: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Scan | TrialTable:
     """A text file to be read piece by piece; ``columns`` names its columns, else the header or its layout.
 
-    A matrix is read at once: its rows are no trials.
+    Numbers have a decimal comma if ``decimal`` says so, or if the scores of the first lines can be nothing
+    else. A matrix is read at once: its rows are no trials.
     """
-    text = open_text(file)
-    rows = [fields for _, fields in text.head]
-    family, names, header = _names(text, rows, format, columns)
+    text = open_text(file, decimal=decimal or ".", encoding=encoding)
+    rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
+    asked = {*(score or ()), *(() if label is None else (label,))}
+    family, names, header = _names(text, rows, format, columns, asked, is_key=score is not None and not score)
     if family == "matrix":
         from llrkit.io.score_matrices import read_matrix
 
-        return read_matrix(text, names)
+        return read_matrix(_with_decimal(text, decimal, range(1, len(names)), header), names)
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
+    text = _with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
     if columns is not None:
         header = _renames(rows, names, roles.roles)
     types = Columns(names, score_columns).types
@@ -66,11 +79,24 @@ def scan_delimited(
     return Scan(like, read)
 
 
+def _with_decimal(text: Text, decimal: str | None, scores: Iterable[int], header: bool) -> Text:
+    """The text with the decimal comma its scores must have, if nothing was said about it."""
+    if decimal is not None or text.delimiter == ",":
+        return text
+    rows = [fields for _, fields in text.head[header:]]
+    columns = [[fields[at] for fields in rows if at < len(fields)] for at in scores]
+    said = [[field for field in column if field.strip().lower() not in NO_SCORE] for column in columns]
+    return replace(text, decimal=",") if any(means_decimal_commas(column) for column in said) else text
+
+
 def _names(
     text: Text,
     rows: list[list[str]],
     format: str | None,  # noqa: A002
     columns: Sequence[str] | None,
+    asked: Collection[str],
+    *,
+    is_key: bool,
 ) -> tuple[str, list[str], bool]:
     """The family of the file, the names of its columns and whether the first row holds them."""
     where = f"{text.file}, line {text.head[0][0]}"
@@ -81,10 +107,14 @@ def _names(
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
     below = kinds_of(rows[1:])
+    may_have_header = format in (None, "table", "matrix", "nist", "bob", "asvspoof")
+    names_roles = {field.strip() for field in rows[0]} & {*asked} or (
+        may_have_header and _names_both_sides(rows)
+    )
     for key in NIST_KEYS:
-        if format in (None, "nist") and key.fits(below, text.delimiter):
+        if format in (None, "nist") and key.fits(below, text.delimiter) and not names_roles:
             return "nist", key.names.split(), _names_conditions(rows[0], key, where)
-    if format in (None, "table", "matrix", "nist", "bob", "asvspoof") and has_header(rows):
+    if names_roles or (may_have_header and has_header(rows)):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
         return "table", distinct_names(rows[0], where), True
@@ -95,18 +125,34 @@ def _names(
             f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one has the labels cannot "
             "be told; name them with --columns label,score or --columns score,label"
         )
-    for layout in LAYOUTS:
+    if len(kinds) == 4 and "B" in kinds[2] and "B" in kinds[3] and format is None:
+        raise FileFormatError(
+            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1) after the ids, so which one has the "
+            "labels cannot be told; name them with --columns enroll,test,label,score or "
+            "--columns enroll,test,score,label"
+        )
+    for layout in KEY_LAYOUTS if is_key else LAYOUTS:
         if format in (None, layout.format) and layout.fits(kinds, text.delimiter):
             return layout.format, layout.names.split(), False
     if format is not None:
         shapes = "; ".join(layout.names for layout in LAYOUTS if layout.format == format)
+        if format == "table":
+            shapes = "columns under a header line; without one, name them with --columns"
         raise FileFormatError(
             f"{where}: not of format {format}" + (f", which is: {shapes}" if shapes else "")
         )
+    flag, example = ("--key-columns", "enroll,test,label") if is_key else ("--columns", "enroll,test,score")
     raise FileFormatError(
         f"{where}: no header line and no known layout ({len(rows[0])} columns); "
-        "name the columns, for example --columns enroll,test,score"
+        f"name the columns, for example {flag} {example}"
     )
+
+
+def _names_both_sides(rows: list[list[str]]) -> bool:
+    """Whether the first row names the ids of both sides and the labels of a key."""
+    names = rows[0]
+    roles = (ENROLL_NAMES, TEST_NAMES, LABEL_NAMES)
+    return has_header(rows) and all(named(names, candidates) is not None for candidates in roles)
 
 
 def _renames(rows: list[list[str]], names: Sequence[str], roles: Roles) -> bool:
@@ -121,9 +167,9 @@ def _renames(rows: list[list[str]], names: Sequence[str], roles: Roles) -> bool:
     deciding = [fields[name] for name in (*roles.score, roles.label) if name in fields]
     if not deciding:
         return has_header(rows)
-    if any(field in ("", NA.lower()) or NUMBER.fullmatch(field) for field in deciding):
+    if any(field in NO_SCORE or NUMBER.fullmatch(field) for field in deciding):
         return False
-    return any(field in KNOWN_NAMES and classify_words([field]) == [None] for field in deciding)
+    return any(folded(field) in KNOWN_NAMES and classify_words([field]) == [None] for field in deciding)
 
 
 def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
@@ -140,6 +186,6 @@ def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
 def _is_matrix(rows: list[list[str]]) -> bool:
     """A header of ids whose first field is empty, and rows of an id and numbers."""
     below = [row for row in rows[1:] if len(row) == len(rows[0])]
-    known = {field.strip().lower() for field in rows[0]} & KNOWN_NAMES
+    known = {folded(field) for field in rows[0]} & KNOWN_NAMES
     named_square = len(rows[0]) > 1 and not rows[0][0].strip() and not known
     return bool(below) and named_square and all("N" in kind for kind in kinds_of(below)[1:])

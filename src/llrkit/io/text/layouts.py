@@ -8,30 +8,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.errors import FileFormatError
-from llrkit.io.text.lines import NUMBER
+from llrkit.io.text.lines import NO_SCORE, NUMBER
 from llrkit.scores.labels import classify_words
 
 LLR, LOG10_LR, LLR_MAP, RAW_SCORE = "llr", "log10_lr", "llr_map", "raw_score"
 """What a calibration writes: natural-log LLRs, or to base ten; which map made them. Before, LLRs were written
 to ``score``, and what had been there to ``raw_score``."""
-SCORE_NAMES = ("score", "scores", "llr", "log_lr", "loglr", "raw_score")
+SCORE_NAMES = (
+    "score", "scores", "llr", "log_lr", "loglr", "raw_score", "y_score", "similarity", "sasv_score",
+)  # fmt: skip
+ONE_OF_TWO_SCORES = ("cm_score", "asv_score")
+"""Scores where a table has but one of them; which is meant of both must be said."""
 LABEL_NAMES = (
     "label", "target", "targettype", "target_type", "is_target", "labels", "key", "class", "truth", "tgt",
-    "trialtype", "trial_type", "sasv_label", "y_true",
+    "trialtype", "trial_type", "sasv_label", "y_true", "hypothesis", "ground_truth", "asv_label", "cm_label",
 )  # fmt: skip
 ENROLL_NAMES = (
-    "enroll", "enrol", "model", "modelid", "model_id", "enroll_id", "enrollment", "enroll_speaker",
-    "claimed_id", "bio_ref_subject_id", "reference",
+    "enroll", "enrol", "model", "modelid", "model_id", "enroll_id", "enrol_id", "enrollment",
+    "enroll_speaker", "claimed_id", "bio_ref_subject_id", "file1", "file_1", "utt1", "wav1", "audio1", "spk",
+    "tar_spk_anon", "reference",
 )  # fmt: skip
 TEST_NAMES = (
-    "test", "segment", "segmentid", "segment_id", "test_id", "utt", "utterance", "probe", "probe_key",
+    "test", "segment", "segmentid", "segment_id", "segid", "test_id", "utt", "utterance", "probe",
+    "probe_key", "file2", "file_2", "utt2", "wav2", "audio2", "filename", "file_name", "trial_anon",
 )  # fmt: skip
 SAME_SUBJECT = (("claimed_id", "real_id"), ("bio_ref_subject_id", "probe_subject_id"))
 """Columns that name the subject on both sides: the trial is a target where they are equal."""
 
 BONAFIDE, ATTACK = {"bonafide", "bona-fide", "genuine"}, re.compile("spoof|-|[as][0-9]{1,2}|[abc]{2}")
 """What is no attack, and the names of attacks in ASVspoof: S1 to S10, A01 to A32, AA to CC."""
-KNOWN_NAMES = {*SCORE_NAMES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES, "side", "channel", "gender"}
+GENUINE_OR_SPOOFED = BONAFIDE | {"real", "spoof", "spoofed", "fake"}
+_NAMES = {*SCORE_NAMES, *ONE_OF_TWO_SCORES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES}
+KNOWN_NAMES = {name for name in _NAMES if name[-1] not in "12"} | {"side", "channel", "gender"}
+"""Names by which a header is known; ``utt1`` may as well be an id."""
+
+
+def folded(name: str) -> str:
+    """A name of a column as the lists above have it, however it is capitalized and joined.
+
+    Examples
+    --------
+    >>> folded("CM-Score"), folded("model id")
+    ('cm_score', 'model_id')
+    """
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 @dataclass(frozen=True)
@@ -39,7 +59,8 @@ class Layout:
     """A layout without header: what each column must hold, and its name.
 
     Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
-    (a or b), Y yes or no (y or n), C bonafide or which attack, * anything.
+    (a or b), Y yes or no (y or n), G a gender, C bonafide or which attack, F bonafide or spoof as a label,
+    * anything.
     """
 
     format: str
@@ -70,14 +91,24 @@ LAYOUTS = (
     Layout("nist", "**SN", "enroll test side score"),
     Layout("asvspoof", "**WW", "enroll test cm_label label"),
     Layout("asvspoof", "**CW", "enroll test cm_label label"),
-    Layout("asvspoof", "**WN", "test attack label score"),
+    Layout("asvspoof", "**FN", "test attack label score"),
+    # SpeechBrain's scores.txt has 0 or 1 there; WeSpeaker's *.kaldi.score ends with the label
+    Layout("kaldi", "**LN", "enroll test label score"),
+    Layout("kaldi", "**NL", "enroll test score label"),
     Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
     Layout("nist", "**SWN", "enroll test side decision score"),
+    Layout("asvspoof", "**G*W", "enroll test gender attack label"),  # ASVspoof 5, track 2
     Layout("asvspoof", "****W", "speaker test environment attack label"),
     Layout("bob", "****N", "claimed_id model_label real_id probe score", " \t"),
     Layout("asvspoof", "***WN*", "test speaker attack label score gender"),
     # ASVspoof 2021, as its evaluation package reads them: LA, PA and DF
     Layout("asvspoof", "*****W**", "enroll test codec transmission attack label trim subset"),
+    # ASVspoof 5: training, and track 1
+    Layout(
+        "asvspoof",
+        "**G*****W*",
+        "speaker test gender codec codec_quality codec_seed attack_tag attack label other",
+    ),
     Layout(
         "asvspoof",
         "*********W**",
@@ -92,6 +123,8 @@ LAYOUTS = (
     Layout("nist", "******SWN", "training adaptation segment_type gender enroll test side decision score"),
 )
 """In this order: the first that fits is taken."""
+KEY_LAYOUTS = (Layout("two-column", "*L", "test label"), *LAYOUTS)
+"""The same for a file that is read for its labels."""
 
 _KEY, _NINE = "enroll test side label", "c1 c2 c3 c4 c5 c6 c7 c8 c9"
 NIST_KEYS = (
@@ -114,7 +147,8 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
     for column in zip(*rows, strict=False):
         values = {value.strip().lower() for value in column}
         kind = ""
-        if all(NUMBER.fullmatch(value) for value in values):
+        numbers = values - NO_SCORE
+        if numbers and all(NUMBER.fullmatch(value) for value in numbers):
             kind += "N"
         binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
         if binary or None not in classify_words(list(values)):
@@ -123,6 +157,10 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
             kind += "S"
         if values <= {"y", "n"}:
             kind += "Y"
+        if values <= {"m", "f", "male", "female"}:
+            kind += "G"
+        if values <= GENUINE_OR_SPOOFED:
+            kind += "F"
         if values & BONAFIDE and all(ATTACK.fullmatch(value) for value in values - BONAFIDE):
             kind += "C"
         kinds.append(kind)
@@ -143,16 +181,39 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     first = [field.strip().lower() for field in rows[0]]
     numbers = [field for field in first if NUMBER.fullmatch(field)]
+    if _names_what_is_below(rows):
+        return True
     # classes may be numbered: 0, 1, 2, ... beside columns with known names
     if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
         return False
-    words = {field for field, meaning in zip(first, classify_words(first), strict=True) if meaning is None}
+    words = {
+        folded(field) for field, known in zip(first, classify_words(first), strict=True) if known is None
+    }
     if words & KNOWN_NAMES:
         return True
     if numbers:
         return False
     below = [row for row in rows[1:] if len(row) == len(first)]
-    return any("N" in kind for kind in kinds_of(below)) if below else False
+    # nothing is not the name of a column of numbers
+    return any(
+        "N" in kind and name not in NO_SCORE for name, kind in zip(first, kinds_of(below), strict=False)
+    )
+
+
+def _names_what_is_below(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a field of the first row is called as what its column holds: scores, or labels.
+
+    Then it is a header, even if other columns have whole numbers as their names.
+    """
+    first = [folded(field) for field in rows[0]]
+    if any(NUMBER.fullmatch(field) and not field.isdecimal() for field in first):
+        return False
+    kinds = kinds_of([row for row in rows[1:] if len(row) == len(first)])
+    for name, kind, meaning in zip(first, kinds, classify_words(first), strict=False):
+        scores = name in (*SCORE_NAMES, *ONE_OF_TWO_SCORES) and "N" in kind
+        if scores or (meaning is None and name in LABEL_NAMES and "L" in kind):
+            return True
+    return False
 
 
 def unique_names(fields: Sequence[str]) -> list[str]:
@@ -191,5 +252,5 @@ def distinct_names(fields: Sequence[str], where: str) -> list[str]:
 
 def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     """The column with the first of these names, however it is capitalized."""
-    folded = {name.lower(): name for name in reversed(names)}
-    return next((folded[candidate] for candidate in candidates if candidate in folded), None)
+    known = {folded(name): name for name in reversed(names)}
+    return next((known[candidate] for candidate in candidates if candidate in known), None)

@@ -15,10 +15,14 @@ import numpy as np
 from llrkit._memory import memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
+from llrkit.io.text.decimals import COMMA_NUMBER, commas_are_decimal, with_point
+from llrkit.io.text.encodings import as_utf8
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
 BLOCK_BYTES = 1 << 24
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity|nan)\s*", re.I | re.A)
+NO_SCORE = frozenset({"", "na", "-", "n/a", "#n/a", "null", "none"})
+"""What stands for a missing score, in small letters; NaN is a number that no score may be."""
 BLANK = " \t\r\n\v\f"  # what bytes.split takes for blank too
 BOM, UTF_16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 
@@ -31,6 +35,7 @@ class Piece:
     data: bytes
     delimiter: str
     first_line: int = 1
+    decimal: str = "."
 
     @cached_property
     def quoted(self) -> bool:
@@ -58,7 +63,8 @@ class Piece:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, _first_not_utf8(data)) + 1
             raise FileFormatError(
-                f"{self.file}, line {before + line}: not UTF-8 text ({error.reason})"
+                f"{self.file}, line {before + line}: not UTF-8 text ({error.reason}); name its encoding with "
+                "--encoding, for example latin-1 or cp1252"
             ) from None
         except csv.Error as error:
             raise FileFormatError(
@@ -84,6 +90,9 @@ class Text:
     head: list[tuple[int, list[str]]]
     only_returns: bool = False
     """Lines end in carriage returns alone."""
+    decimal: str = "."
+    encoding: str | None = None
+    """None for UTF-8."""
 
     @property
     def file(self) -> str:
@@ -95,6 +104,11 @@ class Text:
         """The line on which the first row ends; a quoted name may go on for several."""
         line, fields = self.head[0]
         return line + sum(field.count("\n") for field in fields)
+
+    def heads(self) -> list[list[str]]:
+        """The first rows, in which numbers that may have a decimal comma have a point."""
+        may_be = self.delimiter != "," or self.decimal == ","
+        return [[with_point(field) for field in fields] if may_be else fields for _, fields in self.head]
 
     def pieces(self, skip: int = 0) -> Iterator[Piece]:
         """The text after its first lines, cut at ends of lines that are not inside quotes."""
@@ -111,26 +125,27 @@ class Text:
             waiting = [data[cut:]] if cut < len(data) else []
             size, due = len(data) - cut, 0 if cut else 2 * len(data)
             if cut:
-                piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line))
+                piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line, self.decimal))
                 yield from _after(piece, skip)
                 line += count_byte(piece.data, b"\n")
         rest = b"".join(waiting)
         if rest:
-            yield from _after(_whole_lines(Piece(self.file, rest, self.delimiter, line)), skip)
+            piece = Piece(self.file, rest, self.delimiter, line, self.decimal)
+            yield from _after(_whole_lines(piece), skip)
 
     def _blocks(self) -> Iterator[bytes]:
         # a block of short lines takes ten times as much as columns, and several are worked on at a time
         size = min(BLOCK_BYTES, max(memory_limit() // 128, LONGEST_LINE))
-        for i, block in enumerate(blocks_of(self.path, size)):
+        for i, block in enumerate(as_utf8(blocks_of(self.path, size), self.encoding, self.file)):
             data = block.removeprefix(BOM) if i == 0 else block
             yield data.replace(b"\r", b"\n") if self.only_returns else data
 
 
-def open_text(file: Path) -> Text:
+def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) -> Text:
     """Look at the first lines of a text file."""
-    first = next(blocks_of(file, LONGEST_LINE), b"")
+    first = next(as_utf8(blocks_of(file, LONGEST_LINE), encoding, str(file)), b"")
     if first.startswith(UTF_16):
-        raise FileFormatError(f"{file}, line 1: UTF-16 text; save it as UTF-8")
+        raise FileFormatError(f"{file}, line 1: UTF-16 text; save it as UTF-8, or use --encoding utf-16")
     data = first.removeprefix(BOM)
     only_returns = b"\n" not in data and b"\r" in data
     if only_returns:
@@ -142,7 +157,7 @@ def open_text(file: Path) -> Text:
         raise FileFormatError(f"{file}, line 1: binary; expected text with a header line, or rows of scores")
     if len(data) > HEAD_BYTES:  # whole lines only
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
-    delimiter = _delimiter(head)
+    delimiter = _delimiter(head, decimal)
     rows = []
     for line, fields in _whole_lines(Piece(str(file), head, delimiter)).rows():
         rows.append((line, fields))
@@ -150,14 +165,20 @@ def open_text(file: Path) -> Text:
             break
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
-    return Text(file, delimiter, rows, only_returns)
+    return Text(file, delimiter, rows, only_returns, decimal, encoding)
 
 
-def _delimiter(head: bytes) -> str:
-    first = next((line for line in head.split(b"\n") if line.strip()), b"")
-    delimiter = max("\t,;", key=lambda mark: first.count(mark.encode()))
-    if delimiter.encode() not in first:  # blanks, unless there is only one column
-        delimiter = " " if len(first.split()) > 1 else ","
+def _delimiter(head: bytes, decimal: str) -> str:
+    raw = next((line for line in head.split(b"\n") if line.strip()), b"")
+    first = re.sub('"[^"]*"', '""', raw.decode("utf-8", "replace"))
+    marks = {mark: first.count(mark) for mark in "\t,;"}
+    if any(commas_are_decimal(first, mark) for mark in "\t;"):
+        marks[","] = 0
+    elif decimal == ",":
+        marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
+    delimiter = max(marks, key=lambda mark: marks[mark])
+    if not marks[delimiter]:  # blanks, unless there is only one column
+        delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
     return delimiter
 
 
@@ -227,8 +248,12 @@ def _first_not_utf8(data: bytes) -> int:
     return 0
 
 
-def not_a_number(where: str, field: str) -> FileFormatError:
+def not_a_number(where: str, field: str, decimal: str = ".") -> FileFormatError:
     """The error for a score that is not a number."""
     shown = field if len(field) <= 40 else field[:40] + "..."
-    hint = "; decimals are written with a point" if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", field) else ""
+    hint = ""
+    if decimal == "." and COMMA_NUMBER.fullmatch(field):
+        hint = "; numbers with a decimal comma are read with --decimal ,"
+    elif decimal == "," and NUMBER.fullmatch(field):
+        hint = "; numbers of this file have a decimal comma, unless --decimal . says otherwise"
     return FileFormatError(f"{where}: {shown!r} is not a number{hint}")

@@ -6,9 +6,10 @@ way every line that is not blank is a row, or an error names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from dataclasses import field as field_of
 from itertools import chain, islice
 
 import numpy as np
@@ -16,7 +17,8 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
-from llrkit.io.text.lines import NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.io.text.decimals import COMMA_NUMBER, PATTERN, with_point
+from llrkit.io.text.lines import NO_SCORE, NUMBER, Piece, Text, count_byte, not_a_number
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import in_order, thread_count
 
@@ -31,6 +33,8 @@ class Columns:
     names: Sequence[str]
     numbers: Sequence[str]
     ids: Sequence[str] = ()
+    no_score: Mapping[str, str] = field_of(default_factory=dict)
+    """What stands for a missing score in some columns, where it is not NA."""
 
     @property
     def types(self) -> dict[str, type[pl.DataType]]:
@@ -42,7 +46,7 @@ class Columns:
     def missing(self) -> dict[str, str]:
         """What stands for a missing value in each column, beside nothing at all."""
         ids = set(self.ids)
-        return {name: NA for name in self.names if name not in ids}
+        return {name: self.no_score.get(name, NA) for name in self.names if name not in ids}
 
 
 def parse(
@@ -61,16 +65,21 @@ def parse(
     """
     wishes = None if wanted is None else set(wanted)
     columns = [name for name in names if wishes is None or name in wishes]
-    whole = Columns(names, numbers, ids)
+    whole = Columns(names, numbers, ids, _words_for_none(text, names, numbers))
 
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
         if isinstance(piece, FileFormatError):
             raise piece
         table = _fast(piece, whole, columns)
+        if table is not None and piece.decimal == ",":
+            table = _with_points(table, whole)
         if table is None:
             table = _slow(piece, whole, header).select(columns)
         elif piece.quoted:  # nothing between quotes is nothing, too
             table = table.with_columns(pl.col(pl.String).replace("", None))
+        if piece.decimal == ",":
+            plain = [name for name in columns if name not in ids and name not in numbers]
+            table = table.with_columns(pl.col(plain).str.replace(PATTERN, "$1.$2"))
         for name in numbers:
             if wishes is None or name in wishes:
                 _refuse_inexact(piece, table[name], names)
@@ -83,6 +92,18 @@ def parse(
             pieces += 1
     if not pieces:
         yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=whole.types).select(columns)
+
+
+def _words_for_none(text: Text, names: Sequence[str], numbers: Sequence[str]) -> dict[str, str]:
+    """The word that stands for a missing score in the first lines of some columns; polars takes one."""
+    place = {name: at for at, name in enumerate(names)}
+    words = {}
+    for name in numbers:
+        fields = {fields[place[name]] for _, fields in text.head if len(fields) == len(names)}
+        said = sorted(word for word in fields - {"", NA} if word.lower() in NO_SCORE)
+        if said:
+            words[name] = said[0]
+    return words
 
 
 def _in_threads(
@@ -118,6 +139,17 @@ def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
     return table.select(columns) if table is not None and _regular(piece, table) else None
 
 
+def _with_points(table: pl.DataFrame, whole: Columns) -> pl.DataFrame | None:
+    """Columns of text as numbers with decimal commas, or None if some are not; polars takes points too."""
+    there = [name for name in whole.numbers if name in table.columns]
+    plain = table.select(pl.col(there).str.strip_chars())
+    read = plain.select(pl.all().str.replace(PATTERN, "$1.$2").cast(pl.Float64, strict=False))
+    for text, numbers in zip(plain, read, strict=True):
+        if numbers.null_count() > text.null_count() or text.str.contains(".", literal=True).any():
+            return None
+    return table.with_columns(read)
+
+
 def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
     wishes = set(columns)
     try:
@@ -126,7 +158,7 @@ def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
                 piece.data,
                 has_header=False,
                 separator=piece.delimiter,
-                schema=whole.types,
+                schema=whole.types if piece.decimal == "." else dict.fromkeys(whole.names, pl.String),
                 columns=[i for i, name in enumerate(whole.names) if name in wishes],
                 null_values=whole.missing,
             )
@@ -208,10 +240,20 @@ def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
                 f"{piece.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
             )
         for at, name in at_numbers:
-            fields[at] = fields[at].strip()
-            if fields[at] not in ("", NA) and not NUMBER.fullmatch(fields[at]):
-                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", fields[at])
+            fields[at] = _number(fields[at].strip(), piece, f"line {line}, column {name!r}")
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     return table.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
+
+
+def _number(field: str, piece: Piece, where: str) -> str:
+    """A number as polars reads it, nothing where it is missing; anything else is an error."""
+    if field.lower() in NO_SCORE:
+        return ""
+    accepted = NUMBER.fullmatch(field) is not None
+    if piece.decimal == ",":
+        accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
+    if not accepted:
+        raise not_a_number(f"{piece.file}, {where}", field, piece.decimal)
+    return with_point(field) if piece.decimal == "," else field

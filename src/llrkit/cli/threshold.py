@@ -1,0 +1,160 @@
+"""``llrkit threshold``: where to cut scores, and what that will cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import (
+    interval_options,
+    json_option,
+    parse_points,
+    parse_share,
+    point_option,
+    print_table,
+    split_names,
+    unconfirmed_option,
+    write_json,
+)
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+
+if TYPE_CHECKING:
+    from llrkit.evaluation.threshold_result import Threshold
+
+
+@click.command("threshold")
+@click.argument("scores")
+@point_option
+@click.option(
+    "--false-alarm-rate",
+    "false_alarm_rates",
+    multiple=True,
+    metavar="RATE",
+    help="The lowest threshold that accepts at most this share of non-targets. Repeatable.",
+)
+@click.option(
+    "--miss-rate",
+    "miss_rates",
+    multiple=True,
+    metavar="RATE",
+    help="The highest threshold that misses at most this share of targets. Repeatable.",
+)
+@click.option("--eer", "at_eer", is_flag=True, help="The threshold at which both error rates are equal.")
+@click.option(
+    "--calibrated",
+    is_flag=True,
+    help="The scores are LLRs: cut at the Bayes threshold of a point. Known of files of 'apply'.",
+)
+@click.option(
+    "--on",
+    "evaluation",
+    metavar="EVAL",
+    help="Count errors and costs on this file, not on the one that gives the threshold.",
+)
+@click.option(
+    "--on-key", "evaluation_key", metavar="KEY", help="The labels of EVAL, if in a file of their own."
+)
+@interval_options
+@reading_options
+@cluster_options
+@unconfirmed_option
+@json_option
+def threshold_command(
+    scores: str,
+    points: tuple[str, ...],
+    false_alarm_rates: tuple[str, ...],
+    miss_rates: tuple[str, ...],
+    at_eer: bool,
+    calibrated: bool,
+    evaluation: str | None,
+    evaluation_key: str | None,
+    allow_unconfirmed: bool,
+    json_path: str | None,
+    ci: str | None,
+    speakers: str | None,
+    recordings: str | None,
+    level: str,
+    replicates: int,
+    seed: int,
+    **reading: Any,
+) -> None:
+    """Find the threshold for a prior and costs, for an error rate, or for the EER.
+
+    Without any of --point, --false-alarm-rate, --miss-rate and --eer: the EER and the points sre08 and sre10.
+    Intervals of a threshold hold all others that the trials cannot tell from it.
+
+    \b
+    Examples:
+      llrkit threshold dev.csv
+      llrkit threshold dev.csv --false-alarm-rate 1% --miss-rate 5%
+      llrkit threshold dev.csv --point 0.01,10,1 --on eval.csv
+      llrkit threshold llrs.csv --point 0.05 --calibrated
+      llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
+    """
+    from llrkit.errors import InputError
+    from llrkit.evaluation.threshold import threshold_for
+    from llrkit.theory.operating_points import PRESETS
+
+    if evaluation_key is not None and evaluation is None:
+        raise InputError("--on-key is for --on")
+    demands: list[dict[str, Any]] = [{}] if at_eer else []
+    for point in parse_points(points):
+        averaged = (
+            PRESETS[point.lower()].points if isinstance(point, str) and point.lower() in PRESETS else ()
+        )
+        demands += [{"point": one} for one in (averaged if len(averaged) > 1 else (point,))]
+    rates = [("--false-alarm-rate", "false_alarm_rate", text) for text in false_alarm_rates]
+    rates += [("--miss-rate", "miss_rate", text) for text in miss_rates]
+    demands += [{name: parse_share(text, flag)} for flag, name, text in rates]
+    if calibrated and demands and not points:
+        raise InputError("--calibrated is about the threshold of a point (--point)")
+    demands = demands or [{}, {"point": "sre08"}, {"point": "sre10"}]
+    given = TrialInput.of(reading)
+    trials = given.open(scores)
+    others = given.open(evaluation, key=evaluation_key, nontargets=None) if evaluation else None
+    thresholds = [
+        threshold_for(
+            trials,
+            on=others,
+            calibrated=(calibrated or None) if "point" in demand else None,
+            ci=ci,
+            speakers=split_names(speakers),
+            recordings=split_names(recordings),
+            level=parse_share(level, "--level"),
+            replicates=replicates,
+            seed=seed,
+            allow_unconfirmed=allow_unconfirmed,
+            **demand,
+        )
+        for demand in demands
+    ]
+    to_stderr = json_path == "-"
+    _print(thresholds, scores, to_stderr=to_stderr)
+    content = {"scores": scores, "on": evaluation, "thresholds": [one.to_dict() for one in thresholds]}
+    write_json(content, "threshold", json_path)
+
+
+def _print(thresholds: list[Threshold], title: str, *, to_stderr: bool) -> None:
+    from llrkit._format import number
+    from llrkit.evaluation.threshold_result import rate_in_words
+
+    def ends(pair: tuple[float, float] | None, shown: Any) -> str:
+        return "" if pair is None else f"[{shown(pair[0])}, {shown(pair[1])}]"
+
+    rows = [
+        (
+            one.criterion, f"{one.in_file:.6g}", ends(one.in_file_interval, lambda end: f"{end:.4g}"),
+            rate_in_words(one.p_miss), ends(one.intervals.get("p_miss"), rate_in_words),
+            rate_in_words(one.p_fa), ends(one.intervals.get("p_fa"), rate_in_words),
+            "" if one.cost is None else number(one.cost), ends(one.intervals.get("cost"), number),
+        )
+        for one in thresholds
+    ]  # fmt: skip
+    header = ("", "threshold", "", "Pmiss", "", "Pfa", "", "cost", "")
+    print_table(header, rows, to_stderr=to_stderr, title=title, left=(0, 2, 4, 6, 8))
+    click.echo("", err=to_stderr)
+    for one in thresholds:
+        click.echo(one.sentence, err=to_stderr)
+    for note in dict.fromkeys(note for one in thresholds for note in one.notes):
+        click.echo(f"Note: {note}; --on FILE counts them elsewhere.", err=to_stderr)

@@ -1,0 +1,241 @@
+"""threshold_for(): where to cut scores, how sure that is, and what it will cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit._format import percent
+from llrkit.core.hull import error_path
+from llrkit.core.special import probability
+from llrkit.errors import InputError
+from llrkit.evaluation.threshold_result import Threshold
+from llrkit.metrics.llr_costs import eer_threshold
+from llrkit.metrics.measure import measure
+from llrkit.metrics.measurements import Measurements
+from llrkit.metrics.threshold_choice import (
+    Range,
+    equal_rates,
+    same_cost,
+    same_rate,
+    threshold_for_cost,
+    threshold_for_false_alarms,
+    threshold_for_misses,
+)
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
+from llrkit.theory.operating_points import OperatingPoint, operating_point
+from llrkit.trust.intervals.bootstrap import bootstrap
+from llrkit.trust.intervals.closed_form import closed_form
+from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
+from llrkit.trust.intervals.uncertainty import Uncertainty
+
+KINDS = ("none", "trial", "speaker", "bootstrap")
+_EVEN = OperatingPoint(0.5)
+SAME_TRIALS = (
+    "the threshold was chosen on the trials its errors are counted on; others will cost a little more"
+)
+
+
+@takes_labels
+def threshold_for(
+    source: ScoreSource,
+    *,
+    point: OperatingPoint | str | float | None = None,
+    false_alarm_rate: float | None = None,
+    miss_rate: float | None = None,
+    calibrated: bool | None = None,
+    on: ScoreSource | None = None,
+    ci: str | None = None,
+    speakers: Columns | None = None,
+    recordings: Columns | None = None,
+    level: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    allow_unconfirmed: bool = False,
+) -> Threshold:
+    """The threshold for an operating point, for a false-alarm rate, for a miss rate, or for the EER.
+
+    Parameters
+    ----------
+    source
+        Scores, trials, or arrays of scores and labels.
+    point
+        A prior and costs: the threshold with the lowest cost on these trials or, for calibrated LLRs, the
+        Bayes threshold ``log(c_fa (1 - p) / (c_miss p))``, which needs no trials.
+    false_alarm_rate
+        The lowest threshold with at most this false-alarm rate on these trials.
+    miss_rate
+        The highest threshold with at most this miss rate. With none of the three: where the rates are equal.
+    calibrated
+        Whether the scores are LLRs to be cut at the Bayes threshold. By default if a calibration wrote them.
+    on
+        Other trials, on which errors and cost are counted; by default the same.
+    ci, speakers, recordings, level, replicates, seed
+        Intervals as in :func:`evaluate`, by default as if trials were independent.
+
+    Returns
+    -------
+    Threshold
+        With ``threshold``, ``interval``, ``p_miss``, ``p_fa``, ``cost``, ``intervals`` and a ``sentence``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> chosen = lk.threshold_for(scores, false_alarm_rate=0.2)
+    >>> chosen.threshold, chosen.p_miss, chosen.p_fa
+    (0.5, 0.25, 0.2)
+    >>> lk.threshold_for(scores, point=0.01, calibrated=True, ci="none")
+    P=0.01: accept when the score is at least 4.59512; 100.00 % of the targets are missed, 0.00 % of the
+    others accepted; that costs 1.000 of what deciding without scores does, 0.01 a trial.
+    """
+    asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
+    if len(asked) > 1:
+        raise InputError(
+            "point, false_alarm_rate and miss_rate are three demands; ask for one threshold each"
+        )
+    ci = kind_asked_for(ci, speakers, "trial")
+    require_columns(ci, KINDS, speakers, recordings)
+    probability(level, "level")
+    for rate, name in ((false_alarm_rate, "false_alarm_rate"), (miss_rate, "miss_rate")):
+        if rate is not None and not 0.0 <= float(rate) <= 1.0:
+            raise InputError(f"{name} must be between 0 and 1, got {rate!r}")
+    source = as_source(source)
+    given = None if point is None else operating_point(point, allow_unconfirmed=allow_unconfirmed)
+    bayes = given is not None and (source.roles.calibrated if calibrated is None else calibrated)
+    if calibrated is not None and given is None:
+        raise InputError("calibrated is about the threshold of an operating point; give a point")
+    result = measure(source, [] if given is None else [given])
+    chosen, criterion = _chosen(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
+    counted_on = source if on is None else as_source(on)
+    at_point = given or _EVEN
+    decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
+    errors = measure(decided, [at_point])
+    uncertain = _uncertainty(
+        decided, errors, ci, speakers=speakers, recordings=recordings, level=level, n=replicates, seed=seed
+    )
+    interval, reasons = None, _reasons(uncertain, given)
+    if ci != "none":
+        if bayes:
+            reasons["threshold"] = "given by the operating point, not estimated"
+        elif source.roles.weight is not None:
+            reasons["threshold"] = "trials are weighted"
+        else:
+            interval = _interval(result, chosen, given, false_alarm_rate, miss_rate, uncertain, level)
+    cost = errors.points[0].act_dcf
+    return Threshold(
+        criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
+        errors.n_nontarget, given, None if given is None else cost,
+        None if given is None else _lowest_cost(result, counted_on, given, on), source.roles.factor,
+        interval, _renamed(uncertain, given), reasons, ci, level,
+        () if on is not None or bayes else (SAME_TRIALS,),
+    )  # fmt: skip
+
+
+def _chosen(
+    source: ScoreSource,
+    result: Measurements,
+    point: OperatingPoint | None,
+    false_alarm_rate: float | None,
+    miss_rate: float | None,
+    *,
+    bayes: bool,
+) -> tuple[float, str]:
+    """The threshold, and what it was chosen for."""
+    bins, blocks = result.summaries.bins, result.summaries.blocks
+    if point is not None:
+        return (point.threshold if bayes else threshold_for_cost(blocks, point)), point.name
+    if false_alarm_rate is not None:
+        return threshold_for_false_alarms(bins, false_alarm_rate), f"Pfa at most {percent(false_alarm_rate)}"
+    if miss_rate is not None:
+        return threshold_for_misses(bins, miss_rate), f"Pmiss at most {percent(miss_rate)}"
+    return eer_threshold(source), "EER"
+
+
+@dataclass(frozen=True)
+class _Decisions:
+    """Scores as decisions: above or below the threshold of an operating point, whose errors are counted."""
+
+    threshold: float
+    to: float
+
+    def __call__(self, chunk: Scores) -> Scores:
+        return Scores.part(self._of(chunk.target), self._of(chunk.nontarget), chunk.columns, chunk.categories)
+
+    def _of(self, scores: FloatArray) -> FloatArray:
+        return np.where(scores >= self.threshold, self.to + 1.0, self.to - 1.0)
+
+
+def _uncertainty(
+    source: ScoreSource,
+    result: Measurements,
+    ci: str,
+    *,
+    speakers: Columns | None,
+    recordings: Columns | None,
+    level: float,
+    n: int,
+    seed: int,
+) -> Uncertainty | None:
+    """Intervals of the errors of decisions."""
+    if ci == "none":
+        return None
+    if ci == "trial":
+        return closed_form(source, result, None, level)
+    assert speakers is not None
+    if ci == "bootstrap":
+        return bootstrap(source, result, speaker_resampling(source, speakers, recordings, seed), level, n)
+    return closed_form(source, result, find_speakers(source, speakers), level)
+
+
+_NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
+
+
+def _renamed(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, Range]:
+    there = {} if uncertain is None else uncertain.intervals
+    return {name: there[long] for name, long in _names(point).items() if long in there}
+
+
+def _reasons(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, str]:
+    there = {} if uncertain is None else uncertain.no_interval
+    return {name: there[long] for name, long in _names(point).items() if long in there}
+
+
+def _names(point: OperatingPoint | None) -> dict[str, str]:
+    return {name: long for name, long in _NAMES.items() if point is not None or name != "cost"}
+
+
+def _interval(
+    result: Measurements,
+    threshold: float,
+    point: OperatingPoint | None,
+    false_alarm_rate: float | None,
+    miss_rate: float | None,
+    uncertain: Uncertainty | None,
+    level: float,
+) -> Range:
+    """Thresholds that the trials cannot tell from the chosen one."""
+    effects = {} if uncertain is None else uncertain.design_effect
+    by_class = tuple(max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
+    path, width = error_path(result.summaries.bins), quantile(level)
+    pair = (by_class[0], by_class[1])
+    if point is not None:
+        return same_cost(path, point, threshold, width, pair)
+    if false_alarm_rate is not None:
+        return same_rate(path, "p_fa", false_alarm_rate, width, pair[1])
+    if miss_rate is not None:
+        return same_rate(path, "p_miss", miss_rate, width, pair[0])
+    return equal_rates(path, result.eer, width, pair)
+
+
+def _lowest_cost(
+    result: Measurements, source: ScoreSource, point: OperatingPoint, on: ScoreSource | None
+) -> float:
+    return (result if on is None else measure(source, [point])).points[0].min_dcf
