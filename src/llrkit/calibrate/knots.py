@@ -13,6 +13,7 @@ from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError
 
 MAX_KNOTS = 4096
+_GENERATIONS = 40
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -80,15 +81,60 @@ def thin(
     """
     if len(x) <= limit and not enough:
         return x, y, 0.0
+    worst_of = _worst_of_halves(x, y, limit, enough)
+
+    def entry(start: int, stop: int) -> tuple[float, int, int, int]:
+        known = worst_of.get((start, stop))
+        return _worst(x, y, start, stop) if known is None else (-known[0], known[1], start, stop)
+
     kept = [0, len(x) - 1]
-    waiting = [_worst(x, y, 0, len(x) - 1)]
+    waiting = [entry(0, len(x) - 1)]
     while len(kept) < limit and waiting[0][0] < -enough:
         _, worst, start, stop = heapq.heappop(waiting)
         kept.append(worst)
-        heapq.heappush(waiting, _worst(x, y, start, worst))
-        heapq.heappush(waiting, _worst(x, y, worst, stop))
+        heapq.heappush(waiting, entry(start, worst))
+        heapq.heappush(waiting, entry(worst, stop))
     order = np.array(sorted(kept))
     return x[order], y[order], -waiting[0][0]
+
+
+def _worst_of_halves(
+    x: FloatArray, y: FloatArray, limit: int, enough: float
+) -> dict[tuple[int, int], tuple[float, int]]:
+    """The largest errors of lines, and where they are, of the halves that lines break into.
+
+    All lines of a generation at once, those left out that ``limit`` others are further off than. What is
+    asked for later is mostly there; a curve that breaks at its end again and again has more generations.
+    """
+    found: dict[tuple[int, int], tuple[float, int]] = {}
+    errors = np.zeros(0)
+    start, stop = np.array([0]), np.array([len(x) - 1])
+    for _ in range(_GENERATIONS):
+        wide = stop - start >= 2
+        found.update(dict.fromkeys(zip(start[~wide].tolist(), stop[~wide].tolist(), strict=True), (0.0, -1)))
+        start, stop = start[wide], stop[wide]
+        if not len(start):
+            break
+        run = x[stop] - x[start]
+        slope = np.divide(y[stop] - y[start], run, out=np.zeros(len(run)), where=run > 0)
+        inside = stop - start - 1
+        first = np.cumsum(inside) - inside
+        at = np.arange(int(inside.sum())) + np.repeat(start + 1 - first, inside)
+        error = np.repeat(y[start], inside) + np.repeat(slope, inside) * (x[at] - np.repeat(x[start], inside))
+        error = np.abs(y[at] - error)
+        largest = np.maximum.reduceat(error, first)
+        hits = np.flatnonzero(error == np.repeat(largest, inside))
+        worst = at[hits[np.searchsorted(hits, first)]]
+        keys = zip(start.tolist(), stop.tolist(), strict=True)
+        found.update(zip(keys, zip(largest.tolist(), worst.tolist(), strict=True), strict=True))
+        errors = np.append(errors, largest)
+        if len(errors) > limit:
+            errors = np.partition(errors, -limit)[-limit:]
+            enough = max(enough, float(errors[0]))
+        bent = largest > enough
+        start, worst, stop = start[bent], worst[bent], stop[bent]
+        start, stop = np.append(start, worst), np.append(worst, stop)
+    return found
 
 
 def _worst(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:

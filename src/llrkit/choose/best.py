@@ -16,13 +16,14 @@ from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
 from llrkit.choose.candidates import Candidate, table_of
-from llrkit.choose.expected_loss import MethodLoss
+from llrkit.choose.expected_loss import SETS, MethodLoss
 from llrkit.choose.fold_fits import LlrLimits, fit_bounded_folds, fit_whole
 from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
+from llrkit.choose.held_trials import MOST_HELD, CodedTrials, condensed, training_sets
 from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
 from llrkit.core.special import probability
 from llrkit.errors import InputError
-from llrkit.scores import ScoreSource
+from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 
@@ -136,17 +137,23 @@ def fit_best(
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
+    if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
+        sets = [replace(deal, n=SETS) for deal in deals]
+        wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores
+    training = [training_sets(wide, deal) for deal in deals]
+    everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
     candidates: dict[str, Candidate] = {}
     failed: dict[str, str] = {}
     for name in tracked(names, "cross-validating", len(names), "methods"):
         try:
             full_map, note = fit_whole(name, source, limits)
-            fitted = [fit_bounded_folds(name, wide, deal, limits) for deal in deals]
+            fitted = [fit_bounded_folds(name, sets, limits) for sets in training]
         except InputError as error:
             failed[name] = str(error)
             continue
         maps = [deal.maps for deal in fitted]
-        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, corrected=name not in NOT_SMOOTH)
+        smooth = name not in NOT_SMOOTH
+        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, everything, corrected=smooth)
         regularized = sum(deal.n_regularized for deal in fitted)
         candidates[name] = Candidate(loss, full_map, maps, regularized, note)
     if not candidates:

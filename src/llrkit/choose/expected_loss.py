@@ -14,7 +14,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.choose.folds import Folds, Pair
+from llrkit.calibrate.maps import Map
+from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.scores import Scores, ScoreSource
@@ -24,69 +25,74 @@ SETS = 64
 
 @dataclass(frozen=True, eq=False)
 class CrossLosses(SummaryBase):
-    """Sums of losses of the maps of one method; the first axis is the class, targets first."""
+    """Sums of losses under maps that have not seen the trials; the first axis is the class, targets first."""
 
     count: FloatArray
     """Trials in each block."""
     held_out: FloatArray
-    """For each block, the losses under maps that have not seen the trials' groups."""
+    """Of each block, the losses."""
     share: FloatArray
-    """How many trials each of those maps is used for."""
-    on_all: FloatArray
-    """For each of those maps, and at the end for the map fitted on everything, the losses of all trials."""
-    at_bounds: FloatArray
-    """How many LLRs of the map fitted on everything are at the ends of what it can say."""
+    """How many trials each map is used for."""
 
     @classmethod
-    def at(
-        cls, folds: Folds, maps: Mapping[Pair, BoundedMap], full_map: BoundedMap, prior: float
-    ) -> Callable[[Scores], CrossLosses]:
-        """A summarizer: each trial goes through every map."""
-        log_odds = float(logit(prior))
+    def at(cls, folds: Folds, maps: Mapping[Pair, Map], prior: float) -> Callable[[Scores], CrossLosses]:
+        """A summarizer: each trial goes through the map of its folds."""
         sets = replace(folds, n=SETS)
 
-        def losses(llrs: Scores) -> list[FloatArray]:
-            return [softplus(-llrs.target - log_odds), softplus(llrs.nontarget + log_odds)]
-
         def make(chunk: Scores) -> CrossLosses:
-            own, blocks = folds.of(chunk), sets.of(chunk)
-            held_out = [np.zeros(len(code)) for code in own]
-            share, on_all = np.zeros((2, len(maps))), np.zeros((2, len(maps) + 1))
-            for i, ((f, g), fitted) in enumerate(maps.items()):
-                for class_index, loss in enumerate(losses(fitted(chunk))):
-                    mine = own[class_index] == f * folds.n + g
-                    held_out[class_index][mine] = loss[mine]
-                    share[class_index, i], on_all[class_index, i] = mine.sum(), loss.sum()
-            full = full_map(chunk)
-            on_all[:, -1] = [loss.sum() for loss in losses(full)]
-            ends = [
-                (llrs <= full_map.low) | (llrs >= full_map.high) for llrs in (full.target, full.nontarget)
-            ]
-            size = SETS * SETS
+            own, blocks, size = folds.of(chunk), sets.of(chunk), SETS * SETS
+            llrs = crossed_llrs(chunk, folds, [maps])
+            lost = losses(Scores.part(llrs[0][:, 0], llrs[1][:, 0]), prior)
+            codes = [f * folds.n + g for f, g in maps]
+            used = [np.bincount(code, minlength=folds.n**2)[codes] for code in own]
             count = [np.bincount(block, minlength=size) for block in blocks]
-            sums = [np.bincount(block, held, size) for block, held in zip(blocks, held_out, strict=True)]
-            beyond = np.array([float(each.sum()) for each in ends])
-            return cls(np.array(count, dtype=np.float64), np.array(sums), share, on_all, beyond)
+            sums = [np.bincount(block, held, size) for block, held in zip(blocks, lost, strict=True)]
+            return cls(np.array(count, np.float64), np.array(sums), np.array(used, np.float64))
 
         return make
 
     def __add__(self, other: CrossLosses) -> CrossLosses:
-        return CrossLosses(
-            self.count + other.count,
-            self.held_out + other.held_out,
-            self.share + other.share,
-            self.on_all + other.on_all,
-            self.at_bounds + other.at_bounds,
-        )
+        return CrossLosses(self.count + other.count, self.held_out + other.held_out, self.share + other.share)
 
     def __mul__(self, weight: float) -> CrossLosses:
-        return CrossLosses(
-            self.count * weight,
-            self.held_out * weight,
-            self.share * weight,
-            self.on_all * weight,
-            self.at_bounds * weight,
-        )
+        return CrossLosses(self.count * weight, self.held_out * weight, self.share * weight)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeLosses(SummaryBase):
+    """Sums of losses of all trials under each of several maps; the first axis is the class."""
+
+    lost: FloatArray
+    at_bounds: FloatArray
+    """How many LLRs of the last map are at the ends of what it can say."""
+
+    @classmethod
+    def at(cls, maps: Sequence[Map], full_map: BoundedMap, prior: float) -> Callable[[Scores], WholeLosses]:
+        """A summarizer: each trial goes through every map, and at the end through that of everything."""
+
+        def make(chunk: Scores) -> WholeLosses:
+            full = full_map(chunk)
+            lost = [[side.sum() for side in losses(fitted(chunk), prior)] for fitted in maps]
+            lost.append([side.sum() for side in losses(full, prior)])
+            ends = [
+                float(((llrs <= full_map.low) | (llrs >= full_map.high)).sum())
+                for llrs in (full.target, full.nontarget)
+            ]
+            return cls(np.array(lost).T, np.array(ends))
+
+        return make
+
+    def __add__(self, other: WholeLosses) -> WholeLosses:
+        return WholeLosses(self.lost + other.lost, self.at_bounds + other.at_bounds)
+
+    def __mul__(self, weight: float) -> WholeLosses:
+        return WholeLosses(self.lost * weight, self.at_bounds * weight)
+
+
+def losses(llrs: Scores, prior: float) -> list[FloatArray]:
+    """The loss of each trial of both classes at a prior, in nats."""
+    log_odds = float(logit(prior))
+    return [softplus(-llrs.target - log_odds), softplus(llrs.nontarget + log_odds)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +100,7 @@ class MethodLoss:
     """The cross-validated loss of a method at a prior, as a share of the prior's entropy (Cllr at 1/2)."""
 
     deals: tuple[CrossLosses, ...]
+    whole: WholeLosses
     prior: float
     corrected: bool = True
 
@@ -102,23 +109,25 @@ class MethodLoss:
         cls,
         source: ScoreSource,
         deals: Sequence[Folds],
-        maps: Sequence[Mapping[Pair, BoundedMap]],
+        maps: Sequence[Mapping[Pair, Map]],
         full_map: BoundedMap,
         prior: float,
+        everything: ScoreSource | None = None,
         *,
         corrected: bool = True,
     ) -> MethodLoss:
-        """From the maps of each deal of the folds and the map fitted on everything; one pass.
+        """From the maps of each deal of the folds and the map fitted on everything.
 
-        The source carries the columns of the folds.
+        The source carries the columns of the folds; ``everything`` stands for the same trials where maps are
+        evaluated that have seen them.
         """
-        summarize = both(
-            *(
-                CrossLosses.at(folds, fold_maps, full_map, prior)
-                for folds, fold_maps in zip(deals, maps, strict=True)
-            )
+        crossed = (CrossLosses.at(*of_deal, prior) for of_deal in zip(deals, maps, strict=True))
+        deal_losses = source.reduce(both(*crossed)).summaries
+        every_map = [fitted for fold_maps in maps for fitted in fold_maps.values()] if corrected else []
+        whole = (source if everything is None else everything).reduce(
+            WholeLosses.at(every_map, full_map, prior)
         )
-        return cls(source.reduce(summarize).summaries, prior, corrected)
+        return cls(deal_losses, whole, prior, corrected)
 
     @property
     def crossed(self) -> float:
@@ -137,13 +146,10 @@ class MethodLoss:
         crossed = self.crossed
         if not (self.corrected and math.isfinite(crossed)):
             return crossed
-        gaps = []
-        for deal in self.deals:
-            share = deal.share / deal.count.sum(1, keepdims=True)
-            used = share > 0  # a map that is used for no trial may lose infinitely much
-            lost = np.multiply(share, deal.on_all[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
-            gaps.append(self.weights @ (deal.on_all[:, -1] - lost))
-        correction = float(np.mean(gaps))
+        share = np.concatenate([deal.share / deal.count.sum(1, keepdims=True) for deal in self.deals], axis=1)
+        used = share > 0  # a map that is used for no trial may lose infinitely much
+        lost = np.multiply(share, self.whole.lost[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
+        correction = float(self.weights @ (self.whole.lost[:, -1] - lost / len(self.deals)))
         return max(crossed + correction, 0.0) if math.isfinite(correction) else crossed
 
     def standard_error(self, other: MethodLoss) -> float:
@@ -164,7 +170,7 @@ class MethodLoss:
     @property
     def at_bounds(self) -> FloatArray:
         """The share of the trials of each class whose LLR is at the ends of what the map can say."""
-        return np.asarray(self.deals[0].at_bounds / self.deals[0].count.sum(1))
+        return np.asarray(self.whole.at_bounds / self.deals[0].count.sum(1))
 
     @property
     def weights(self) -> FloatArray:

@@ -11,7 +11,7 @@ from llrkit._progress import tracked
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.guard import without_guard
 from llrkit.calibrate.maps import Map
-from llrkit.choose.folds import Folds, Pair, training_source
+from llrkit.choose.folds import Pair
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.moments import Moments
 from llrkit.errors import SeparationError
@@ -89,16 +89,15 @@ def fit_whole(method: str, source: ScoreSource, limits: LlrLimits) -> tuple[Boun
             return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
 
 
-def fit_bounded_folds(method: str, source: ScoreSource, folds: Folds, limits: LlrLimits) -> FoldMaps:
+def fit_bounded_folds(method: str, training: Mapping[Pair, ScoreSource], limits: LlrLimits) -> FoldMaps:
     """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
     maps, n_regularized = {}, 0
     with without_guard():
-        for pair in tracked(folds.pairs, method, len(folds.pairs), "fits"):
-            training = training_source(source, folds, pair)
+        for pair, trials in tracked(training.items(), method, len(training), "fits"):
             try:
-                fitted = fit_quietly(method, training, {})
+                fitted = fit_quietly(method, trials, {})
             except SeparationError:
-                fitted = fit_quietly("logistic", training, {"regularization": REGULARIZATION})
+                fitted = fit_quietly("logistic", trials, {"regularization": REGULARIZATION})
                 n_regularized += 1
             maps[pair] = limits.around(fitted)
     return FoldMaps(maps, n_regularized)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import IntArray
+from llrkit._arrays import BoolArray, IntArray
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of, whole_number
 from llrkit.core.column_values import ValueCounts, plain_value
@@ -45,6 +45,11 @@ class Folds:
         """The columns whose values never share two folds; none when trials are dealt out one by one."""
         return [] if self.values is None else list(self.columns)
 
+    @property
+    def name(self) -> str:
+        """Of the column of a chunk that holds what :meth:`of` gives, where it was made before."""
+        return f"{self.n} folds, deal {self.seed}"
+
     @cached_property
     def place_of(self) -> dict[Any, int]:
         """Where each group comes out when they are shuffled; its fold is that modulo ``n``."""
@@ -61,6 +66,8 @@ class Folds:
 
     def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
+        if self.name in chunk.columns:
+            return chunk.columns[self.name]
         if self.values is None:
             places = chunk.columns[POSITION]
             return deal_folds(places[0], self.n, self.seed), deal_folds(places[1], self.n, self.seed)
@@ -111,16 +118,19 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
 
 def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
     """The trials that share no fold with a pair."""
-    n = folds.n
-
-    def apart(code: IntArray) -> npt.NDArray[np.bool_]:
-        low, high = code // n, code % n
-        return np.asarray((low != pair[0]) & (low != pair[1]) & (high != pair[0]) & (high != pair[1]))
 
     def kept(chunk: Scores) -> Scores:
-        return chunk.select(*(apart(code) for code in folds.of(chunk)))
+        return chunk.select(*(apart_from(code, folds.n, pair) for code in folds.of(chunk)))
 
     return DerivedSource(source, kept, folds.columns)
+
+
+def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
+    """Whether trials with these pairs of n folds share no fold with a pair."""
+    codes = np.arange(n * n)
+    low, high = codes // n, codes % n
+    apart = (low != pair[0]) & (low != pair[1]) & (high != pair[0]) & (high != pair[1])
+    return np.asarray(apart[code])
 
 
 def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:

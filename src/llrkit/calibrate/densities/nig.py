@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import log_nig, nig_slope, standard_nig
-from llrkit.calibrate.densities.maximum_likelihood import maximize
+from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import (
     TrainingPoints,
     WeightedPoints,
@@ -127,6 +127,22 @@ def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[Floa
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
+    kurtosis = min(max(float(class_moments.excess_kurtosis[0]), 0.1), 20.0)
+    bend = float(np.clip(class_moments.skewness[0], -2.0, 2.0)) / 3.0
+    width = max((t.quantile(0.75) - t.quantile(0.25)) / 1.35, 1e-2)
+    starts = [
+        [0.0, 0.0, float(np.sqrt(max(kurtosis / 3.0 - 5.0 * bend**2, 0.02))), bend],
+        [t.quantile(0.5), float(np.log(width)), 0.6, 0.0],
+    ]
+    bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND]
+    best = maximize(_likelihood(t), starts, bounds, rough=_likelihood(t.fewer()))
+    loc, log_sd, f, p = best.x.tolist()
+    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
+    return np.array(parameters), best.value - float(np.log(sd)), best.gradient
+
+
+def _likelihood(t: WeightedPoints) -> Objective:
+    """Mean log-likelihood, and its gradient, of points around 0 given location, log sd, tail and bend."""
     weight = t.weights / t.total
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
@@ -140,14 +156,4 @@ def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[Floa
         gradient = [-by_t / size, -scaled - 1.0, by_e * f / e, by_p + by_e * _ROUND * p / e]
         return float((weight * value).sum()) - log_sd, np.array(gradient)
 
-    kurtosis = min(max(float(class_moments.excess_kurtosis[0]), 0.1), 20.0)
-    bend = float(np.clip(class_moments.skewness[0], -2.0, 2.0)) / 3.0
-    width = max((t.quantile(0.75) - t.quantile(0.25)) / 1.35, 1e-2)
-    starts = [
-        [0.0, 0.0, float(np.sqrt(max(kurtosis / 3.0 - 5.0 * bend**2, 0.02))), bend],
-        [t.quantile(0.5), float(np.log(width)), 0.6, 0.0],
-    ]
-    best = maximize(objective, starts, [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND])
-    loc, log_sd, f, p = best.x.tolist()
-    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
-    return np.array(parameters), best.value - float(np.log(sd)), best.gradient
+    return objective

@@ -10,9 +10,9 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.log_densities import standard_nig
-from llrkit.calibrate.densities.maximum_likelihood import maximize
+from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
+from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -64,7 +64,6 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
 def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     """The fit, from points that stand for the scores."""
     target, nontarget = training.standardized()
-    w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
     gaussian = cmlg_from_moments(training.moments, alpha)
     center, scale = training.center, training.scale
     half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardized scores
@@ -75,24 +74,14 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
             "shape": np.inf, "delta": np.inf,
         })  # fmt: skip
 
-    def objective(x: FloatArray) -> tuple[float, FloatArray]:
-        moved = jacobian(_classes, x)
-        value, gradient = 0.0, np.zeros(5)
-        for class_index, (nodes, w) in enumerate(((target, w_e), (nontarget, w_d))):
-            mean, log_sd, p, e = (float(np.real(number)) for number in _classes(x)[class_index])
-            size = float(np.exp(log_sd))
-            z = (nodes.points - mean) / size
-            log_density, by = standard_nig(z, p, e)
-            by_t, by_p, by_e = (w * by).sum(axis=1).tolist()
-            by_log_sd = -float((w * by[0] * z).sum() + w.sum())
-            value += float((w * (log_density - log_sd)).sum())
-            gradient += moved[:, class_index] @ np.array([-by_t / size, by_log_sd, by_p, by_e])
-        return value, gradient
-
     spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
-    best = maximize(objective, starts, bounds)
+    exact, rough = (
+        _likelihood(target, nontarget, alpha),
+        _likelihood(target.fewer(), nontarget.fewer(), alpha),
+    )
+    best = maximize(exact, starts, bounds, rough=rough)
     likelihood = best.value - float(np.log(abs(scale)))
     details: dict[str, Any] = {
         "log_likelihood": likelihood,
@@ -123,6 +112,30 @@ def _affine(training: TrainingPoints, alpha: float, a: float, b: float, details:
     )  # fmt: skip
 
 
+def _likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> Objective:
+    """Class-weighted mean log-likelihood, and its gradient, given the five parameters of :func:`_classes`."""
+    shares = [
+        (nodes, share * nodes.weights / nodes.total)
+        for nodes, share in ((target, alpha), (nontarget, 1.0 - alpha))
+    ]
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        classes, moved = jacobian(_classes, x)
+        value, gradient = 0.0, np.zeros(5)
+        for class_index, (nodes, w) in enumerate(shares):
+            mean, log_sd, p, e = classes[class_index].tolist()
+            size = float(np.exp(log_sd))
+            z = (nodes.points - mean) / size
+            log_density, by = standard_nig(z, p, e)
+            by_t, by_p, by_e = (w * by).sum(axis=1).tolist()
+            by_log_sd = -float((w * by[0] * z).sum() + w.sum())
+            value += float((w * (log_density - log_sd)).sum())
+            gradient += np.array([-by_t / size, by_log_sd, by_p, by_e]) @ moved[class_index]
+        return value, gradient
+
+    return objective
+
+
 def _classes(x: Any) -> list[list[Any]]:
     """Mean, log sd, p and e of targets and of non-targets, from the five parameters of the search.
 
@@ -149,11 +162,10 @@ def _classes(x: Any) -> list[list[Any]]:
     return classes
 
 
-def jacobian(function: Callable[[Any], Any], x: FloatArray) -> FloatArray:
-    """Derivatives of an analytic function by complex steps, exact to rounding; first axis: by ``x[i]``."""
-    rows = []
-    for i in range(len(x)):
-        moved = x.astype(np.complex128)
-        moved[i] += 1e-30j
-        rows.append(np.imag(np.array(function(moved))) / 1e-30)
-    return np.array(rows)
+def jacobian(function: Callable[[Any], Any], x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values and derivatives of an analytic function, by complex steps, exact to rounding.
+
+    The function must take arrays for the numbers in ``x``. Last axis of the derivatives: by ``x[i]``.
+    """
+    moved = np.array(function(x[:, None] + 1e-30j * np.eye(len(x))))
+    return np.real(moved[..., 0]), np.imag(moved) / 1e-30

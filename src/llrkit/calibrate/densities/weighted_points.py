@@ -53,6 +53,38 @@ class WeightedPoints:
         order = np.argsort(points, kind="stable")
         return cls(points[order], np.concatenate([one.weights for one in several])[order])
 
+    def fewer(self, cells: int = 512) -> WeightedPoints:
+        """The same with at most two points in each of some even cells, for a search that need not be exact.
+
+        The cells lie between the outermost thousandths; the points beyond stay as they are. Weight, mean and
+        variance in a cell are kept.
+
+        Examples
+        --------
+        >>> many = WeightedPoints(np.linspace(0.0, 1.0, 10_001), np.ones(10_001))
+        >>> few = many.fewer(100)
+        >>> len(few.points), few.total, round(few.mean_of(few.points**2) - many.mean_of(many.points**2), 12)
+        (220, 10001.0, 0.0)
+        """
+        if len(self.points) <= 4 * cells:
+            return self
+        low, high = np.searchsorted(self.points, [self.quantile(0.001), self.quantile(0.999)])
+        inner, weights = self.points[low:high], self.weights[low:high]
+        if high - low <= 4 * cells or not inner[-1] > inner[0]:
+            return self
+        cell = ((inner - inner[0]) * (cells / (inner[-1] - inner[0]))).astype(np.intp)
+        start = np.flatnonzero(np.diff(np.minimum(cell, cells - 1), prepend=-1))
+        in_cell = np.diff(start, append=len(inner))
+        total = np.add.reduceat(weights, start)
+        mean = np.add.reduceat(weights * inner, start) / total
+        deviation = inner - np.repeat(mean, in_cell)
+        half = np.sqrt(np.add.reduceat(weights * deviation**2, start) / total)
+        points = np.stack([mean - half, mean + half], axis=1).ravel()
+        return WeightedPoints(
+            np.concatenate([self.points[:low], points, self.points[high:]]),
+            np.concatenate([self.weights[:low], np.repeat(0.5 * total, 2), self.weights[high:]]),
+        )
+
     @property
     def total(self) -> float:
         """Number of scores."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from llrkit._arrays import BoolArray, FloatArray
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
@@ -19,6 +19,7 @@ from llrkit.core.density_grid import CELLS, DensityGrid
 from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import pav_blocks
 from llrkit.core.moments import Moments
+from llrkit.core.special import LN2
 from llrkit.core.summary import both
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import SystemCountError
@@ -26,6 +27,9 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
+_TABLE = 4001  # one line for each hundredth of a standard deviation, or a little more
+_STEPS = 5
+_ROOT_TWO_PI = float(np.sqrt(2.0 * np.pi))
 
 
 @fits_map
@@ -145,10 +149,20 @@ def _inverse_pair_cdf(below: FloatArray, above: FloatArray, sigma: float) -> Flo
     """``G^-1``, from the smaller of the probabilities below and above: neither tail loses digits."""
     p = np.minimum(below, above)
     half, reach = 0.5 * sigma, 0.5 * sigma + 40.0
-    a, b = np.full(len(p), -reach), np.zeros(len(p))  # x / sigma
-    for _ in range(70):
-        middle = 0.5 * (a + b)
-        low = 0.5 * ndtr(middle + half) + 0.5 * ndtr(middle - half) < p
-        a, b = np.where(low, middle, a), np.where(low, b, middle)
-    x = 0.5 * (a + b) * sigma
-    return np.asarray(np.where(below <= above, x, -x))
+    # where x / sigma is in a table, then Newton's method in log p, held between the lines of the table
+    table = np.linspace(-reach, 0.0, _TABLE)
+    log_p = np.log(p)
+    line = np.clip(np.searchsorted(_log_pair_cdf(table, half), log_p), 1, _TABLE - 1)
+    a, b = table[line - 1], table[line]
+    x = 0.5 * (a + b)
+    for _ in range(_STEPS):
+        value = _log_pair_cdf(x, half)
+        a, b = np.where(value < log_p, x, a), np.where(value < log_p, b, x)
+        density = np.exp(-0.5 * (x + half) ** 2 - value) + np.exp(-0.5 * (x - half) ** 2 - value)
+        x = np.clip(x - (value - log_p) * (2.0 * _ROOT_TWO_PI) / density, a, b)
+    return np.asarray(np.where(below <= above, x, -x) * sigma)
+
+
+def _log_pair_cdf(x: FloatArray, half: float) -> FloatArray:
+    """``log G`` at ``sigma x``, for x up to 0."""
+    return np.asarray(np.logaddexp(log_ndtr(x + half), log_ndtr(x - half)) - LN2)

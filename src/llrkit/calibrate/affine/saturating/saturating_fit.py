@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from llrkit.calibrate.affine.saturating.saturating_function import (
     unsaturate,
 )
 from llrkit.calibrate.affine.saturating.starting_cells import central_points, location_scale_gap
+from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -136,18 +138,21 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     log_odds = float(logit(prior))
     nodes, passes = central_points(source, *moments.extremes)
     center, scale, gap = location_scale_gap(nodes)
-    points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
 
-    def on_cells(p: FloatArray) -> SaturatingSums:
-        by_class = [class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0))]
-        return SaturatingSums(*by_class)
+    def on_points(nodes: Sequence[WeightedPoints]) -> Callable[[FloatArray], SaturatingSums]:
+        points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
+        return lambda p: SaturatingSums(
+            *(class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0)))
+        )
 
     def on_trials(p: FloatArray) -> SaturatingSums:
         return source.reduce(SaturatingSums.at(p, center, scale, log_odds))
 
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
-    starts = [descend(on_cells, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
-    descent = descend(on_trials, min(starts, key=lambda end: end.loss).p, prior, max_passes)
+    few = on_points([weighted.fewer() for weighted in nodes])
+    starts = [descend(few, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
+    on_cells = descend(on_points(nodes), min(starts, key=lambda end: end.loss).p, prior, 300)
+    descent = descend(on_trials, on_cells.p, prior, max_passes)
     if not descent.converged or abs(descent.p[0]) > STEEP:
         _warn_of_descent(descent)
     a, b, r, s = (float(value) for value in descent.p)
