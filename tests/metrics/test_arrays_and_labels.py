@@ -79,6 +79,17 @@ def test_half_precision_and_tensors_of_bfloat16():
     assert lk.auc(tensor, LABELS) == lk.auc(half.astype(np.float32), LABELS)
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_tensors_of_torch(need, kind, shape):
+    torch = need("torch")
+    values = torch.tensor(VALUES).to(getattr(torch, kind)).reshape(shape).requires_grad_()
+    expected = lk.auc(values.detach().double().numpy(), LABELS)
+    for labels in (LABELS, torch.tensor(LABELS), torch.tensor(LABELS).int(), torch.tensor(LABELS).float()):
+        assert lk.auc(values, labels) == expected
+    assert lk.auc(values, torch.tensor(LABELS).reshape(shape)) == expected
+
+
 @pytest.mark.parametrize(
     "words",
     [("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("KM", "KNM"),
@@ -115,6 +126,14 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
     assert str(lk.compare(pair, pair, "cmlg")) == str(lk.compare(SOURCE, SOURCE, "cmlg"))
     fixed = lk.evaluate(*pair, threshold_from=pair).fixed
     assert fixed.threshold == lk.evaluate(SOURCE, threshold_from=SOURCE).fixed.threshold
+    given = {"log_odds": [-2.0, 0.0], "point": 0.1}
+    scans = [
+        lk.alpha_scan(SOURCE, SOURCE, **given), lk.alpha_scan(pair, pair, **given),
+        lk.alpha_scan(VALUES, LABELS, pair, **given), lk.alpha_scan(VALUES, LABELS, test=pair, **given),
+    ]  # fmt: skip
+    for scan in scans[1:]:
+        for name, costs in scans[0].costs.items():
+            assert scan.costs[name].tolist() == costs.tolist()
 
 
 def test_weights_count_trials():

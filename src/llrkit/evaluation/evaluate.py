@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -16,7 +15,7 @@ from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
@@ -37,7 +36,7 @@ KINDS = ("none", "trial", "speaker", "bootstrap")
 @takes_labels
 def evaluate(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     by: str | None = None,
     threshold_from: ScoreSource | None = None,

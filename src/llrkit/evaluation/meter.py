@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from llrkit.evaluation.result import Evaluation
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
 from llrkit.scores.labels import target_mask
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 
 class Meter:
@@ -45,7 +45,7 @@ class Meter:
 
     def __init__(
         self,
-        points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+        points: Points = ("sre08", "sre10"),
         *,
         positive: Any = None,
         **options: Any,
