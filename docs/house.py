@@ -42,7 +42,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("multiclass",),
     ("evaluation",),
     ("validation",),
-    ("plot", "sklearn"),
+    ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),
     ("cli",),

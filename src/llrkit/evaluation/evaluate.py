@@ -13,7 +13,7 @@ from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
-from llrkit.scores import ScoreSource
+from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.theory.operating_points import Points
 from llrkit.trust.calibration.calibration_test import check_trials
@@ -104,6 +104,8 @@ def evaluate(
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
+    if isinstance(source, Scores) and not (by or speakers or equalize):
+        source = source.in_order(always=ci != "none")  # no sum depends on how the trials came
     if equalize:
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
