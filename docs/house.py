@@ -43,7 +43,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("multiclass",),
     ("evaluation",),
     ("validation",),
-    ("plot", "sklearn"),
+    ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),
     ("cli",),

@@ -17,6 +17,8 @@ FRAMEWORKS = {
         "engine.worker_tasks",
     },
     "sklearn": {"sklearn", "recognize.backends.svm"},
+    "torch": {"torch"},
+    "torchmetrics": {"torch"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},

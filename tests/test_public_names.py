@@ -15,7 +15,7 @@ from house import homes_of, stub_of
 
 ROOMS = {
     "errors", "scores", "theory", "core", "engine", "metrics", "calibrate", "choose", "trust", "recognize",
-    "simulate", "io", "plot", "report", "experiments", "sklearn", "cli",
+    "simulate", "io", "plot", "report", "experiments", "sklearn", "torch", "cli",
 }  # fmt: skip
 every_room = pytest.mark.parametrize("room", ROOMS_WITH_STUB)
 
@@ -34,14 +34,14 @@ def run(program):
 
 
 def test_every_room_that_is_a_namespace_has_a_stub():
-    rooms = {"multiclass", "plot", "recognize", "scores", "simulate", "sklearn", "theory"}
+    rooms = {"multiclass", "plot", "recognize", "scores", "simulate", "sklearn", "theory", "torch"}
     assert set(ROOMS_WITH_STUB) == {"llrkit"} | {f"llrkit.{room}" for room in rooms}
 
 
 @every_room
 def test_all_is_the_stub_and_can_be_imported(room, need):
-    if room == "llrkit.sklearn":
-        need("sklearn")
+    if room in ("llrkit.sklearn", "llrkit.torch"):
+        need({"sklearn": "sklearn", "torch": "torchmetrics"}[room.rpartition(".")[2]])
     module, homes = import_module(room), homes_of(room)
     assert module.__all__ == sorted(homes)
     assert dir(module) == sorted(homes)
@@ -148,6 +148,8 @@ def test_every_name_works_after_importing_all_modules_in_random_order(seed):
         "soundfile",
         "kaldi_native_fbank",
         "kaldiio",
+        "torch",
+        "torchmetrics",
     }
 
 

@@ -112,7 +112,7 @@ def test_log10_scores_are_rescaled_and_threshold_comes_from_development_data(tmp
         (["evaluate", "bad.csv"], "line 3"),
         (["evaluate", "ok.csv", "--point", "sre99"], "unknown operating point"),
         (["evaluate", "ok.csv", "--point", "sre24"], "--allow-unconfirmed"),
-        (["evaluate", "ok.csv", "--point", "0.1,1"], "prior,Cmiss,Cfa"),
+        (["evaluate", "ok.csv", "--point", "0.1,1"], "a prior and the costs of a miss and of a false alarm"),
         (["evaluate", "ok.csv", "--point", "1.5"], "strictly between 0 and 1"),
         (["evaluate", "ok.csv", "--by", "age"], "there is no column 'age'"),
         (["evaluate", "ok.csv", "--score-column", "x"], "there is no column 'x'"),

@@ -79,6 +79,17 @@ def test_half_precision_and_tensors_of_bfloat16():
     assert lk.auc(tensor, LABELS) == lk.auc(half.astype(np.float32), LABELS)
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_tensors_of_torch(need, kind, shape):
+    torch = need("torch")
+    values = torch.tensor(VALUES).to(getattr(torch, kind)).reshape(shape).requires_grad_()
+    expected = lk.auc(values.detach().double().numpy(), LABELS)
+    for labels in (LABELS, torch.tensor(LABELS), torch.tensor(LABELS).int(), torch.tensor(LABELS).float()):
+        assert lk.auc(values, labels) == expected
+    assert lk.auc(values, torch.tensor(LABELS).reshape(shape)) == expected
+
+
 @pytest.mark.parametrize(
     "words",
     [("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("KM", "KNM"),
@@ -115,6 +126,14 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
     assert str(lk.compare(pair, pair, "cmlg")) == str(lk.compare(SOURCE, SOURCE, "cmlg"))
     fixed = lk.evaluate(*pair, threshold_from=pair).fixed
     assert fixed.threshold == lk.evaluate(SOURCE, threshold_from=SOURCE).fixed.threshold
+    given = {"log_odds": [-2.0, 0.0], "point": 0.1}
+    scans = [
+        lk.alpha_scan(SOURCE, SOURCE, **given), lk.alpha_scan(pair, pair, **given),
+        lk.alpha_scan(VALUES, LABELS, pair, **given), lk.alpha_scan(VALUES, LABELS, test=pair, **given),
+    ]  # fmt: skip
+    for scan in scans[1:]:
+        for name, costs in scans[0].costs.items():
+            assert scan.costs[name].tolist() == costs.tolist()
 
 
 def test_weights_count_trials():
@@ -212,3 +231,31 @@ def test_a_meter_with_labels_of_its_own():
     meter.update([0.5, 0.1], ["other", "other"])
     meter.update([0.7], ["me"])
     assert repr(meter) == "Meter(1 target, 2 nontarget trials)"
+
+
+@pytest.mark.parametrize("ci", ["none", "trial"])
+def test_no_order_of_trials_batches_or_merges_changes_a_bit(ci):
+    """700,000 trials make several chunks; every number and every end of an interval is the same."""
+    for n in (900,) if ci == "trial" else (900, 700_000):
+        rng = np.random.default_rng(n)
+        labels = rng.random(n) < 0.3
+        values = rng.normal(np.where(labels, 1.5, -1.5), 1.0).astype(np.float32 if n > 1000 else np.float64)
+        at_once = lk.evaluate(values, labels, [0.01], ci=ci).to_dict()
+        for seed in range(3):
+            order = np.random.default_rng(seed).permutation(n)
+            first, second = (lk.Meter([0.01], ci=ci) for _ in range(2))
+            for k, part in enumerate(np.array_split(order, 11)):
+                (first if k % 3 else second).update(values[part], labels[part])
+            assert (first + second).compute().to_dict() == at_once
+            assert (second + first).compute().to_dict() == at_once
+
+
+def test_a_meter_keeps_the_scores_and_nothing_else():
+    """What docs state: 8 bytes a score, 4 for float32."""
+    for kind, size in ((np.float64, 8), (np.float32, 4)):
+        meter = lk.Meter()
+        for part in np.array_split(np.arange(len(VALUES)), 5):
+            meter.update(VALUES[part].astype(kind), LABELS[part])
+        assert sum(array.nbytes for array in meter.state_dict().values()) == size * len(VALUES)
+        held = pickle.dumps(meter)
+        assert len(held) < size * len(VALUES) + 3000

@@ -173,6 +173,9 @@ def test_known_column_with_other_values():
         ("sre21", [(0.01, 1, 1), (0.05, 1, 1)]),
         ("sre24", [(0.01, 1, 1), (0.05, 1, 1)]),
         ("evalita09", [(0.5, 10, 1)]),
+        ("voxceleb", [(0.01, 1, 1)]),
+        ("voxsrc", [(0.05, 1, 1)]),
+        ("asvspoof5", [(0.95, 1, 10)]),
     ],
 )
 def test_presets_against_printed_table(name, costs):
@@ -184,7 +187,7 @@ def test_presets_against_printed_table(name, costs):
 
 
 def test_all_presets_are_in_the_table_above():
-    assert len(PRESETS) == 12
+    assert len(PRESETS) == 15
 
 
 UNCONFIRMED = ["sre18-cmn2", "sre18-vast", "sre19-cts", "sre19-av", "sre20", "sre24"]
@@ -221,7 +224,7 @@ def test_averaging_presets_are_refused_as_points(name):
 
 @pytest.mark.parametrize("bad", ["sre99", "", None, 5])
 def test_unknown_presets_list_the_known_ones(bad):
-    with pytest.raises(lk.UnknownNameError, match="known are sre08, sre10"):
+    with pytest.raises(ValueError, match=r"operating point.*accepted are .*sre08, sre10"):
         lk.min_dcf(SCORES, bad)
 
 

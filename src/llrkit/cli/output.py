@@ -165,19 +165,12 @@ def options_as_typed() -> Iterator[None]:
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
     from llrkit.errors import InputError
-    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.operating_points import point_of_text
 
-    points: list[OperatingPoint | str] = []
-    for text in texts:
-        if not text[:1].isdigit() and text[:1] != ".":
-            points.append(text)
-            continue
-        fields = text.split(",")
-        if len(fields) not in (1, 3):
-            raise InputError(f"--point {text}: expected a name, a prior, or prior,Cmiss,Cfa")
-        prior, c_miss, c_fa = (parse_share(field, "--point") for field in [*fields, "1", "1"][:3])
-        points.append(OperatingPoint(prior, c_miss, c_fa))
-    return points
+    try:
+        return [point_of_text(text) or text for text in texts]
+    except InputError as error:
+        raise InputError(f"--point: {error}") from None
 
 
 def parse_share(text: str, option: str) -> float:

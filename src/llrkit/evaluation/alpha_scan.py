@@ -20,7 +20,7 @@ from llrkit.metrics.primary import c_primary
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, cost_of
 
 LOG_ODDS = np.arange(-12.0, 4.5)
 """Log-odds of alpha: from the variance of non-targets alone to almost that of targets alone."""
@@ -57,7 +57,7 @@ def alpha_scan(
     source: ScoreSource,
     test: ScoreSource | None = None,
     *,
-    point: Preset | OperatingPoint | str | float = "sre12",
+    point: AnyPoint = "sre12",
     known: str | None = None,
     p_known: float | None = None,
     log_odds: npt.ArrayLike = LOG_ODDS,

@@ -22,7 +22,7 @@ from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 _FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
 
@@ -129,7 +129,7 @@ def compare(
     test: ScoreSource,
     methods: str | Sequence[str] = CANDIDATES,
     *,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Comparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.

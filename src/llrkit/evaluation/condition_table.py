@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from llrkit.evaluation.words import group_rows
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 
@@ -67,7 +67,7 @@ class ConditionTable:
 def condition_table(
     source: ScoreSource,
     by: str,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     allow_unconfirmed: bool = False,
 ) -> ConditionTable:

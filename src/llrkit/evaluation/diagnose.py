@@ -23,7 +23,7 @@ from llrkit.evaluation.tied_advice import advice_for_ties
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.theory import GaussianLLR
-from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, cost_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Diagnosis:
 
 
 @takes_labels
-def diagnose(source: ScoreSource, *, point: Preset | OperatingPoint | str | float | None = None) -> Diagnosis:
+def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis:
     """Say what the scores look like and which calibrators suit them.
 
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,

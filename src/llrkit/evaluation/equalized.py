@@ -17,13 +17,13 @@ from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.condition_weights import nist_weights, scaled_to_size
 from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
 from llrkit.scores import ScoreSource
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 
 def equalized(
     source: ScoreSource,
     columns: str | Sequence[str],
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     allow_unconfirmed: bool = False,
 ) -> Evaluation:

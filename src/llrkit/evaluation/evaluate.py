@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -14,9 +13,9 @@ from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
-from llrkit.scores import ScoreSource
+from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
@@ -37,7 +36,7 @@ KINDS = ("none", "trial", "speaker", "bootstrap")
 @takes_labels
 def evaluate(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     by: str | None = None,
     threshold_from: ScoreSource | None = None,
@@ -105,6 +104,8 @@ def evaluate(
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
+    if isinstance(source, Scores) and not (by or speakers or equalize):
+        source = source.in_order(always=ci != "none")  # no sum depends on how the trials came
     if equalize:
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")

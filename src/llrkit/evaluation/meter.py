@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +13,15 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
+from llrkit.scores.foreign_arrays import flat_labels
 from llrkit.scores.labels import target_mask
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 
 class Meter:
     """All metrics of trials that come in batches, exactly those of :func:`evaluate` of all trials at once.
 
+    The result has the same bits whatever the batches, their order, and the order in which meters are merged.
     Exactness needs every score: the meter keeps them, 8 bytes each (4 where they come as float32), and
     nothing else. A batch may hold trials of one class alone.
 
@@ -45,7 +47,7 @@ class Meter:
 
     def __init__(
         self,
-        points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+        points: Points = ("sre08", "sre10"),
         *,
         positive: Any = None,
         **options: Any,
@@ -60,25 +62,9 @@ class Meter:
 
     def update(self, scores: Any, labels: Any) -> None:
         """Take a batch of trials: scores, higher meaning more target-like, and as many labels."""
-        values = score_array(scores, "scores")
-        if values.ndim != 1:
-            raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
-        refuse_nan(values, "scores")
-        if len(values) == 0:
-            return
-        mask = self._mask(labels)
-        if len(mask) != len(values):
-            raise InputError(f"{len(values)} scores but {len(mask)} labels")
-        self._target.append(values[mask])  # copies: the batch may be overwritten
-        self._nontarget.append(values[~mask])
-
-    def _mask(self, labels: Any) -> Array:
-        """Which trials are targets; a batch without any is welcome, whatever the label of the targets is."""
-        if self.positive is None:
-            return target_mask(labels)
-        from llrkit.scores.foreign_arrays import flat_labels
-
-        return np.asarray(flat_labels(labels) == self.positive)
+        target, nontarget = batch_by_class(scores, labels, self.positive)
+        self._target.append(target)
+        self._nontarget.append(nontarget)
 
     def compute(self) -> Evaluation:
         """Evaluate all trials so far."""
@@ -93,7 +79,7 @@ class Meter:
         return Scores.from_classes(target, nontarget)
 
     def merge(self, other: Meter) -> Self:
-        """Take all trials of another meter, as if they had come after those of this one."""
+        """Take all trials of another meter."""
         if not isinstance(other, Meter):
             raise InputError(f"a meter can be merged with a meter only, got {type(other).__name__}")
         self._target += other._target
@@ -131,3 +117,24 @@ class Meter:
     def __repr__(self) -> str:
         n_target, n_nontarget = (sum(map(len, kept)) for kept in self._kept)
         return f"Meter({n_target:,} target, {n_nontarget:,} nontarget trials)"
+
+
+def batch_by_class(scores: Any, labels: Any, positive: Any = None) -> tuple[Array, Array]:
+    """The target and the non-target scores of a batch, checked; either may be empty.
+
+    Examples
+    --------
+    >>> batch_by_class([2.0, -1.0, 0.5], ["target", "nontarget", "nontarget"])
+    (array([2.]), array([-1. ,  0.5]))
+    """
+    values = score_array(scores, "scores")
+    if values.ndim != 1:
+        raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
+    refuse_nan(values, "scores")
+    if len(values) == 0:
+        return np.empty(0, values.dtype), np.empty(0, values.dtype)
+    # with positive= a batch without any target is welcome, whatever the label of the targets is
+    mask = target_mask(labels) if positive is None else np.asarray(flat_labels(labels) == positive)
+    if len(mask) != len(values):
+        raise InputError(f"{len(values)} scores but {len(mask)} labels")
+    return values[mask], values[~mask]  # copies: the batch may be overwritten

@@ -8,9 +8,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from llrkit.errors import UnknownNameError
 from llrkit.evaluation import words
 from llrkit.evaluation.suspicions import suspicions
-from llrkit.metrics.measurements import Measurements
+from llrkit.metrics.discrimination import min_dcf_from_blocks
+from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
+from llrkit.theory.operating_points import AnyPoint, OperatingPoint, cost_of
 from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.verdict import Verdict, judge
 from llrkit.trust.intervals.uncertainty import Uncertainty
@@ -30,6 +33,11 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "both rates in [0.001, 0.5]",
     }
 )
+
+
+def _same(one: OperatingPoint, other: OperatingPoint) -> bool:
+    """Whether two operating points are the same, whatever they are called."""
+    return (one.p_target, one.c_miss, one.c_fa) == (other.p_target, other.c_miss, other.c_fa)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +68,54 @@ class Evaluation(Measurements):
     def intervals(self) -> Mapping[str, tuple[float, float]]:
         """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
         return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    def __getitem__(self, point: AnyPoint) -> PointResult | PrimaryResult:
+        """What was measured at an operating point that was asked for, or the mean over those of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> result = lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre08", 0.5])
+        >>> result["sre08"].act_dcf, result[0.5].p_miss
+        (1.0, 0.0)
+        """
+        cost = cost_of(point, allow_unconfirmed=True)
+        measured: PointResult | PrimaryResult | None
+        if cost.averages:
+            measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
+        else:
+            measured = next((one for one in self.points if _same(one.point, cost.points[0])), None)
+        if measured is None:
+            names = [primary.name for primary in self.primaries] + [one.point.name for one in self.points]
+            known = ", ".join(names) or "none"
+            raise UnknownNameError(
+                f"{cost.name} was not measured: ask for it with points=; there are {known}"
+            )
+        return measured
+
+    def min_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the best threshold, of any operating point or preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0]).min_dcf("voxceleb")
+        0.0
+        """
+        points = cost_of(point).points
+        return sum(min_dcf_from_blocks(self.summaries.blocks, one) for one in points) / len(points)
+
+    def act_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the Bayes threshold, of an operating point or preset that was asked for.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre12", 0.5]).act_dcf("sre12")
+        1.0
+        """
+        measured = self[point]
+        return measured.act if isinstance(measured, PrimaryResult) else measured.act_dcf
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -17,7 +17,7 @@ from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.theory.operating_points import OperatingPoint, operating_point
+from llrkit.theory.operating_points import OperatingPoint, Point, operating_point
 
 
 @takes_labels
@@ -111,7 +111,7 @@ def auc_from_bins(bins: ScoreBins) -> float:
 
 
 @takes_labels
-def min_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
+def min_dcf(source: ScoreSource, point: Point) -> float:
     """Smallest normalized detection cost that any threshold gives on these trials.
 
     ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.

@@ -21,7 +21,7 @@ from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, operating_point
+from llrkit.theory.operating_points import Point, operating_point
 
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
@@ -89,7 +89,7 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True)
 
 
 @takes_labels
-def act_dcf(source: ScoreSource, point: OperatingPoint | str | float) -> float:
+def act_dcf(source: ScoreSource, point: Point) -> float:
     """Normalized detection cost at the Bayes threshold, where calibrated LLRs should be cut.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -31,12 +31,12 @@ from llrkit.metrics.measurements import (
 )
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, operating_point, preset
+from llrkit.theory.operating_points import OperatingPoint, Points, costs_of
 
 
 def measure(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     by: str | None = None,
     threshold_from: ScoreSource | None = None,
@@ -68,7 +68,7 @@ def with_groups(
     result: Measurements,
     source: ScoreSource,
     by: str | None,
-    points: Sequence[OperatingPoint | str | float],
+    points: Points,
     allow_unconfirmed: bool = False,
 ) -> Measurements:
     """The same measurements with those of every value of a column, if one is given."""
@@ -86,19 +86,11 @@ class RequestedPoints:
     primaries: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def resolve_points(
-    points: Sequence[OperatingPoint | str | float], allow_unconfirmed: bool
-) -> RequestedPoints:
+def resolve_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
     """The operating points of names, priors and presets."""
-    if isinstance(points, (str, OperatingPoint, float)):
-        points = (points,)
     flat: list[OperatingPoint] = []
     primaries = []
-    for point in points:
-        if isinstance(point, (OperatingPoint, float)):
-            flat.append(operating_point(point))
-            continue
-        chosen_preset = preset(point, allow_unconfirmed=allow_unconfirmed)
+    for chosen_preset in costs_of(points, allow_unconfirmed=allow_unconfirmed):
         if chosen_preset.averages:
             primaries.append(
                 (chosen_preset.name, tuple(range(len(flat), len(flat) + len(chosen_preset.points))))

@@ -16,14 +16,13 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.metrics.measurements import Measurements
 from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
-from llrkit.theory.operating_points import OperatingPoint, Preset, preset
+from llrkit.theory.operating_points import AnyPoint, OperatingPoint, Preset, cost_of
 
 CLLR = "Cllr"
 DIFFERENCE = "Cllr minus that of Gaussian LLRs"
 GAUSSIAN = "Gaussian"
 EER_RANGE = 0.002, 0.42
 PLDA_DIM = 20
-Cost = str | OperatingPoint | Preset
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +104,7 @@ class TheoryCosts(Curve):
 
 
 def theory_costs(
-    cost: Cost = CLLR, lists: Mapping[str, tuple[float, float]] = MappingProxyType({})
+    cost: AnyPoint = CLLR, lists: Mapping[str, tuple[float, float]] = MappingProxyType({})
 ) -> TheoryCosts:
     """The curves of all families, and measured lists on top.
 
@@ -185,7 +184,7 @@ def _correlations() -> FloatArray:
     return np.tanh(np.linspace(1.2, 0.085, 16))
 
 
-def cost_name(cost: Cost) -> str:
+def cost_name(cost: AnyPoint) -> str:
     """How a cost is called on an axis.
 
     Examples
@@ -197,17 +196,17 @@ def cost_name(cost: Cost) -> str:
         return CLLR
     if isinstance(cost, OperatingPoint):
         return f"minimum DCF ({cost.name or f'prior {cost.effective_prior:.4g}'})"
-    chosen = cost if isinstance(cost, Preset) else preset(cost)
+    chosen = cost_of(cost)
     return f"{'C_primary' if chosen.averages else 'minimum DCF'} ({chosen.name})"
 
 
-def _cost(pair: CalibratedPair, cost: Cost) -> float:
+def _cost(pair: CalibratedPair, cost: AnyPoint) -> float:
     if cost == CLLR:
         return pair.cllr
     return pair.act_dcf(cost) if isinstance(cost, OperatingPoint) else pair.c_primary(cost)
 
 
-def _gaussian_cost(eer: float, cost: Cost) -> float:
+def _gaussian_cost(eer: float, cost: AnyPoint) -> float:
     if not 0.0 < eer < 0.5:
         return 0.0 if eer <= 0.0 else 1.0
     return _cost(GaussianLLR.from_eer(eer), cost)

@@ -32,7 +32,7 @@ from llrkit.multiclass.priors import ClassCounts, Prior, class_prior, count_clas
 from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.refined_loss import Refinement, blind_or_missing, refine
 from llrkit.scores.classes import ClassSource
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 
 DETECT_UP_TO = 50
 """With more classes, detection is evaluated only when asked for."""
@@ -46,7 +46,7 @@ def evaluate(
     cavg: str | CavgPreset | Sequence[str | CavgPreset] = ("lre07", "lre22"),
     refine_by: str | None = "scale-offset",
     detection: bool | None = None,
-    points: Sequence[OperatingPoint | str | float] = (0.5, 0.1),
+    points: Points = (0.5, 0.1),
     allow_unconfirmed: bool = False,
 ) -> ClassEvaluation:
     """Evaluate log-likelihoods of several classes: all metrics, actual and refined.

@@ -248,6 +248,13 @@ class Scores(ScoreSource):
         some = Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
         return some.read_with(self._factor, self._calibrated)
 
+    def in_order(self, *, always: bool = True) -> Scores:
+        """The scores of one system in ascending order; unless ``always``, only if several chunks are made."""
+        if self.target.ndim != 1 or not (always or self._pieces > 1):
+            return self
+        ascending = Scores.part(np.sort(self.target), np.sort(self.nontarget), {}, {})
+        return ascending.read_with(self._factor, self._calibrated)
+
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
         if size is not None:

@@ -83,6 +83,9 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     @wraps(function)
     def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
         given, how = list(args), {"positive": positive, "weights": weights}
+        both_given = one_source and len(given) > 1 and _is_array(given[0]) and _is_array(given[1])
+        if both_given and not _is_pair(given[0]):
+            given[0] = given[0], given.pop(1)
         pairs = [place for place in places if place < len(given) and _is_pair(given[place])]
         for place in pairs:
             given[place] = labeled_scores(*given[place], **how)
@@ -92,8 +95,6 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
                 pairs.append(-1)
         if given and "labels" in options:
             given[0] = labeled_scores(given[0], options.pop("labels"), **how)
-        elif one_source and len(given) > 1 and _is_array(given[0]) and _is_array(given[1]):
-            given[0] = labeled_scores(given[0], given.pop(1), **how)
         elif not pairs and not (positive is None and weights is None):
             raise InputError("positive= and weights= go with arrays of scores and labels, not with a source")
         return cast(Callable[..., R_co], function)(*given, **options)

@@ -26,7 +26,7 @@ from llrkit.core.special import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
 from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size
-from llrkit.theory.operating_points import OperatingPoint, Preset, operating_point, preset
+from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
 _REACH = 45.0
@@ -138,23 +138,21 @@ class CalibratedPair(ABC):
         out = sigmoid(odds) * self.p_miss(-odds) + sigmoid(-odds) * self.p_fa(-odds)
         return float(out) if odds.ndim == 0 else out
 
-    def act_dcf(self, point: OperatingPoint | str, *, allow_unconfirmed: bool = False) -> float:
+    def act_dcf(self, point: Point, *, allow_unconfirmed: bool = False) -> float:
         """Normalized detection cost at the Bayes threshold of an operating point or of a preset's name."""
         where = operating_point(point, allow_unconfirmed=allow_unconfirmed)
         return where.cost(*self.error_rates(where.threshold))
 
-    def min_dcf(self, point: OperatingPoint | str, *, allow_unconfirmed: bool = False) -> float:
+    def min_dcf(self, point: Point, *, allow_unconfirmed: bool = False) -> float:
         """Smallest normalized detection cost; equals :meth:`act_dcf`, since the pair is calibrated."""
         return self.act_dcf(point, allow_unconfirmed=allow_unconfirmed)
 
-    def c_primary(self, name: str | Preset, *, allow_unconfirmed: bool = False) -> float:
+    def c_primary(self, name: AnyPoint, *, allow_unconfirmed: bool = False) -> float:
         """Mean of the normalized costs over the operating points of a preset such as ``"sre12"``.
 
         There is one kind of non-target here, so a preset that mixes two kinds sees them as equal.
         """
-        chosen_preset = (
-            name if isinstance(name, Preset) else preset(name, allow_unconfirmed=allow_unconfirmed)
-        )
+        chosen_preset = cost_of(name, allow_unconfirmed=allow_unconfirmed)
         return sum(self.act_dcf(point) for point in chosen_preset.points) / len(chosen_preset.points)
 
     def det_slope(self, low: float = 0.001, high: float = 0.5) -> float:

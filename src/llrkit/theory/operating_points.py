@@ -8,7 +8,10 @@ confirmed is refused unless asked for with ``allow_unconfirmed=True``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any, cast
 
 from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
@@ -134,6 +137,12 @@ _TABLE: tuple[tuple[str, tuple[tuple[float, float, float], ...], bool, str], ...
     ("sre21", ((0.01, 1, 1), (0.05, 1, 1)), True, "NIST SRE 2021: mean of Ptarget=0.01 and 0.05"),
     ("sre24", ((0.01, 1, 1), (0.05, 1, 1)), False, "NIST SRE 2024: believed to be as 2021"),
     ("evalita09", ((0.5, 10, 1),), True, "EVALITA 2009: Cmiss=10, Cfa=1, Ptarget=0.5"),
+    ("voxceleb", ((0.01, 1, 1),), True,
+     "VoxCeleb (Nagrani et al. 2017) and the recipes after it: Ptarget=0.01, Cmiss=1, Cfa=1"),
+    ("voxsrc", ((0.05, 1, 1),), True,
+     "VoxSRC 2020 to 2023, README of the organizers' scoring code: Ptarget=0.05, Cmiss=1, Cfa=1"),
+    ("asvspoof5", ((0.95, 1, 10),), True,
+     "ASVspoof 5 track 1, the organizers' evaluation package: Pspoof=0.05 (bona fide 0.95), Cmiss=1, Cfa=10"),
 )  # fmt: skip
 _P_KNOWN = {"sre12": 0.5}
 
@@ -164,8 +173,7 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     try:
         entry = PRESETS[name.lower()]
     except (KeyError, AttributeError):
-        known = ", ".join(PRESETS)
-        raise UnknownNameError(f"unknown operating point {name!r}; known are {known}") from None
+        raise UnknownNameError(f"unknown operating point {name!r}; accepted are {ACCEPTED}") from None
     if not (entry.confirmed or allow_unconfirmed):
         raise UnconfirmedPresetError(
             f"preset {entry.name!r} is not confirmed ({entry.source}); pass allow_unconfirmed=True "
@@ -174,24 +182,26 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     return entry
 
 
-def operating_point(
-    point: OperatingPoint | str | float, *, allow_unconfirmed: bool = False
-) -> OperatingPoint:
-    """One operating point, given as itself, as a prior with unit costs, or by the name of a preset.
+Point = OperatingPoint | str | float | tuple[float, float, float]
+"""One operating point: itself, a name, a prior, or a prior with the costs of a miss and a false alarm."""
+AnyPoint = Preset | Point
+Points = AnyPoint | Sequence[AnyPoint]
+
+
+def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> OperatingPoint:
+    """One operating point: itself, a prior, a prior and two costs, or the name of a preset.
 
     Examples
     --------
     >>> operating_point("sre10").p_target
     0.001
+    >>> operating_point((0.01, 10, 1)) == operating_point("0.01,10,1")
+    True
     >>> operating_point("sre12")
     Traceback (most recent call last):
     llrkit.errors.InputError: 'sre12' averages 2 operating points; use c_primary for it, or one point
     """
-    if isinstance(point, OperatingPoint):
-        return point
-    if isinstance(point, float):
-        return OperatingPoint(point)
-    entry = preset(point, allow_unconfirmed=allow_unconfirmed)
+    entry = cost_of(point, allow_unconfirmed=allow_unconfirmed)
     if entry.averages:
         raise InputError(
             f"{entry.name!r} averages {len(entry.points)} operating points; use c_primary for it, "
@@ -200,8 +210,8 @@ def operating_point(
     return entry.points[0]
 
 
-def cost_of(point: Preset | OperatingPoint | str | float, *, allow_unconfirmed: bool = False) -> Preset:
-    """One cost, whichever way it is given: a preset, its name, an operating point, or a prior.
+def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
+    """One cost, whichever way it is given: a preset, its name, or an operating point.
 
     Examples
     --------
@@ -210,11 +220,74 @@ def cost_of(point: Preset | OperatingPoint | str | float, *, allow_unconfirmed: 
     """
     if isinstance(point, Preset):
         return point
-    if isinstance(point, str):
+    numbers = _numbers(point)
+    if isinstance(point, str) and numbers is None:
         return preset(point, allow_unconfirmed=allow_unconfirmed)
-    if not isinstance(point, (OperatingPoint, float)):
-        raise InputError(
-            f"expected an operating point, the name of one ({', '.join(PRESETS)}) or a prior, got {point!r}"
-        )
-    one = operating_point(point)
+    one = point if isinstance(point, OperatingPoint) else _point_of(numbers, point)
     return Preset(one.name, (one,), "an operating point")
+
+
+def point_of_text(text: str) -> OperatingPoint | None:
+    """The operating point of ``"0.01"``, ``"1%"`` or ``"0.01,10,1"``; None of a name.
+
+    Examples
+    --------
+    >>> point_of_text("5%,10,1").p_target, point_of_text("sre08")
+    (0.05, None)
+    """
+    numbers = _numbers(text)
+    return None if numbers is None else _point_of(numbers, text)
+
+
+def _numbers(point: Any) -> list[float] | None:
+    """The prior, and the costs if they were given; None of what is not numbers."""
+    if isinstance(point, str):
+        fields = [field.strip() for field in point.split(",")]
+        if fields[0][:1] not in set("0123456789.+-"):
+            return None
+        try:
+            return [float(field[:-1]) / 100.0 if field.endswith("%") else float(field) for field in fields]
+        except ValueError:
+            return []  # meant as numbers, but it is not: the caller says what is accepted
+    given = point if isinstance(point, (tuple, list)) else (point,)
+    if any(isinstance(value, bool) or not isinstance(value, Real) for value in given):
+        return None
+    return [float(value) for value in given]
+
+
+def _point_of(numbers: list[float] | None, given: object) -> OperatingPoint:
+    if numbers is None or len(numbers) not in (1, 3) or not 0.0 < numbers[0] < 1.0:
+        raise InputError(f"expected an operating point, got {given!r}; accepted are {ACCEPTED}")
+    prior, c_miss, c_fa = [*numbers, 1.0, 1.0][:3]
+    return OperatingPoint(prior, c_miss, c_fa)
+
+
+ACCEPTED = (
+    "a prior strictly between 0 and 1 (0.01), a prior and the costs of a miss and of a false alarm "
+    f"((0.01, 10, 1) or '0.01,10,1'), an OperatingPoint, and the names {', '.join(PRESETS)}"
+)
+
+
+def costs_of(points: Points, *, allow_unconfirmed: bool = False) -> list[Preset]:
+    """Several costs; one that is not in a list is a list of one.
+
+    Examples
+    --------
+    >>> [cost.name for cost in costs_of([0.5, "sre08"])], costs_of("0.01")[0].name
+    (['P=0.5', 'sre08'], 'P=0.01')
+    >>> costs_of((0.01, 10, 1))
+    Traceback (most recent call last):
+    llrkit.errors.InputError: (0.01, 10, 1) is read as three priors; one operating point with costs is
+    [(0.01, 10, 1)]
+    """
+    if isinstance(points, (str, OperatingPoint, Preset, Real)):
+        return [cost_of(cast(AnyPoint, points), allow_unconfirmed=allow_unconfirmed)]
+    try:
+        several = list(cast("Sequence[AnyPoint]", points))
+    except TypeError:
+        raise InputError(f"expected operating points, got {points!r}; accepted are {ACCEPTED}") from None
+    numbers = _numbers(tuple(several))
+    if numbers is not None and len(numbers) == 3 and not all(0.0 < number < 1.0 for number in numbers):
+        text = ", ".join(f"{number:g}" for number in numbers)
+        raise InputError(f"({text}) is read as three priors; one operating point with costs is [({text})]")
+    return [cost_of(point, allow_unconfirmed=allow_unconfirmed) for point in several]

@@ -26,7 +26,7 @@ from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
-from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, cost_of
 
 AUTO = "auto"
 
@@ -36,7 +36,7 @@ def fit_cmlg(
     source: ScoreSource,
     *,
     alpha: float | str = 0.5,
-    point: Preset | OperatingPoint | str | float | None = None,
+    point: AnyPoint | None = None,
     groups: str | Sequence[str] | None = None,
     conditions: None = None,
     basis: None = None,
@@ -56,7 +56,7 @@ def fit_cmlg(
     source: ScoreSource,
     *,
     alpha: float | str = 0.5,
-    point: Preset | OperatingPoint | str | float | None = None,
+    point: AnyPoint | None = None,
     groups: str | Sequence[str] | None = None,
     conditions: Sequence[str] | str | None = None,
     basis: str | None = None,

@@ -14,7 +14,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 from llrkit.trust.differences.paired import Difference, SystemComparison, compare_systems
 
 RATES = ("eer", "eer_roc", "p_miss", "p_fa")
@@ -133,7 +133,7 @@ class PairwiseComparison:
 @takes_labels
 def compare_many_systems(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     all_pairs: bool = False,
     **options: Any,

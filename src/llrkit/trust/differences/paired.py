@@ -20,7 +20,7 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.operating_points import Points
 from llrkit.trust.differences.paired_errors import (
     PairedInfluences,
     class_sizes,
@@ -115,7 +115,7 @@ class SystemComparison:
 @takes_labels
 def compare_systems(
     source: ScoreSource,
-    points: Sequence[OperatingPoint | str | float] = ("sre08", "sre10"),
+    points: Points = ("sre08", "sre10"),
     *,
     ci: str | None = None,
     speakers: str | Sequence[str] | None = None,

@@ -1,0 +1,1 @@
+from .detection_metrics import DetectionMetrics as DetectionMetrics

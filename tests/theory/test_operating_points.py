@@ -1,0 +1,91 @@
+"""Operating points however they are given, wherever one is taken."""
+
+import numpy as np
+import pytest
+
+import llrkit as lk
+from llrkit.theory import GaussianLLR
+from llrkit.theory.operating_points import PRESETS
+
+RNG = np.random.default_rng(5)
+LABELS = RNG.random(500) < 0.3
+SCORES = RNG.normal(np.where(LABELS, 2.0, -2.0), 1.5)
+POINT = lk.OperatingPoint(0.01, 10, 1)
+SPELLINGS = ["0.01,10,1", " 0.01, 10, 1 ", "1%,10,1", (0.01, 10, 1), [0.01, 10, 1], "sre08", POINT]
+
+
+@pytest.mark.parametrize("point", SPELLINGS)
+def test_every_spelling_of_one_point_wherever_a_point_is_taken(point):
+    source = lk.Scores.from_labels(SCORES, LABELS)
+    assert lk.min_dcf(source, point) == lk.min_dcf(SCORES, LABELS, point) == lk.min_dcf(source, POINT)
+    assert lk.act_dcf(source, point) == lk.act_dcf(source, POINT)
+    assert lk.c_primary(source, point) == lk.act_dcf(source, POINT)
+    assert lk.evaluate(source, [point]).points[0].act_dcf == lk.act_dcf(source, POINT)
+    assert lk.Meter([point]).points == [point]
+    assert lk.operating_point(point).threshold == POINT.threshold
+    assert GaussianLLR.from_eer(0.1).act_dcf(point) == GaussianLLR.from_eer(0.1).act_dcf(POINT)
+    assert lk.compare(source, source, "cmlg", points=[point]) is not None
+    both = lk.Scores.from_labels(np.stack([SCORES, 2 * SCORES], axis=1), LABELS)
+    assert lk.compare_systems(both, points=[point]) is not None
+    assert lk.diagnose(source, point=point) is not None
+
+
+@pytest.mark.parametrize("prior", [0.01, "0.01", "1%", np.float32(0.25), (0.01,)])
+def test_a_prior_alone_has_unit_costs(prior):
+    point = lk.operating_point(prior)
+    assert (point.c_miss, point.c_fa) == (1.0, 1.0)
+    assert 0.0 < point.p_target < 0.5
+
+
+@pytest.mark.parametrize(
+    "wrong", [3, 0, 1.0, "2", "0.01,10", "0.01;10;1", (0.01, 10), (0.01, 10, 1, 1), None, True, {}, "-0.5"]
+)
+def test_what_is_no_point_is_told_what_is_accepted(wrong):
+    said = "expected an operating point.*accepted are a prior strictly .*0.01,10,1.*voxceleb, voxsrc"
+    with pytest.raises(lk.InputError, match=said):
+        lk.min_dcf(SCORES, LABELS, wrong)
+
+
+def test_unknown_names_and_costs_outside_a_list_are_told_apart():
+    with pytest.raises(
+        lk.UnknownNameError, match=r"unknown operating point 'sre99'; accepted are .*asvspoof5"
+    ):
+        lk.evaluate(SCORES, LABELS, points=["sre99"])
+    with pytest.raises(lk.InputError, match=r"one operating point with costs is \[\(0.01, 10, 1\)\]"):
+        lk.evaluate(SCORES, LABELS, points=(0.01, 10, 1))
+    with pytest.raises(lk.InputError, match="expected operating points, got None"):
+        lk.evaluate(SCORES, LABELS, points=None)
+    assert len(lk.evaluate(SCORES, LABELS, points=(0.01, 0.1, 0.5)).points) == 3
+    assert lk.evaluate(SCORES, LABELS, points="0.01,10,1").points[0].point.c_miss == 10
+
+
+def test_presets_of_challenges_against_their_scoring_code():
+    """Costs written as the organizers' programs write them: prior, cost of a miss, cost of a false alarm."""
+    miss, fa = 0.2, 0.03
+    for name, prior, c_miss, c_fa in (
+        ("voxceleb", 0.01, 1, 1), ("voxsrc", 0.05, 1, 1), ("asvspoof5", 1 - 0.05, 1, 10)
+    ):  # fmt: skip
+        cost = c_miss * miss * prior + c_fa * fa * (1 - prior)
+        normalized = cost / min(c_miss * prior, c_fa * (1 - prior))
+        assert lk.operating_point(name).cost(miss, fa) == pytest.approx(normalized, rel=1e-12)
+        assert PRESETS[name].confirmed
+        assert len(PRESETS[name].source) > 30
+    # the threshold of the countermeasure package: -log(Cmiss (1 - Pspoof) / (Cfa Pspoof))
+    assert lk.operating_point("asvspoof5").threshold == pytest.approx(-np.log(0.95 / 0.5))
+
+
+def test_a_result_is_asked_by_the_name_of_a_point():
+    result = lk.evaluate(SCORES, LABELS, points=["sre08", "sre12", 0.5])
+    for key in SPELLINGS:
+        assert result[key] is result.points[0]
+        assert result.min_dcf(key) == result.points[0].min_dcf
+        assert result.act_dcf(key) == result.points[0].act_dcf
+    assert result["sre12"] is result.primary
+    assert result.act_dcf("sre12") == lk.c_primary(SCORES, LABELS, "sre12")
+    assert result.min_dcf("sre12") == lk.c_primary(SCORES, LABELS, "sre12", actual=False)
+    assert result[0.5].act_dcf == lk.act_dcf(SCORES, LABELS, 0.5)
+    assert result.min_dcf("voxsrc") == lk.min_dcf(SCORES, LABELS, "voxsrc"), "the hull knows all points"
+    with pytest.raises(
+        lk.UnknownNameError, match=r"voxsrc was not measured.*there are sre12, sre08, .*P=0.5"
+    ):
+        result.act_dcf("voxsrc")
