@@ -38,7 +38,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("metrics", "calibrate", "io"),
     ("engine", "recognize"),
     ("simulate", "choose"),
-    ("trust",),
+    ("trust", "shift"),
     ("multiclass",),
     ("evaluation",),
     ("validation",),
