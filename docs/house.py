@@ -31,6 +31,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_warn",
         "_memory",
         "_forks",
+        "_blas",
     ),
     ("scores",),
     ("core",),

@@ -1,6 +1,11 @@
 """Shared by all tests: where the reference data are, and what happens when something optional is absent."""
 
 import os
+
+# before NumPy: two test processes on two cores leave no room for threads of BLAS, which would wait for each
+# other; processes that tests start are told too
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import shutil
 from importlib import import_module
 from pathlib import Path

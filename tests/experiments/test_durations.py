@@ -157,20 +157,9 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_threads(run
     assert one == two
 
 
-def test_threads_of_the_linear_algebra_library_change_the_last_bits_only(run_with_threads):
-    # BLAS cuts matrices by its number of threads, and its sums then round differently: the eigenvectors of
-    # the recognizer and large matrices of scores differ by some 1e-14. Holding it to one thread would need
-    # threadpoolctl, which is not a dependency.
-    one, two = run_with_threads("1", "1"), run_with_threads("1", "2")
-    numbers, others = (
-        np.array([row[name] for row in run["lists"] for name in run["mean"]]) for run in (one, two)
-    )
-    assert numbers.size == 4 * 7
-    assert_allclose(others, numbers, rtol=1e-10)
-    for name in ("mean", "std", "pooled"):
-        assert_allclose(*(np.ravel(list(run[name].values())) for run in (two, one)), rtol=1e-10)
-    for name in ("correlation", "rms_cllr_from_eer"):
-        assert_allclose(two[name], one[name], rtol=1e-10)
+def test_threads_of_the_linear_algebra_library_change_nothing(run_with_threads):
+    # BLAS cuts matrices by its number of threads, and its sums then round differently
+    assert run_with_threads("1", "1") == run_with_threads("1", "2")
 
 
 def test_another_seed_gives_other_numbers(small):

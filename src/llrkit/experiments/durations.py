@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._blas import one_blas_thread
 from llrkit._progress import tracked
 from llrkit.calibrate.option_checks import whole_number
 from llrkit.errors import UnknownNameError
@@ -180,13 +181,14 @@ def _ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
     return CorpusTrials(sides[0], sides[1], pairs)
 
 
+@one_blas_thread()
 def run_durations(
     scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS, make: Callable[..., Corpora] | None = None
 ) -> DurationsResult:
     """Run the experiment with several seeds; the same seeds give the same numbers, whatever the threads are.
 
-    The linear algebra library has threads of its own, whose number changes the last bits of the recognizer's
-    eigenvectors and of large matrix products, and so the last bits of the costs.
+    The linear algebra library is held to one thread: the number of its threads would change the last bits of
+    the recognizer's eigenvectors and of large matrix products, and so the last bits of the costs.
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, P
 
 def save_pictures(pictures: Mapping[str, Picture], folder: Path, *, pdf: bool = True) -> None:
     """Every picture as SVG, and as PDF for papers."""
-    from llrkit.plot.matplotlib_renderer import save
+    from llrkit.plot.matplotlib_renderer import save_each
 
     for name, picture in tracked(pictures.items(), "drawing", len(pictures), "figures"):
-        for ending in ("svg", "pdf") if pdf else ("svg",):
-            save(picture, folder / f"{name}.{ending}", width=4.5)
+        endings = ("svg", "pdf") if pdf else ("svg",)
+        save_each(picture, [folder / f"{name}.{ending}" for ending in endings], width=4.5)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._blas import one_blas_thread
 from llrkit.evaluation.alpha_scan import LOG_ODDS, NAMES, PriorScan, alpha_scan
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
@@ -100,6 +101,7 @@ def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreS
     return ScanCase(name, about, alpha_scan(train, evaluation, point=EVALUATION))
 
 
+@one_blas_thread()
 def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
     """Scan two populations and whole segments of the corpora of the duration experiment."""
     began = time.perf_counter()

@@ -74,10 +74,17 @@ TWO_ACROSS = 5.0
 
 def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
     """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
+    save_each(picture, [path], width=width)
+
+
+def save_each(
+    picture: Picture | Sequence[Picture], paths: Sequence[str | Path], *, width: str | float = "column"
+) -> None:
+    """The same into several files, drawn and laid out once."""
     pictures = [picture] if isinstance(picture, Picture) else list(picture)
-    kind = Path(path).suffix[1:].lower()
-    if kind not in FILES:
-        raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
+    for path in paths:
+        if Path(path).suffix[1:].lower() not in FILES:
+            raise InputError(f"{path}: expected a file that ends in pdf, svg or png")
     wide, high = size(pictures[0], width)
     across = 2 if len(pictures) > 1 and wide >= TWO_ACROSS else 1
     down = -(-len(pictures) // across)
@@ -88,9 +95,12 @@ def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str |
             draw(one, axes)
         for axes in panels[len(pictures) :]:
             axes.set_axis_off()
-        with replacing(path) as temporary:
-            metadata = {"Title": pictures[0].title, **FILES[kind]}
-            figure.savefig(temporary, format=kind, metadata=metadata)
+        for path in paths:
+            kind = Path(path).suffix[1:].lower()
+            with replacing(path) as temporary:
+                metadata = {"Title": pictures[0].title, **FILES[kind]}
+                figure.savefig(temporary, format=kind, metadata=metadata)
+            figure.set_layout_engine("none")  # which keeps the layout it has
 
 
 def _plain(text: str) -> str:
