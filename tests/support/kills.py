@@ -34,6 +34,7 @@ def each(command: str, *options: str) -> list[str]:
 
 
 COMMANDS = {
+    "adapt": each("adapt a.json {} -o o/cal.json --json o/n.json", "x.csv", "x.csv --share 0.1,0.3"),
     "apply": each(
         "apply {} -o o/llrs/", "a.json d --score-column plda", "b.json d --score-column plda",
         "a.json d --score-column cos --base-10", "a.json d/p*.parquet --log10 --score-column cos",
