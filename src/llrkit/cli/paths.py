@@ -14,9 +14,9 @@ import click
 
 READ = frozenset({
     "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
-    "evaluation_key", "key", "labelled", "map_path", "model", "nontargets", "quality_file", "scores", "source", "speech",
-    "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key",
-    "trials",
+    "evaluation_key", "key", "labelled", "map_path", "model", "nontargets", "quality_file", "scores",
+    "source", "speech", "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key",
+    "train", "train_key", "trials",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk"})
@@ -27,8 +27,8 @@ NO_PATHS = frozenset({
     "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
     "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
     "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "share", "sigma",
-    "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
+    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "share",
+    "sigma", "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
     "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip

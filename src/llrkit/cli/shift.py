@@ -84,8 +84,8 @@ def adapt_command(
 ) -> None:
     """Adapt a calibration to unlabeled scores of a new domain.
 
-    What the scores do not tell is refused with the reason; a few labeled trials (--labelled) help then. If the
-    scores have not moved, or not so far that it matters, the calibration is saved as it is.
+    What the scores do not tell is refused with the reason; a few labeled trials (--labelled) help then. If
+    the scores have not moved, or not so far that it matters, the calibration is saved as it is.
 
     \b
     Examples:
@@ -112,8 +112,8 @@ def adapt_command(
     if "few_labels" in adapted.details:
         line = adapted.details["few_labels"]
         click.echo(
-            f"{line['n_target'] + line['n_nontarget']:,} labeled trials ask for {line['slope']:.3f} times the "
-            f"LLR {line['offset']:+.3f}.",
+            f"{line['n_target'] + line['n_nontarget']:,} labeled trials ask for {line['slope']:.3f} times "
+            f"the LLR {line['offset']:+.3f}.",
             err=json_path == "-",
         )
     same = told is not None and told["rung"] == "no shift" and "few_labels" not in adapted.details

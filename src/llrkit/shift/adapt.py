@@ -20,8 +20,8 @@ from llrkit.shift.ladder import Climb
 from llrkit.shift.new_scores import NewScores
 
 HELP = (
-    "About 50 labeled trials of each class of the new domain tell what is needed (labelled=...), and a bound "
-    "by groups (groups=...) keeps LLRs honest without any"
+    "About 50 labeled trials of each class of the new domain tell what is needed (labelled, --labelled), and "
+    "a bound by groups (groups, --groups) keeps LLRs honest without any"
 )
 
 
