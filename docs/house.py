@@ -39,7 +39,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("metrics", "calibrate", "io"),
     ("engine", "recognize"),
     ("simulate", "choose"),
-    ("trust",),
+    ("trust", "shift"),
     ("multiclass",),
     ("evaluation",),
     ("validation",),

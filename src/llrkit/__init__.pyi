@@ -44,6 +44,7 @@ from .engine.cluster_access import TLSFiles as TLSFiles
 from .engine.dask_source import DaskSource as DaskSource
 from .engine.open_trials import read_trials as read_trials
 from .engine.open_trials import scan_trials as scan_trials
+from .errors import AdaptationError as AdaptationError
 from .errors import ChangedFileWarning as ChangedFileWarning
 from .errors import ClusterError as ClusterError
 from .errors import ConstantScoreError as ConstantScoreError
@@ -69,6 +70,7 @@ from .errors import ReversedScoresWarning as ReversedScoresWarning
 from .errors import ScaleWarning as ScaleWarning
 from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
+from .errors import ShiftWarning as ShiftWarning
 from .errors import SkippedFilesWarning as SkippedFilesWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
@@ -117,6 +119,9 @@ from .scores.trials import Trials as Trials
 from .scores.vectors import ClassSource as ClassSource
 from .scores.vectors import ClassVectors as ClassVectors
 from .scores.weights import weigh as weigh
+from .shift.adapt import fit_adapted as fit_adapted
+from .shift.check import ShiftCheck as ShiftCheck
+from .shift.check import check_shift as check_shift
 from .simulate.independent_trials import simulate_trials as simulate_trials
 from .theory.operating_points import OperatingPoint as OperatingPoint
 from .theory.operating_points import operating_point as operating_point

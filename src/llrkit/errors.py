@@ -15,6 +15,7 @@
     │   ├── ConstantScoreError  all scores are equal: there is nothing to calibrate
     │   ├── SeparationError     the classes do not overlap: the best slope is infinite
     │   ├── TooFewTrialsError   a class has too few trials for what is to be estimated
+    │   ├── AdaptationError     unlabeled scores do not tell how a calibration is to be adapted
     │   ├── SystemCountError    scores of another number of systems than the map was made for
     │   └── NotInvertibleError  the inverse of a map that has none
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
@@ -30,6 +31,7 @@
     ├── ReversedScoresWarning   targets score below non-targets: is a higher score more target-like?
     ├── ScaleWarning            the scores look like probabilities, log10 LLRs or likelihood ratios
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
+    ├── ShiftWarning            scores are unlike those that a calibration was trained on
     ├── UnreadableWarning       files that could not be read were left out, as was asked for
     ├── MissingScoresWarning    trials without a score were left out, as was asked for
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
@@ -87,6 +89,10 @@ class SeparationError(InputError):
 
 class TooFewTrialsError(InputError):
     """A class has too few trials for what is to be estimated."""
+
+
+class AdaptationError(InputError):
+    """Unlabeled scores do not tell how a calibration is to be adapted; the message says why."""
 
 
 class SystemCountError(InputError):
@@ -163,3 +169,7 @@ class MissingScoresWarning(LlrkitWarning):
 
 class ChangedFileWarning(LlrkitWarning):
     """A calibration file was changed after it was saved."""
+
+
+class ShiftWarning(LlrkitWarning):
+    """Scores are unlike those that a calibration was trained on, beyond another share of targets."""

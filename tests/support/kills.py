@@ -34,6 +34,7 @@ def each(command: str, *options: str) -> list[str]:
 
 
 COMMANDS = {
+    "adapt": each("adapt t.json {} -o o/cal.json --json o/n.json", "x.csv", "x.csv --share 0.3,0.7"),
     "apply": each(
         "apply {} -o o/llrs/", "a.json d --score-column plda", "b.json d --score-column plda",
         "a.json d --score-column cos --base-10", "a.json d/p*.parquet --log10 --score-column cos",
@@ -309,6 +310,7 @@ def make_inputs(folder: Path) -> None:
     crossed = {"enroll": model, "test": segment, "score": rng.normal(size=400) + 2 * label, "label": label}
     pl.DataFrame(crossed).write_csv(folder / "q.csv")
     lk.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
+    lk.fit_cmlg(lk.Scores(rng.normal(1.5, 1.0, 300), rng.normal(0.0, 1.0, 300))).save(folder / "t.json")
     lk.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
     (folder / "c.toml").write_text(
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'

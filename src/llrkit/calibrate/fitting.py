@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
+from llrkit.calibrate.composite.group_counts import bound_groups
 from llrkit.calibrate.composite.named_bounds import bound_map, parse_bound
 from llrkit.calibrate.guard import guarded
 from llrkit.calibrate.input_reading import reading_of
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.option_checks import names_of
+from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -25,7 +28,10 @@ bound
     How strong an LLR may be: ``"none"``, ``"elub"``, ``"invariance"``, ``"sources"`` or
     ``"fixed:LOW,HIGH"``, see :func:`bound_map`. The result is a :class:`BoundedMap` around the fitted map.
 speakers
-    For ``bound="sources"``: the column, or the two columns, with the speakers of a trial.
+    For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.
+groups
+    The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by
+    ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials.
 """
 
 
@@ -49,10 +55,21 @@ class FitFunction(Protocol[P, M_co]):
         speakers: str | Sequence[str] | None = None,
         **options: Any,
     ) -> Map: ...
+    @overload
+    def __call__(
+        self,
+        source: ScoreSource,
+        *args: Any,
+        groups: str | Sequence[str],
+        speakers: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> Map: ...
 
 
 def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
-    """A fit whose map records how its training scores were read, with the options ``bound`` and ``speakers``.
+    """A fit whose map records its training scores, with the options ``bound``, ``speakers`` and ``groups``.
+
+    A fit that has ``groups`` of its own deals its folds by them; one column of groups bounds its LLRs, too.
 
     Examples
     --------
@@ -64,6 +81,14 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     array([-2.,  3.])
     """
 
+    declared = signature(fit)
+
+    def deals_groups(options: Mapping[str, Any]) -> bool:
+        """Whether the fit itself takes groups, to deal folds; CMLG does where it chooses alpha."""
+        if "alpha" in declared.parameters and options.get("alpha") != "auto":
+            return False
+        return "groups" in declared.parameters
+
     @wraps(fit)
     def fitting(
         source: ScoreSource,
@@ -73,7 +98,12 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         **options: Any,
     ) -> Map:
         kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
-        if speakers is not None and kind != "sources":
+        groups = options.get("groups") if deals_groups(options) else options.pop("groups", None)
+        columns = () if groups is None else names_of(groups, "groups")
+        by_groups = len(columns) == 1 or (groups is not None and not deals_groups(options))
+        if by_groups and kind not in ("none", "sources"):
+            raise InputError(f"groups bound the LLRs by themselves: leave out bound={bound!r}, or the groups")
+        if speakers is not None and kind != "sources" and not by_groups:
             raise InputError(f"speakers are counted for bound='sources', not for {bound!r}; leave them out")
 
         def fitted_to(trials: ScoreSource) -> Map:
@@ -82,12 +112,23 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
         # a bound that costs much is the user's wish: the map inside is judged
         fitted = guarded(fitted_to, source, fit.__name__, options)
+        who = names_of(speakers, "speakers") if speakers is not None else columns
+        if who and fitted.densities is not None:
+            densities = TrainingDensities.from_plain(fitted.densities).with_groups(source, who)
+            fitted = replace(fitted, densities=densities.to_plain())
+        if by_groups:
+            return bound_groups(fitted, source, columns, speakers)
         return bound_map(fitted, source, bound, speakers=speakers)
 
-    declared = signature(fit)
+    names = "str | Sequence[str] | None"
     more = [
         Parameter("bound", Parameter.KEYWORD_ONLY, default="none", annotation="str"),
-        Parameter("speakers", Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"),
+        Parameter("speakers", Parameter.KEYWORD_ONLY, default=None, annotation=names),
+        *(
+            []
+            if "groups" in declared.parameters
+            else [Parameter("groups", Parameter.KEYWORD_ONLY, default=None, annotation=names)]
+        ),
     ]
     own = list(declared.parameters.values())
     rest = [option for option in own if option.kind is Parameter.VAR_KEYWORD]

@@ -23,6 +23,8 @@ from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.tied_scores import TiedScores
+from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
@@ -74,21 +76,25 @@ def without_guard() -> Iterator[None]:
 def guarded(
     fit: Callable[[ScoreSource], Map], source: ScoreSource, name: str, options: Mapping[str, Any]
 ) -> Map:
-    """What a fit returns, after a look at how its map does on the training trials.
+    """What a fit returns, after a look at how its map does on the training trials, and with their densities.
 
-    For that, a sample is taken on the first pass that the fit makes; trials in memory are sampled afterwards,
-    which costs next to nothing.
+    For that, a sample is taken and scores are counted on the first pass that the fit makes; trials in memory
+    are sampled and counted afterwards, which costs next to nothing.
     """
     if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
         return fit(source)
     watched = None if isinstance(source, Scores) or _is_table(source) else WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
+    sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
+    if fitted.n_systems == 1 and not fitted.needs:
+        counted = source.reduce(ScoreHistogram.of) if counted is None else counted
+        fitted = replace(fitted, densities=TrainingDensities(counted).to_plain())
     prior, judged = options.get("prior", 0.5), cast(Any, source)
     problem = problem_of(
         fitted,
         source if options.get("missing", "error") == "error" else judged.complete(),
-        watched.box[0] if watched is not None and watched.box else None,
+        sample,
         prior=float(prior) if isinstance(prior, (int, float)) else 0.5,
         compared=name not in OTHER_AIMS
         and not any(options.get(option) for option in ("robust", "regularization")),
@@ -246,7 +252,7 @@ class WatchedSource(WrappedSource):
     """Another source, of which a sample is kept on the first pass that anyone makes."""
 
     source: ScoreSource
-    box: list[TrainingSample] = field(default_factory=list)
+    box: list[tuple[TrainingSample, ScoreHistogram | None]] = field(default_factory=list)
 
     @property
     def roles(self) -> Roles:
@@ -254,11 +260,12 @@ class WatchedSource(WrappedSource):
         return self.source.roles
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Summarize; the first time, keep a sample too."""
+        """Summarize; the first time, keep a sample and the counts of one system's scores too."""
         if self.box:
             return self.source.reduce(summarize)
-        summaries = self.source.reduce(both(summarize, TrainingSample.of)).summaries
-        self.box.append(summaries[1])
+        counted = (ScoreHistogram.of,) if self.roles.n_systems == 1 else ()
+        summaries = self.source.reduce(both(summarize, TrainingSample.of, *counted)).summaries
+        self.box.append((summaries[1], summaries[2] if counted else None))
         return cast(S, summaries[0])
 
     def with_columns(self, *names: str) -> ScoreSource:

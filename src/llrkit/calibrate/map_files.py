@@ -37,6 +37,7 @@ def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
         "details": _plain(fitted.details),
         "provenance": {"llrkit": __version__, **_plain(fitted.provenance)},
         "reading": _plain(fitted.reading),
+        **({} if fitted.densities is None else {"densities": fitted.densities}),
     }
 
 
@@ -91,10 +92,14 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     reading = plain.get("reading")
     if reading is not None and not isinstance(reading, dict):
         raise MapFileError(f'{where}: "reading" is not what it should be')
+    densities = plain.get("densities")
+    if densities is not None and not isinstance(densities, dict):
+        raise MapFileError(f'{where}: "densities" are not what they should be')
     try:
         fitted: M = kind(
             method=plain["method"],
             reading=reading,
+            densities=densities,
             **{name: _from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
             **{name: _from_plain(value, f"{where}: {name}", base) for name, value in parameters.items()},
         )

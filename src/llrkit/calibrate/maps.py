@@ -14,6 +14,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.decisions import DecidingMap
 from llrkit.calibrate.input_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
+from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
@@ -195,6 +196,8 @@ class Map(DecidingMap, SavedMap):
     def try_out(self) -> None:
         """Map some scores: parameters of the wrong type or shape fail here."""
         _ = self.input_factor, self.training_range, self.system_names, self.needs, repr(self)
+        if self.densities is not None:
+            TrainingDensities.from_plain(self.densities)
         probe = np.array([-1.0, 0.0, 1.0])
         scores = np.repeat(probe[:, None], self.n_systems, axis=1) if self.n_systems > 1 else probe
         with np.errstate(over="ignore"):

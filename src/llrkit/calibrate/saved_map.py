@@ -23,6 +23,8 @@ class SavedMap(ABC):
     """Counts, range and training metrics, version, hash of the training file."""
     reading: Mapping[str, Any] | None = None
     """How the training scores were read (distances, log10 LLRs, which columns); None where nobody knows."""
+    densities: Mapping[str, Any] | None = None
+    """The training scores of each class as counts in cells, in plain values; None where nobody counted."""
 
     kind: ClassVar[str] = ""
     format: ClassVar[str] = ""

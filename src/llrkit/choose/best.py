@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._progress import tracked
+from llrkit.calibrate.composite.group_counts import count_groups
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.option_checks import whole_number, yes_or_no
+from llrkit.calibrate.option_checks import names_of, whole_number, yes_or_no
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
@@ -43,6 +44,7 @@ def cross_calibrate(
     method: str = "logistic",
     *,
     groups: str | Sequence[str] | None = None,
+    leave_out: str | None = None,
     folds: int = 5,
     seed: int = 0,
     **options: Any,
@@ -55,6 +57,10 @@ def cross_calibrate(
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
         folds f and g gets the map trained on the trials without a speaker in f or g. By default the
         enrollment and test ids of a table that has both; without any, trials are taken to be independent.
+    leave_out
+        In place of ``groups``: a column whose values (attacks, devices) are left out one at a time, so that
+        every trial tells what happens with a group that was not there in training. A class of a single
+        group, such as bona fide speech, is dealt out trial by trial.
 
     Examples
     --------
@@ -64,8 +70,11 @@ def cross_calibrate(
     >>> lk.evaluate(crossed.source).n_target
     5
     """
-    assigned = make_folds(source, groups, folds, seed)
-    carried = dict.fromkeys((*assigned.columns, *source.roles.carried))  # a method may look at columns
+    if leave_out is not None and groups is not None:
+        raise InputError("give groups or leave_out, not both")
+    left = groups if leave_out is None else leave_out
+    assigned = make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
+    carried = dict.fromkeys((*assigned.carried, *source.roles.carried))  # a method may look at columns
     maps = _fit_folds(source.with_columns(*carried), assigned, method_name(method), options)
     return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
@@ -96,6 +105,9 @@ def fit_best(
 
     Parameters
     ----------
+    groups
+        As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
+        number of its values; if only one class has several, they are left out one at a time.
     repeats
         How many times the folds are dealt.
     prior
@@ -134,9 +146,11 @@ def fit_best(
     prior, names = probability(prior, "prior"), method_names(methods)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
     limits = LlrLimits.of(moments)
+    if groups is not None and len(names_of(groups, "groups")) == 1:
+        limits = LlrLimits.of_groups(count_groups(source, groups, moments=moments))
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
-    wide = source.with_columns(*first.columns)  # once: what it has read and coded is kept
+    wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
     if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
         sets = [replace(deal, n=SETS) for deal in deals]
         wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores

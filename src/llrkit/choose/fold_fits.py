@@ -9,6 +9,7 @@ from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.composite.source_counts import SourceCounts
 from llrkit.calibrate.guard import without_guard
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Pair
@@ -45,6 +46,15 @@ class LlrLimits:
     def of(cls, moments: Moments) -> LlrLimits:
         """Those of the training trials."""
         return cls(float(moments.target.n), float(moments.nontarget.n))
+
+    @classmethod
+    def of_groups(cls, counts: SourceCounts) -> LlrLimits:
+        """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
+        n_target, n_nontarget = (
+            n / BEYOND if what.startswith("groups") else n
+            for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
+        )
+        return cls(n_target, n_nontarget)
 
     @property
     def low(self) -> float:

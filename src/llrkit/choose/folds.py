@@ -27,6 +27,8 @@ from llrkit.scores.roles import POSITION
 from llrkit.scores.source import as_source
 
 Pair = tuple[int, int]
+MOST_LEFT_OUT = 16
+"""Groups that are left out one at a time; more are dealt into as many folds."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,13 @@ class Folds:
     """The groups, in an order that does not depend on that of the trials; None without groups."""
     seed: int = 0
     """Another one is another deal."""
+    one_group: tuple[int, ...] = ()
+    """Classes of a single group (bona fide speech, say): their trials are dealt out one by one."""
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The columns that trials must carry to be dealt out."""
+        return (*self.columns, POSITION) if self.one_group else self.columns
 
     @property
     def groups(self) -> list[str]:
@@ -73,6 +82,9 @@ class Folds:
             return deal_folds(places[0], self.n, self.seed), deal_folds(places[1], self.n, self.seed)
         codes = []
         for class_index in (0, 1):
+            if class_index in self.one_group:
+                codes.append(deal_folds(chunk.columns[POSITION][class_index], self.n, self.seed))
+                continue
             folds = [self._lookup(chunk, name, class_index) for name in self.columns]
             low = np.minimum(folds[0], folds[-1])
             codes.append(low * self.n + np.maximum(folds[0], folds[-1]))
@@ -86,8 +98,18 @@ class Folds:
         return np.array([self.place_of[key] % self.n for key in keys], dtype=np.int64)[inverse]
 
 
-def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int = 0) -> Folds:
+def make_folds(
+    source: ScoreSource,
+    groups: str | Sequence[str] | None,
+    n: int,
+    seed: int = 0,
+    *,
+    leave_one_out: bool = False,
+) -> Folds:
     """Folds by the values of one or two columns, or by trial without groups.
+
+    A column that has several values in one class only (attacks) is left out group by group: what happens with
+    a group that was not there is what is asked. The trials of the other class are dealt out one by one.
 
     Without groups, a table with enrollment and test ids is divided by those; other trials are dealt out
     one by one. Groups are shuffled and dealt out.
@@ -110,10 +132,17 @@ def make_folds(source: ScoreSource, groups: str | Sequence[str] | None, n: int, 
     if len(columns) == 2 and n < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
     values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
-    distinct = tuple(sorted(values.counts, key=str))
-    if len(distinct) < n:
+    several = [sum(1 for trials in values.counts.values() if trials[i] > 0) > 1 for i in (0, 1)]
+    one_group = tuple(i for i in (0, 1) if len(columns) == 1 and not several[i] and several[1 - i])
+    inside = [
+        value for value, trials in values.counts.items() if any(trials[i] for i in (0, 1) if several[i])
+    ]
+    distinct = tuple(sorted(inside if one_group else values.counts, key=str))
+    if leave_one_out or one_group:  # one group is left out at a time, unless there are very many
+        n = len(distinct) if len(distinct) <= MOST_LEFT_OUT else max(n, MOST_LEFT_OUT)
+    if len(distinct) < n or n < 2:
         raise InputError(f"{len(distinct)} groups in {', '.join(columns)} are too few for {n} folds")
-    return Folds(n, columns, distinct, seed)
+    return Folds(n, columns, distinct, seed, one_group)
 
 
 def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:
@@ -122,7 +151,7 @@ def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSourc
     def kept(chunk: Scores) -> Scores:
         return chunk.select(*(apart_from(code, folds.n, pair) for code in folds.of(chunk)))
 
-    return DerivedSource(source, kept, folds.columns)
+    return DerivedSource(source, kept, folds.carried)
 
 
 def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
@@ -141,7 +170,7 @@ def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) 
         return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
 
     needed = (name for fitted in maps.values() for name in fitted.needs)
-    return DerivedSource(source, crossed, tuple(dict.fromkeys((*folds.columns, *needed))))
+    return DerivedSource(source, crossed, tuple(dict.fromkeys((*folds.carried, *needed))))
 
 
 def crossed_llrs(

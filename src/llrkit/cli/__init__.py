@@ -37,6 +37,7 @@ from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
 from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
+from llrkit.cli.shift import adapt_command, shift_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.streams import flush_output, make_usable
@@ -81,6 +82,8 @@ for command in (
     calibrate_command,
     apply_command,
     case_command,
+    shift_command,
+    adapt_command,
     compare_command,
     compare_systems_command,
     fuse_command,

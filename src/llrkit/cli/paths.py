@@ -14,9 +14,9 @@ import click
 
 READ = frozenset({
     "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
-    "evaluation_key", "key", "map_path", "model", "nontargets", "quality_file", "scores", "source", "speech",
-    "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key",
-    "trials",
+    "evaluation_key", "key", "labelled", "map_path", "model", "nontargets", "quality_file", "scores",
+    "source", "speech", "test", "threshold_from", "threshold_key", "tls_ca_file", "tls_cert", "tls_key",
+    "train", "train_key", "trials",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({
@@ -31,8 +31,8 @@ NO_PATHS = frozenset({
     "h1", "h2", "ids", "key_columns", "key_label_column", "known", "label_column", "level", "method",
     "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point", "points", "positive",
     "posterior", "prior", "quality", "recordings", "scale", "scheduler", "score_column", "score_columns",
-    "scorer", "segment_column", "settings", "sigma", "speakers", "steps", "target_share", "targets", "title",
-    "to", "training", "value", "vectors", "weight_column", "weights", "where", "width",
+    "scorer", "segment_column", "settings", "share", "sigma", "speakers", "steps", "target_share", "targets",
+    "title", "to", "training", "value", "vectors", "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
 PATHS = READ | WRITTEN | FILLED | {"folder"}

@@ -212,6 +212,14 @@ class TrialInput:
             click.get_current_context().meta.setdefault(CALIBRATED, []).append(f"{names}: {said}.")
         return source
 
+    def open_unlabeled(self, path: str) -> ScoreSource:
+        """The trials of a path whose labels are not looked at, and need not be there."""
+        from llrkit.engine.open_trials import open_unlabeled
+
+        if self.cluster.any:
+            self.reading.require(CLUSTER)
+        return open_unlabeled(path, self.reading, client=self.client() if self.cluster.any else None)
+
     def open_systems(
         self, files: tuple[str, ...], score_columns: str | None, names: str | None
     ) -> dict[str, ScoreSource]:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.checks import require_roles
 from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.missing_scores import scan_without_missing_scores
 from llrkit.io.open import read_whole, table_options
 from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
-from llrkit.io.trial_table import one_after_another
+from llrkit.io.trial_table import Scan, TrialTable, one_after_another
 from llrkit.scores.source import ScoreSource
 from llrkit.scores.trials import Trials
 
 if TYPE_CHECKING:
     from distributed import Client
 
+_ONE_LABEL = "label of all trials"
 LARGE_BYTES = 64 << 20
 """Files that are larger than this together are read in batches, unless they must be seen as a whole."""
 
@@ -65,6 +69,48 @@ def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     like = scans[0].like.roles
     roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
+
+
+def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
+    """Trials whose labels are not looked at, and need not be there; all of them count as targets.
+
+    Where a cluster reads them, or a key or a second file comes with them, they are trials as any others.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score\\n1.5\\n-0.5\\n")
+    >>> from llrkit.core.moments import Moments
+    >>> open_unlabeled(path).reduce(Moments.of).target.n
+    2
+    """
+    if client is not None or reading.needs_memory:
+        return open_trials(path, reading, client=client)
+    reading.require(BATCHES)
+    scans = scan_tables(
+        path, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
+    )
+    if reading.selection is not None:
+        scans = [reading.selection.of_scan(one_after_another(scans))]
+    scans = [_with_one_label(scan) for scan in scans]
+    like = scans[0].like.roles
+    roles = replace(like, factor=reading.factor_for(like), weight=reading.weight)
+    return Files(scans, roles)
+
+
+def _with_one_label(scan: Scan) -> Scan:
+    """A file in which every trial has the same label."""
+
+    def labeled(batch: TrialTable) -> TrialTable:
+        table = batch.table.with_columns(pl.lit("target").alias(_ONE_LABEL))
+        return replace(batch, table=table, roles=replace(batch.roles, label=_ONE_LABEL))
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        return map(labeled, scan.read([name for name in wanted if name != _ONE_LABEL]))
+
+    require_roles(scan.like, labeled=False)
+    return Scan(labeled(scan.like), read, rows=scan.rows)
 
 
 def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:

@@ -87,12 +87,12 @@ def bound_sources(
     if source is None:
         if speakers is not None:
             raise InputError("speakers are counted in the training data: give these, not n_sources")
-        return _bounded_by(fitted, _given_sources(n_sources), {})
+        return bound_by_counts(fitted, _given_sources(n_sources), {})
     if n_sources is not None:
         raise InputError("give the training data or n_sources, not both")
     moments, gap = training_gap(fitted, source)
     counts = count_sources(source, speakers, moments=moments)
-    return _bounded_by(fitted, replace(counts, passes=counts.passes + 1), gap)
+    return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
 
 
 def _given_sources(n_sources: Any) -> SourceCounts:
@@ -103,7 +103,8 @@ def _given_sources(n_sources: Any) -> SourceCounts:
     return SourceCounts(n_target, n_nontarget, "sources", "sources")
 
 
-def _bounded_by(fitted: Map, counts: SourceCounts, gap: dict[str, Any]) -> BoundedMap:
+def bound_by_counts(fitted: Map, counts: SourceCounts, gap: dict[str, Any]) -> BoundedMap:
+    """Clip LLRs to ``-log(1 + target sources)`` and ``log(1 + non-target sources)``."""
     low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
     return _bounded(fitted, low, high, "sources", {}, {**counts.details(), **gap})
 

@@ -29,7 +29,8 @@ class SourceCounts:
     n_target: float
     n_nontarget: float
     target: str = "trials"
-    """What was counted: "speakers", "trials", or "trials of one speaker", who says nothing of others."""
+    """What was counted: "speakers", "trials", or "trials of one speaker", who says nothing of others; "groups
+    of attack" where that column has them."""
     nontarget: str = "trials"
     """The same, or "pairs" of speakers."""
     exact: bool = True
@@ -60,6 +61,8 @@ def _words(counted: str, name: str, n: float) -> str:
     many = "" if n == 1 else "s"
     if counted == "pairs":
         return f"pair{many} of speakers with {name} trials"
+    if counted.startswith("groups of "):
+        return f"group{many} ({counted.removeprefix('groups of ')}) with {name} trials"
     if counted == "speakers":
         return f"speaker{many} with {name} trials"
     kind, _, rest = counted.partition("s ")  # "trials of one speaker"

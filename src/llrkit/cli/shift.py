@@ -1,0 +1,144 @@
+"""``llrkit shift`` and ``llrkit adapt``: unlabeled scores of a new domain and a calibration of an old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llrkit.cli.output import json_option, split_names, write_json
+from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
+from llrkit.errors import InputError
+
+_speakers_option = click.option(
+    "--speakers", metavar="COL[,COL]",
+    help="Columns with the speakers of a trial: trials that share one are not independent.",
+)  # fmt: skip
+_share_option = click.option(
+    "--share", metavar="P|LOW,HIGH", help="The share of targets among the scores, or a range of it, if known."
+)
+
+
+@click.command("shift")
+@click.argument("calibration")
+@click.argument("scores")
+@_speakers_option
+@_share_option
+@accept_changed_option
+@reading_options
+@cluster_options
+@json_option
+def shift_command(
+    calibration: str,
+    scores: str,
+    speakers: str | None,
+    share: str | None,
+    accept_changed: bool,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Say whether scores still are what a calibration was trained on.
+
+    Labels are not needed, and not looked at where there are any. The answer has the share of targets, a test
+    of whether the scores fit any mixture of the training classes, how each class moved, and how many bits the
+    calibration is expected to lose by it.
+
+    \b
+    Examples:
+      llrkit shift cal.json new.csv
+      llrkit shift cal.json new.csv --speakers enroll_speaker,test_speaker
+      llrkit shift cal.json new.parquet --share 0.001,0.05 --json shift.json
+    """
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.shift.check import check_shift
+
+    given = TrialInput.of(reading)
+    fitted = load_map(calibration, accept_changed=accept_changed)
+    trials = given.open_unlabeled(scores)
+    check = check_shift(fitted, trials, speakers=split_names(speakers), share=parse_share(share))
+    click.echo(check.text, err=json_path == "-")
+    write_json(check.to_dict(), "shift", json_path)
+
+
+@click.command("adapt")
+@click.argument("calibration")
+@click.argument("scores")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The adapted calibration file (JSON).")
+@click.option("--labelled", metavar="FILE", help="A few labeled trials of the new domain, from ten on.")
+@_speakers_option
+@_share_option
+@accept_changed_option
+@reading_options
+@cluster_options
+@json_option
+def adapt_command(
+    calibration: str,
+    scores: str,
+    output: str,
+    labelled: str | None,
+    speakers: str | None,
+    share: str | None,
+    accept_changed: bool,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Adapt a calibration to unlabeled scores of a new domain.
+
+    What the scores do not tell is refused with the reason; a few labeled trials (--labelled) help then. If
+    the scores have not moved, or not so far that it matters, the calibration is saved as it is.
+
+    \b
+    Examples:
+      llrkit adapt cal.json new.csv -o cal2.json
+      llrkit adapt cal.json new.csv --share 0.01,0.1 -o cal2.json
+      llrkit adapt cal.json new.csv --labelled few.csv -o cal2.json
+    """
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.cli.calibrate import sha256_of
+    from llrkit.shift.adapt import fit_adapted
+    from llrkit.shift.check import check_shift
+
+    given = TrialInput.of(reading)
+    fitted = load_map(calibration, accept_changed=accept_changed)
+    shares, columns = parse_share(share), split_names(speakers)
+    few = given.open(labelled) if labelled is not None else None
+    trials = given.open_unlabeled(scores)
+    adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
+    adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
+    adapted.save(output)
+    told = adapted.details.get("adaptation")
+    text = told["text"] if told else check_shift(fitted, trials, speakers=columns, share=shares).text
+    click.echo(text, err=json_path == "-")
+    if "few_labels" in adapted.details:
+        line = adapted.details["few_labels"]
+        click.echo(
+            f"{line['n_target'] + line['n_nontarget']:,} labeled trials ask for {line['slope']:.3f} times "
+            f"the LLR {line['offset']:+.3f}.",
+            err=json_path == "-",
+        )
+    same = told is not None and told["rung"] == "no shift" and "few_labels" not in adapted.details
+    how = "as it was" if same else f"adapted ({told['rung']})" if told else "adapted by labels"
+    click.echo(f"The calibration is saved {how} in {output}", err=json_path == "-")
+    write_json(adapted.to_dict(), "adapt", json_path)
+
+
+def parse_share(typed: str | None) -> float | tuple[float, ...] | None:
+    """A share of targets, or the two ends of a range, as typed.
+
+    Examples
+    --------
+    >>> parse_share("0.1"), parse_share("1%,5%")
+    (0.1, (0.01, 0.05))
+    """
+    if typed is None:
+        return None
+    try:
+        ends = tuple(
+            float(word.removesuffix("%")) / (100.0 if word.endswith("%") else 1.0)
+            for word in typed.replace(" ", "").split(",")
+        )
+    except ValueError:
+        raise InputError(
+            f"--share {typed}: write a share of targets (0.01, 1%) or a range (0.01,0.1)"
+        ) from None
+    return ends[0] if len(ends) == 1 else ends

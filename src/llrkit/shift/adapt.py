@@ -1,0 +1,160 @@
+"""fit_adapted(): a calibration for a new domain from its unlabeled scores, where these tell enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from llrkit.calibrate.composed import ComposedMap
+from llrkit.calibrate.knots import KnotMap, thin
+from llrkit.calibrate.maps import AffineMap, Map
+from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
+from llrkit.errors import AdaptationError, TooFewTrialsError
+from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
+from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
+from llrkit.shift.few_labels import ShrunkLine, shrunk_line
+from llrkit.shift.ladder import Climb
+from llrkit.shift.new_scores import NewScores
+
+HELP = (
+    "About 50 labeled trials of each class of the new domain tell what is needed (labelled, --labelled), and "
+    "a bound by groups (groups, --groups) keeps LLRs honest without any"
+)
+
+
+def fit_adapted(
+    train: Map | ScoreSource,
+    unlabelled: Any,
+    *,
+    share: float | Sequence[float] | None = None,
+    labelled: ScoreSource | None = None,
+    speakers: str | Sequence[str] | None = None,
+) -> Map:
+    """Adapt a calibration to a new domain by the unlabeled scores of that domain.
+
+    The scores are described by the training classes after a move, on the lowest rung of a ladder that does so
+    adequately: no shift; a common affine move; a move per class; free spread; free shape. The adapted map is
+    the trained one after the line that undoes the move, at the top of the ladder the ratio of the densities.
+    If there is no shift beyond chance, or none that matters, the map is returned as it is; its ``details``
+    say so in ``adaptation``.
+
+    Where the scores do not tell how they moved, :class:`AdaptationError` says why: the share of targets at
+    the end of what is possible, one mode, a hard edge, a mixture that does not fit (new attacks, say), too
+    few scores.
+
+    Parameters
+    ----------
+    train
+        A map, whose file holds the densities of its training scores; or training trials, for which logistic
+        regression is fitted.
+    unlabelled
+        Scores of the new domain, as the training file held them; or trials, whose labels are not looked at.
+    share
+        The share of targets among them, or a range of it, if something is known.
+    labelled
+        A few labeled trials of the new domain, from about ten on: a line after the map, shrunk toward the map
+        by empirical Bayes. With them a shift that scores alone do not tell is no error.
+    speakers
+        The column, or the two columns, with the speakers of a trial, see :func:`check_shift`.
+
+    References
+    ----------
+    Brümmer & Garcia-Romero, "Generative modelling for unsupervised score calibration", ICASSP 2014.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 2_000))
+    >>> test = lk.Scores(rng.normal(8.0, 1.5, 500), rng.normal(2.0, 1.5, 9_500))  # 1.5 s + 2
+    >>> trained = lk.fit_logistic(dev)
+    >>> adapted = lk.fit_adapted(trained, test)  # its labels are not looked at
+    >>> adapted.details["adaptation"]["rung"]
+    'common move'
+    >>> round(lk.cllr(trained.on(test)), 2), round(lk.cllr(adapted.on(test)), 2)
+    (1.73, 0.08)
+    """
+    shares, setting = shares_of(share), Setting.of(train, speakers)
+    adapted, line = setting.fitted, None
+    try:
+        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=False)
+        check = check_from(setting, test, reached)
+        if not reached.refusal:
+            adapted = _adapted(setting, new, reached, check)
+        elif labelled is None:
+            raise AdaptationError(f"the scores do not tell how they moved: {reached.refusal}. {HELP}")
+    except TooFewTrialsError as error:
+        if labelled is None:
+            raise AdaptationError(f"{error}. {HELP}") from None
+    if labelled is None:
+        return adapted
+    # the few labels also decide whether to begin with the map as it was or with the moved one
+    few = as_source(labelled)
+    starts = [setting.fitted] if adapted is setting.fitted else [adapted, setting.fitted]
+    lines = [shrunk_line(start.on(few)) for start in starts]
+    line = max(lines, key=lambda one: one.log_evidence)
+    return _after(starts[lines.index(line)], line)
+
+
+def _after(start: Map, line: ShrunkLine) -> Map:
+    """A map and the line that a few labels put after it."""
+    told = {
+        "n_target": line.n_target,
+        "n_nontarget": line.n_nontarget,
+        "slope": line.slope,
+        "offset": line.offset,
+    }
+    details = {**start.details, "few_labels": told}
+    return ComposedMap(
+        first=start,
+        second=AffineMap(a=line.slope, b=line.offset, method="few labels"),
+        method=f"{start.method}+few labels",
+        details=details,
+        provenance=start.provenance,
+        reading=start.reading,
+        densities=start.densities,
+    )
+
+
+def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
+    """The map of the rung that was reached."""
+    fitted = setting.fitted
+    told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
+    details = {**fitted.details, "adaptation": told}
+    if len(reached.steps) == 1:
+        return replace(fitted, details=details)
+    mixture = reached.last.mixture
+    low, high = float(mixture.at[0]), float(mixture.at[-1])
+    origin = {**fitted.provenance, "low": low, "high": high}
+    origin.pop("gap", None)
+    moved = [
+        ClassHistogram(new.histogram.exponent, new.histogram.first, (masses * counted.total).round(3))
+        for masses, counted in zip(
+            mixture.masses,
+            (setting.densities.histogram.target, setting.densities.histogram.nontarget),
+            strict=True,
+        )
+    ]
+    shared: dict[str, Any] = {
+        "method": f"adapted {fitted.method}",
+        "details": details,
+        "reading": fitted.reading,
+        "densities": TrainingDensities(ScoreHistogram(*moved), setting.densities.of).to_plain(),
+    }
+    if reached.free is not None:
+        score, llr_at, _ = thin(mixture.at, reached.free, enough=1e-3)
+        made: Map = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
+        if setting.densities.of == "LLRs":
+            after = replace(made, reading=None, densities=None)
+            return ComposedMap(first=fitted, second=after, **shared, provenance=fitted.provenance)
+        return made
+    slope, offset = reached.last.line
+    if setting.densities.of == "LLRs":
+        line = AffineMap(a=slope, b=offset, method="move")
+        return ComposedMap(first=fitted, second=line, **shared, provenance=fitted.provenance)
+    line = AffineMap(a=slope, b=offset, method="move", provenance=origin, reading=fitted.reading)
+    return ComposedMap(first=line, second=fitted, **shared, provenance=fitted.provenance)

@@ -1,0 +1,111 @@
+"""Unlabeled scores as a shift sees them: counts in cells, and how sure the share below each cut is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.composed import ComposedMap
+from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.maps import Map
+from llrkit.calibrate.option_checks import names_of
+from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.group_cells import group_cells, share_covariance
+from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
+from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+
+FEWEST = 200
+"""Unlabeled scores from which on a shift is looked for."""
+
+
+def densities_of(fitted: Map) -> TrainingDensities | None:
+    """What a map, or the map inside it, knows of its training scores.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> densities_of(lk.fit_cmlg(lk.Scores([2.0, 4.0], [0.0, 2.0]), bound="sources")).of
+    'scores'
+    """
+    while fitted.densities is None and isinstance(fitted, BoundedMap):
+        fitted = fitted.map
+    if fitted.densities is None and isinstance(fitted, ComposedMap) and fitted.first.n_systems > 1:
+        return None
+    return None if fitted.densities is None else TrainingDensities.from_plain(fitted.densities)
+
+
+@dataclass(frozen=True, eq=False)
+class NewScores:
+    """Unlabeled scores: counts in cells, and the covariance of the shares below the cuts of the training."""
+
+    histogram: ClassHistogram
+    covariance: FloatArray
+    df: float
+    by_groups: bool
+
+    @property
+    def n(self) -> float:
+        """All scores, infinite ones included."""
+        return self.histogram.total + self.histogram.n_neg_inf + self.histogram.n_pos_inf
+
+    @classmethod
+    def of(
+        cls, source: ScoreSource, cuts: FloatArray, speakers: str | Sequence[str] | None = None
+    ) -> NewScores:
+        """The scores of a source, whose labels are not looked at; two more passes with speakers."""
+        histogram = source.reduce(ScoreHistogram.of).pooled
+        if histogram.total < FEWEST:
+            raise TooFewTrialsError(
+                f"{histogram.total:,.0f} finite scores are too few to tell a shift from chance: "
+                f"at least {FEWEST} are needed"
+            )
+        if speakers is None:
+            share = share_below(histogram, cuts)
+            independent = np.minimum.outer(share, share) - np.outer(share, share)
+            return cls(histogram, independent / histogram.total, np.inf, by_groups=False)
+        cells = group_cells(source, names_of(speakers, "speakers"), cuts)
+        covariance, df = share_covariance(cells.target + cells.nontarget)
+        return cls(histogram, covariance, df, by_groups=True)
+
+
+def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
+    """Trials whose scores are what the map was trained on, as the map reads them; or its LLRs."""
+    if not isinstance(scores, ScoreSource):
+        if of == "LLRs":
+            raise InputError("this map takes several scores of a trial: give trials, not an array of scores")
+        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        if np.isnan(values).any():
+            raise NaNScoreError(f"the score at index {int(np.isnan(values).argmax())} is not a number")
+        values = values * fitted.input_factor if fitted.input_factor != 1.0 else values
+        return Scores.part(values, values[:0])
+    if of == "LLRs":
+        return fitted.on(scores)
+    factor = fitted.input_factor / fitted._read_factor(scores)
+    if factor == 1.0:
+        return scores
+    return DerivedSource(
+        scores,
+        lambda chunk: Scores.part(
+            chunk.target * factor, chunk.nontarget * factor, chunk.columns, chunk.categories
+        ),
+    )
+
+
+def share_below(histogram: ClassHistogram, cuts: FloatArray) -> FloatArray:
+    """The share of scores below each cut; exact where a cut is the border of a cell.
+
+    Examples
+    --------
+    >>> share_below(ClassHistogram.of(np.array([0.0, 1.0, 2.0, np.inf])), np.array([1.0, 64.0]))
+    array([0.25, 0.75])
+    """
+    below = np.concatenate([[0.0], np.cumsum(histogram.count)]) + histogram.n_neg_inf
+    place = cuts / histogram.width - histogram.first
+    total = histogram.total + histogram.n_neg_inf + histogram.n_pos_inf
+    return np.asarray(np.interp(place, np.arange(len(below)), below) / total)

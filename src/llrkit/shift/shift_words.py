@@ -1,0 +1,47 @@
+"""A shift in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llrkit.shift.check import ClassMove, ShiftCheck
+
+
+def shift_text(check: ShiftCheck) -> str:
+    """What the scores tell of a shift, in a few sentences."""
+    taken = "speakers taken into account" if check.by_groups else "trials taken as independent"
+    p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
+    low, high = check.share_interval
+    share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
+    if not check.is_shifted:
+        said = f"No shift: the {check.n:,} scores fit a mixture of the training classes ({p}, {taken})."
+        return f"{said} {share} {_harm(check)}"
+    said = f"A shift: the {check.n:,} scores fit no mixture of the training classes ({p}, {taken})."
+    if check.refusal:
+        return (
+            f"{said} How they moved, and what it costs, cannot be told without labels: {check.refusal}. "
+            "Label some trials of the new domain, or bound the LLRs by groups."
+        )
+    if check.rung == "no shift":
+        whole, *classes = check.distances
+        said += (
+            f" It is small: at most {100.0 * max(whole, *classes):.1f} % of the scores of a class are out of "
+            "place."
+        )
+        return f"{said} {share} {_harm(check)}"
+    moves = f"Targets moved by {_move(check.target)}, non-targets by {_move(check.nontarget)} ({check.rung})."
+    return f"{said} {moves} {share} {_harm(check)}"
+
+
+def _harm(check: ShiftCheck) -> str:
+    low, high = check.harm_interval
+    return f"Expected harm: {check.harm:.4f} bits of Cllr ({low:.4f} to {high:.4f})."
+
+
+def _move(move: ClassMove) -> str:
+    return f"{move.offset:+.2f} standard deviations, their spread is {move.spread:.2f} times that of training"
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.3g} %"
