@@ -27,8 +27,8 @@ NO_PATHS = frozenset({
     "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
     "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
     "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "sigma",
-    "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
+    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "shared",
+    "sigma", "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
     "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
