@@ -41,7 +41,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("trust",),
     ("multiclass",),
     ("evaluation",),
-    ("validation",),
+    ("validation", "spoof"),
     ("plot", "sklearn"),
     ("report",),
     ("experiments",),

@@ -24,12 +24,13 @@ WRITTEN = frozenset({"html_path", "json_path", "key_output", "output", "report_p
 FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
-    "bound", "by", "classes", "cllr", "columns", "d_prime", "durations", "eer", "eer_full", "eer_short",
-    "equalize", "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
-    "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality", "recordings",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings", "shared",
-    "sigma", "speakers", "steps", "target_share", "targets", "title", "to", "training", "value", "vectors",
-    "weight_column", "weights", "where", "width",
+    "asv_column", "asv_threshold", "attack_column", "bound", "by", "classes", "cllr", "cm_column",
+    "columns", "convention", "costs", "d_prime", "durations", "eer", "eer_full", "eer_short", "equalize",
+    "features", "format", "groups", "ids", "known", "label_column", "level", "method", "methods",
+    "model_column", "mu", "names", "p_known", "point", "points", "positive", "prior", "quality",
+    "recordings", "sasv_column", "scale", "scheduler", "score_column", "score_columns", "scorer",
+    "segment_column", "settings", "shared", "sigma", "speakers", "steps", "target_share", "targets",
+    "title", "to", "training", "value", "vectors", "weight_column", "weights", "where", "width",
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
 PATHS = READ | WRITTEN | FILLED | {"folder"}
