@@ -42,7 +42,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("trust", "shift"),
     ("multiclass",),
     ("evaluation",),
-    ("validation",),
+    ("validation", "spoof"),
     ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),

@@ -2,6 +2,7 @@ from . import multiclass as multiclass
 from . import plot as plot
 from . import recognize as recognize
 from . import simulate as simulate
+from . import spoof as spoof
 from . import theory as theory
 from ._version import __version__ as __version__
 from .calibrate.affine.bayesian import fit_bayes as fit_bayes

@@ -40,6 +40,7 @@ from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.shift import adapt_command, shift_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
+from llrkit.cli.spoof import spoof_command
 from llrkit.cli.streams import flush_output, make_usable
 from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.theory import theory_command
@@ -79,6 +80,7 @@ def cli() -> None:
 for command in (
     demo_command,
     evaluate_command,
+    spoof_command,
     calibrate_command,
     apply_command,
     case_command,

@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 @click.argument("scores")
 @point_option
 @click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@click.option(
+    "--shared",
+    metavar="CLASS",
+    help="For --by: the class all groups share, target (bonafide) or nontarget (spoof).",
+)
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
 @click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
 @classes_option
@@ -65,6 +70,7 @@ def evaluate_command(
     scores: str,
     points: tuple[str, ...],
     by: str | None,
+    shared: str | None,
     threshold_from: str | None,
     threshold_key: str | None,
     classes: str | None,
@@ -98,6 +104,7 @@ def evaluate_command(
     Examples:
       llrkit evaluate scores.csv
       llrkit evaluate scores.parquet --point sre12 --point 0.05 --by gender
+      llrkit evaluate cm.tsv --by attack --shared bonafide
       llrkit evaluate scores.tsv --key key.tsv
       llrkit evaluate targets.txt --nontargets nontargets.txt --log10
       llrkit evaluate eval.tsv --threshold-from dev.tsv --json -
@@ -109,8 +116,8 @@ def evaluate_command(
     given = TrialInput.of(reading)
     if has_classes(scores, classes, prior, given):
         refuse_for_classes(
-            by=by, threshold_from=threshold_from, equalize=equalize, speakers=speakers, known=known,
-            p_known=p_known, ci=None if ci == "none" else ci,
+            by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
+            known=known, p_known=p_known, ci=None if ci == "none" else ci,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -121,6 +128,8 @@ def evaluate_command(
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
+    if shared is not None and by is None:
+        raise InputError("--shared is for groups: name their column (--by)")
     if known is not None and equalize is not None:
         raise InputError("--known and --equalize do not go together")
     if known is None and p_known is not None:
@@ -137,6 +146,7 @@ def evaluate_command(
             trials,
             parse_points(points) or ("sre08", "sre10"),
             by=by,
+            shared=shared,
             threshold_from=dev,
             ece=html_path is not None and equalize is None,
             allow_unconfirmed=allow_unconfirmed,
@@ -193,6 +203,9 @@ def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stder
         click.echo("", err=to_stderr)
         header, rows = words.group_rows(result.groups, by or "")
         print_table(header, rows, to_stderr=to_stderr)
+        click.echo(f"\n{words.on_groups(result.groups, by or '')}", err=to_stderr)
+    if result.shared is not None:
+        click.echo(result.shared.sentence(by or ""), err=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
         click.echo(f"{by} = {name} left out: {reason}", err=True)

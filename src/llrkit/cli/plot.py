@@ -30,8 +30,8 @@ ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 _OF_PLOTS = (
-    "score_columns", "names", "points", "by", "curve", "style", "base_10", "value", "eer", "classes", "prior",
-    "bands", "speakers",
+    "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
+    "classes", "prior", "bands", "speakers",
 )  # fmt: skip
 
 
@@ -68,6 +68,7 @@ _OF_PLOTS = (
     help="The columns with the speakers of the two sides, for bands and idempotence.",
 )
 @click.option("--base-10", is_flag=True, help="tippett: show LLRs to base ten.")
+@click.option("--shared", metavar="CLASS", help="For --by: the class all groups share, target or nontarget.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
 @click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
 @click.option(
@@ -95,7 +96,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
       theory              costs against the EER for families of calibrated LLRs, with SCORES as points (each
                           value of --by is one), or the lists in the JSON of llrkit reproduce
-      heat-map            a number for each pair of conditions (--by COL,COL)
+      heat-map            a number for each pair of conditions (--by COL,COL), or for each group of each
+                          system (--by attack --shared bonafide)
       zoo                 speakers (--by COL)
       class-det, confusion, class-calibration, pair-histogram, class-idempotence
                           several classes
@@ -136,6 +138,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
     if kind in OF_CLASSES:
         curves = [curve for file in scores for curve in class_curves(kind, file, options, _input(options))]
         return [plot.draw(curve, renderer="none") for curve in curves]
+    if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
+        raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
     if options["classes"] or options["prior"]:
         raise InputError(f"plot {kind}: --classes and --prior are for several classes")
     if kind in OF_SCORES:
@@ -154,6 +158,14 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
         rate = parse_share(options["eer"], "--eer")
         return [plot.draw(GaussianLLR.from_eer(rate), renderer="none")]
+    if kind == "heat-map" and options["by"] and "," not in options["by"]:
+        from llrkit.evaluation.condition_map import group_map
+
+        read = _read(scores, options)
+        groups = group_map(read, options["by"], value=options["value"], shared=options["shared"])
+        return [plot.draw(groups, renderer="none")]
+    if options["shared"]:
+        raise InputError("plot heat-map: --shared is for groups of one column (--by COLUMN)")
     return [
         plot.draw(_other(kind, trials, options), renderer="none")
         for trials in _read(scores, options).values()
@@ -165,9 +177,12 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     from llrkit.trust.intervals.bands import curve_bands
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
+    if options["shared"] and not options["by"]:
+        raise InputError("--shared is for groups: name their column (--by)")
     systems, read = {}, _read(scores, options)
+    ece = kind == "ece" and not options["by"]
     for name, trials in read.items():
-        result = evaluate(trials, points, by=options["by"], ece=kind == "ece" and not options["by"])
+        result = evaluate(trials, points, by=options["by"], shared=options["shared"], ece=ece)
         if not options["by"]:
             systems[name] = result
             continue
@@ -211,7 +226,7 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
         from llrkit.scores.trials import Trials
 
         if len(by) != 2:
-            raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS")
+            raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS, or one for all systems")
         if not isinstance(trials, Trials):
             raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=options["value"])

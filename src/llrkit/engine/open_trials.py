@@ -53,6 +53,14 @@ def open_trials(
     return _in_batches(given, reading)
 
 
+def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
+    """As :func:`open_trials` of one path, but never read as a whole: labels stay as they are written.
+
+    Chunks can then carry the column of labels, which tells apart more kinds of trials than two classes.
+    """
+    return _in_batches([path], reading) if client is None else _on_cluster([path], reading, client)
+
+
 def _are_large(path: PathArg) -> bool:
     files = files_of(path)
     large = sum(map(decoded_bytes, files)) >= LARGE_BYTES

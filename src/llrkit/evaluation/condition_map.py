@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.metrics.curve import Curve, as_floats
-from llrkit.scores import Trials
+from llrkit.scores import ScoreSource, Trials
 
 VALUES = {"eer": "EER", "cllr": "Cllr (bits)", "min_cllr": "min Cllr (bits)", "cllr_cal": "Cllr − min (bits)"}
 
@@ -54,8 +55,7 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     >>> condition_map(trials, "enrollment", "test", value="eer").values
     array([[0. , 0.5]])
     """
-    if value not in VALUES:
-        raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")
+    _require_value(value)
     by_row = {
         str(key): {
             name: float(getattr(group, value))
@@ -74,3 +74,47 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
         value_name=VALUES[value],
         percent=value == "eer",
     )
+
+
+def group_map(
+    systems: Mapping[str, ScoreSource], by: str, *, value: str = "eer", shared: str | None = None
+) -> HeatMap:
+    """Evaluate every group of every system: attacks by countermeasure, say.
+
+    ``shared`` is the class that all groups share, as in :func:`llrkit.evaluate`.
+
+    Examples
+    --------
+    >>> trials = Trials({"score": [2.0, -1.0, 3.0], "label": ["bonafide", "spoof", "spoof"],
+    ...                  "attack": ["-", "A01", "A02"]})
+    >>> attacks = group_map({"mine": trials}, "attack", shared="bonafide")
+    >>> attacks.rows, attacks.values
+    (('A01', 'A02'), array([[0. ],
+           [0.5]]))
+    """
+    _require_value(value)
+    groups = {name: evaluate(source, by=by, shared=shared).groups for name, source in systems.items()}
+    rows = sorted({name for of_system in groups.values() for name in of_system})
+    if not rows:
+        raise EmptyClassError(f"no value of {by!r} has trials of both classes")
+    values = [
+        [
+            float(getattr(of_system[row], value)) if row in of_system else np.nan
+            for of_system in groups.values()
+        ]
+        for row in rows
+    ]
+    return HeatMap(
+        np.array(values),
+        tuple(rows),
+        tuple(groups),
+        row_name=by,
+        column_name="system",
+        value_name=VALUES[value],
+        percent=value == "eer",
+    )
+
+
+def _require_value(value: str) -> None:
+    if value not in VALUES:
+        raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")

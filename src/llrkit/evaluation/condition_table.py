@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from llrkit.errors import EmptyClassError
 from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.over_groups import over_groups
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import group_rows
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import Points
-
-NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,11 +95,6 @@ def condition_table(
     pooled = evaluate(as_source(source), points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
-    groups = list(pooled.groups.values())
-    averaged = {name: float(np.mean([getattr(one, name) for one in groups])) for name in NUMBERS}
-    for i, point in enumerate(pooled.points):
-        for kind in ("min_dcf", "act_dcf"):
-            costs = [getattr(one.points[i], kind) for one in groups]
-            averaged[f"{kind} {point.point.name}"] = float(np.mean(costs))
+    averaged = over_groups(pooled.groups).mean
     equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
     return ConditionTable(by, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)

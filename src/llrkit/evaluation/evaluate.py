@@ -39,6 +39,7 @@ def evaluate(
     points: Points = ("sre08", "sre10"),
     *,
     by: str | None = None,
+    shared: str | None = None,
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
     allow_unconfirmed: bool = False,
@@ -61,6 +62,11 @@ def evaluate(
         gives a primary cost.
     by
         Name of a column: each of its values is evaluated as well (``.groups``).
+    shared
+        For ``by``: the class that all groups share, ``"target"`` (or ``"bonafide"``) or ``"nontarget"`` (or
+        ``"spoof"``), so that each attack is evaluated against all bona fide trials. Values that mark the
+        shared class (``-``, ``bonafide``) are no groups. Chosen by itself where no group has both classes
+        and one class has nothing but its marker; ``.shared`` of the result says so.
     threshold_from
         Development trials whose equal-error threshold is applied to these (half total error rate).
     ece
@@ -110,13 +116,23 @@ def evaluate(
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
-        grouped = Evaluation.from_measurements(with_groups(result, source, by, points, allow_unconfirmed))
-        result = replace(result, groups=grouped.groups, skipped_groups=grouped.skipped_groups)
+        grouped = Evaluation.from_measurements(
+            with_groups(result, source, by, points, allow_unconfirmed, shared)
+        )
+        result = replace(
+            result, groups=grouped.groups, skipped_groups=grouped.skipped_groups, shared=grouped.shared
+        )
         warn_of(result)
         return result
     result = Evaluation.from_measurements(
         measure(
-            source, points, by=by, threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed
+            source,
+            points,
+            by=by,
+            shared=shared,
+            threshold_from=threshold_from,
+            ece=ece,
+            allow_unconfirmed=allow_unconfirmed,
         )
     )
     if ci == "none":
@@ -138,7 +154,10 @@ def evaluate(
     groups = {}
     for name, group in result.groups.items():
         assert by is not None
-        of_value = trials_with_value_named(source, by, name)
+        if result.shared is None:
+            of_value = trials_with_value_named(source, by, name)
+        else:
+            of_value = result.shared.trials_of(source, by, name, named=True)
         try:
             groups[name] = with_intervals(of_value, group)
         except TooFewTrialsError as error:

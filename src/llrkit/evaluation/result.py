@@ -10,6 +10,7 @@ from typing import Any
 
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation import words
+from llrkit.evaluation.over_groups import over_groups
 from llrkit.evaluation.suspicions import suspicions
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
@@ -177,6 +178,10 @@ class Evaluation(Measurements):
         if self.groups or self.skipped_groups:
             plain["groups"] = {name: group.to_dict() for name, group in self.groups.items()}
             plain["skipped_groups"] = dict(self.skipped_groups)
+        if self.groups:
+            plain["over_groups"] = over_groups(self.groups).to_dict()
+        if self.shared is not None:
+            plain["shared"] = self.shared.to_dict()
         return plain
 
     def _uncertain(self, prefix: str) -> dict[str, Any]:

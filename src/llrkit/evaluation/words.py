@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from llrkit._format import number, percent
+from llrkit._format import counted, number, percent
 from llrkit.calibrate.class_gap import gap_of_moments
+from llrkit.evaluation.over_groups import over_groups
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -113,13 +114,23 @@ def group_rows(groups: Mapping[str, Evaluation], by: str) -> tuple[list[str], li
     header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
     points = next(iter(groups.values())).points
     costs = [f"{kind} {point.point.name}" for point in points for kind in ("min", "act")]
+    keys = ["eer", "cllr", "min_cllr", "cllr_cal"]
+    keys += [f"points.{i}.{kind}_dcf" for i in range(len(points)) for kind in ("min", "act")]
     table = []
     for name, group in groups.items():
-        row = [name, f"{group.n_target:,}", f"{group.n_nontarget:,}", percent(group.eer)]
-        row += [number(value) for value in (group.cllr, group.min_cllr, group.cllr_cal)]
-        row += [number(value) for point in group.points for value in (point.min_dcf, point.act_dcf)]
-        table.append(row)
+        shown = {row.key: f"{row.value} {row.interval}".rstrip() for row in numbers(group)}
+        table.append([name, f"{group.n_target:,}", f"{group.n_nontarget:,}", *(shown[key] for key in keys)])
     return header + costs, table
+
+
+def on_groups(groups: Mapping[str, Evaluation], by: str) -> str:
+    """The mean and the worst of the groups, in words."""
+    over = over_groups(groups)
+    group, worst = over.worst["eer"]
+    return (
+        f"Mean EER over {counted(len(groups), 'group')} {percent(over.mean['eer'])}, "
+        f"worst {percent(worst)} ({by} = {group})."
+    )
 
 
 def plain_table(result: Evaluation) -> str:

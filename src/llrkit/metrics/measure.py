@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from llrkit.core.column_values import trials_with_value
-from llrkit.core.grid import Grid, collect_again, require_both_classes
+from llrkit.core.column_values import ValueCounts, trials_with_value
+from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.score_index import score_indexes
+from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
 from llrkit.core.special import LN2
-from llrkit.core.summary import Both, Grouped, both, split_by
+from llrkit.core.summary import Both, both, split_by
 from llrkit.core.trial_counts import count_on
-from llrkit.errors import EmptyClassError
+from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
 from llrkit.metrics.llr_cells import FAR, LlrCells
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
@@ -39,6 +41,7 @@ def measure(
     points: Points = ("sre08", "sre10"),
     *,
     by: str | None = None,
+    shared: str | None = None,
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
     allow_unconfirmed: bool = False,
@@ -61,7 +64,7 @@ def measure(
         fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
         ece=curves.cross_entropy_curve(source, result.summaries.blocks) if ece else None,
     )
-    return with_groups(result, source, by, points, allow_unconfirmed)
+    return with_groups(result, source, by, points, allow_unconfirmed, shared)
 
 
 def with_groups(
@@ -70,12 +73,21 @@ def with_groups(
     by: str | None,
     points: Points,
     allow_unconfirmed: bool = False,
+    shared: str | None = None,
 ) -> Measurements:
     """The same measurements with those of every value of a column, if one is given."""
     if by is None:
+        if shared is not None:
+            raise InputError("shared= is for groups: name their column (by=)")
         return result
-    groups, skipped = measure_groups(source, by, resolve_points(points, allow_unconfirmed))
-    return replace(result, groups=MappingProxyType(groups), skipped_groups=MappingProxyType(skipped))
+    wanted = None if shared is None else class_to_share(shared)
+    groups, skipped, sharing = measure_groups(source, by, resolve_points(points, allow_unconfirmed), wanted)
+    return replace(
+        result,
+        groups=MappingProxyType(groups),
+        skipped_groups=MappingProxyType(skipped),
+        shared=sharing,
+    )
 
 
 @dataclass(frozen=True)
@@ -179,41 +191,48 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
 
 
 def measure_groups(
-    source: ScoreSource, by: str, requested: RequestedPoints
-) -> tuple[dict[str, Measurements], dict[str, str]]:
-    """Measure every value of a column, still in two passes (a third if some group's grid was dropped)."""
+    source: ScoreSource, by: str, requested: RequestedPoints, shared: ClassName | None = None
+) -> tuple[dict[str, Measurements], dict[str, str], SharedClass | None]:
+    """Measure every value of a column, still in two passes (a third if some group's grid was dropped).
+
+    Where groups share a class, one pass more finds the groups first.
+    """
     wide = source.with_columns(by)
-    first = wide.reduce(_grouped_with_key(by, lambda _key, group: both(Moments.of, Grid.of)(group))).groups
-    usable, skipped = {}, {}
+    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=by)
+    if shared is None:
+        first = wide.reduce(each_group(split, _first_look)).groups
+        counts = {key: (grid.n_target, grid.n_nontarget) for key, (_, grid) in first.items()}
+    else:
+        counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, by)).counts
+    sharing = find_shared_class(counts, shared)
+    skipped: dict[str, str] = {}
+    part: Callable[[Any], ScoreSource] = partial(trials_with_value, wide, by)
+    if sharing is not None:
+        skipped |= sharing.skipped(counts)
+        split = partial(sharing.split, column=by, groups=sharing.groups(counts))
+        part = partial(sharing.trials_of, wide, by)
+        first = wide.reduce(each_group(split, _first_look)).groups
+    usable = {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
     for key, (moments, grid) in sorted(first.items(), key=lambda item: (item[0] is None, item[0])):
         try:
             require_both_classes(grid.n_target, grid.n_nontarget)
-            usable[key] = (moments, grid)
+            usable[key] = (moments, grid if grid.points is not None else collect_again(part(key), grid))
         except EmptyClassError as error:
             skipped[str(key)] = str(error)
-    for key, (moments, grid) in usable.items():
-        if grid.points is None:
-            usable[key] = (moments, collect_again(trials_with_value(wide, by, key), grid))
     second = {
         key: measurement_summarizer(moments, grid, requested) for key, (moments, grid) in usable.items()
     }
     if not second:
-        return {}, skipped
+        return {}, skipped, sharing
     summaries = wide.reduce(
-        _grouped_with_key(by, lambda key, group: second[key](group) if key in second else None)
+        each_group(split, lambda key, group: second[key](group) if key in second else None)
     ).groups
     groups = {
         str(key): measurements_from_summaries(usable[key][0], summaries[key], requested) for key in usable
     }
-    return groups, skipped
+    return groups, skipped, sharing
 
 
-def _grouped_with_key(column: str, summarize: Callable[[Any, Scores], Any]) -> Callable[[Scores], Grouped]:
-    """As ``grouped``, but ``summarize`` is told the value too and may return ``None``."""
-
-    def make(chunk: Scores) -> Grouped:
-        summaries = {key: summarize(key, group) for key, group in split_by(chunk, column).items()}
-        return Grouped({key: summary for key, summary in summaries.items() if summary is not None})
-
-    return make
+def _first_look(_key: Any, group: Scores) -> Both:
+    return both(Moments.of, Grid.of)(group)

@@ -14,6 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.shared_class import SharedClass
 from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics import curves
 from llrkit.metrics.curve import Curve
@@ -127,6 +128,8 @@ class Measurements:
     ece: curves.CrossEntropyCurve | None = None
     groups: Mapping[str, Measurements] = field(default_factory=lambda: MappingProxyType({}))
     skipped_groups: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shared: SharedClass | None = None
+    """The class whose trials all groups have in common, if they do."""
 
     @property
     def cllr_cal(self) -> float:

@@ -13,7 +13,7 @@ from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
 from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import sentence
+from llrkit.evaluation.words import on_groups, sentence
 from llrkit.plot.picture import Picture
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
@@ -160,6 +160,10 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
             continue
         title = f"Conditions: {by}" if len(systems) == 1 else f"Conditions: {by}, {name}"
         left_out = [f"{by} = {key} left out: {why}." for key, why in result.skipped_groups.items()]
+        if result.groups:
+            left_out.append(on_groups(result.groups, by))
+        if result.shared is not None:
+            left_out.append(result.shared.sentence(by))
         tables = [summary_table(result, row_title=by)] if result.groups else []
         shown = dict(list(result.groups.items())[:MOST_PANELS])
         pictures = [_beside(plot.det, name, group, result) for name, group in shown.items()]

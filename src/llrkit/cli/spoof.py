@@ -1,0 +1,165 @@
+"""``llrkit spoof``: the numbers of targets, non-targets and spoofs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import json_option, parse_share, print_table, split_names, unwarned, write_json
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.errors import InputError, PooledClassesWarning, UnknownNameError
+from llrkit.io.reading import CLUSTER
+
+if TYPE_CHECKING:
+    from llrkit.io.reading import Reading
+    from llrkit.spoof.spoof_result import SpoofEvaluation
+    from llrkit.spoof.spoof_trials import SpoofTrials
+
+
+@click.command("spoof")
+@click.argument("scores")
+@click.option("--asv-column", metavar="NAME", help="Scores of the speaker verification system.")
+@click.option("--cm-column", metavar="NAME", help="Scores of the countermeasure, higher meaning bona fide.")
+@click.option("--sasv-column", metavar="NAME", help="Scores of a system that does both.")
+@click.option("--attack-column", metavar="NAME", help="The attacks of the spoofs; each is evaluated too.")
+@click.option(
+    "--costs",
+    multiple=True,
+    metavar="NAME|PTAR,PNON,PSPF[,CMISS,CFA,CFASPF]",
+    help="Of the a-DCF: asvspoof5, a-dcf1, or priors and prices. Repeatable. Default: both.",
+)
+@click.option(
+    "--eer",
+    "convention",
+    type=click.Choice(["roc", "hull", "nearest"]),
+    default="roc",
+    show_default=True,
+    help="EERs on the ROC, on its convex hull, or as the organizers take them.",
+)
+@click.option(
+    "--asv-threshold",
+    metavar="eer|NUMBER",
+    default="eer",
+    show_default=True,
+    help="Where the ASV system of the tandem decides.",
+)
+@click.option(
+    "--speakers",
+    metavar="COL[,COL]",
+    help="The columns with the speakers of the two sides of a trial: intervals for all numbers.",
+)
+@click.option("--level", default="95%", show_default=True, help="Confidence level.")
+@reading_options
+@cluster_options
+@json_option
+def spoof_command(
+    scores: str,
+    asv_column: str | None,
+    cm_column: str | None,
+    sasv_column: str | None,
+    attack_column: str | None,
+    costs: tuple[str, ...],
+    convention: str,
+    asv_threshold: str,
+    speakers: str | None,
+    level: str,
+    json_path: str | None,
+    **reading: Any,
+) -> None:  # fmt: skip
+    """Evaluate spoofing detection and spoofing-robust verification: EERs, a-DCF, t-DCF, t-EER.
+
+    SCORES is a table with a column of labels (target, nontarget, spoof) and one column of scores for each
+    system: ASV, CM, SASV, any of them. Without options the columns asv, cm and sasv are looked for.
+
+    \b
+    Examples:
+      llrkit spoof scores.tsv --asv-column ecapa --cm-column aasist --attack-column attack
+      llrkit spoof sasv.tsv --sasv-column score --costs 0.9,0.05,0.05,1,10,20 --json -
+      llrkit spoof scores.tsv --speakers speaker,claimed
+      llrkit spoof scores.tsv --eer nearest
+    """
+    from llrkit.spoof.spoof_evaluation import evaluate
+
+    columns = {"asv": asv_column, "cm": cm_column, "sasv": sasv_column}
+    trials = open_spoof_trials(scores, columns, attack_column, reading)
+    with unwarned(PooledClassesWarning):
+        result = evaluate(
+            trials,
+            [parse_costs(text) for text in costs] or ("asvspoof5", "a-dcf1"),
+            eer=convention,  # type: ignore[arg-type]
+            asv_threshold="eer" if asv_threshold == "eer" else parse_share(asv_threshold, "--asv-threshold"),
+            speakers=split_names(speakers),
+            level=parse_share(level, "--level"),
+        )
+    print_spoof(result, title=scores, to_stderr=json_path == "-")
+    write_json({"scores": scores, **result.to_dict()}, "spoof", json_path)
+
+
+def open_spoof_trials(
+    path: str, columns: dict[str, str | None], attack: str | None, reading: dict[str, Any]
+) -> SpoofTrials:
+    """The trials of a file, in batches or on a cluster; the columns by system."""
+    from llrkit.engine.open_trials import open_in_batches
+    from llrkit.spoof.spoof_trials import SYSTEMS, SpoofTrials
+
+    if reading.get("score_column"):
+        raise InputError("--score-column: name the columns of the systems (--asv-column, --cm-column, ...)")
+    given = TrialInput.of(reading)
+    named = {system: name for system, name in columns.items() if name}
+    if not named:
+        named = {name: name for name in SYSTEMS if _has_column(path, given.reading, name)}
+        if not named:
+            raise InputError(
+                f"{path}: there is no column asv, cm or sasv; name those of the systems (--asv-column, "
+                "--cm-column, --sasv-column)"
+            )
+    reading_all = replace(given.reading, score=tuple(dict.fromkeys(named.values())))
+    if given.cluster.any:
+        reading_all.require(CLUSTER)  # before any worker is started
+    source = open_in_batches(path, reading_all, client=given.client() if given.cluster.any else None)
+    return SpoofTrials(source, **named, attack=attack)
+
+
+def _has_column(path: str, reading: Reading, name: str) -> bool:
+    from llrkit.io.tables import scan_tables
+
+    try:
+        scan_tables(
+            [path], format=reading.format, columns=reading.columns, score=(name,), label=reading.label
+        )
+    except UnknownNameError:
+        return False
+    return True
+
+
+def parse_costs(text: str) -> Any:
+    """Costs of the a-DCF as given on the command line: a name, or priors and prices.
+
+    Examples
+    --------
+    >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof
+    20.0
+    """
+    from llrkit.spoof.detection_costs import SpoofCosts
+
+    if not text[:1].isdigit() and text[:1] != ".":
+        return text
+    fields = [parse_share(field, "--costs") for field in text.split(",")]
+    if len(fields) not in (3, 6):
+        raise InputError(f"--costs {text}: expected a name, or PTAR,PNON,PSPF[,CMISS,CFA,CFASPF]")
+    return SpoofCosts(text, *fields)  # type: ignore[arg-type]
+
+
+def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool) -> None:
+    """The table of an evaluation, and one of its attacks."""
+    print_table(("", "", ""), result.rows(), to_stderr=to_stderr, title=title, left=(0, 2))
+    if result.attacks:
+        click.echo("", err=to_stderr)
+        header, rows = result.attack_rows()
+        print_table(header, rows, to_stderr=to_stderr)
+    for reason in dict.fromkeys(result.reasons.values()):
+        click.echo(f"Left out: {reason}", err=True)
+    for note in result.uncertainty.notes if result.uncertainty is not None else ():
+        click.echo(f"\nIntervals: {note}", err=to_stderr)

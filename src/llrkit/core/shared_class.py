@@ -1,0 +1,162 @@
+"""Groups that share a class: each attack against all bona fide trials, each condition against all targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import IntArray
+from llrkit.core.column_values import plain_value, positions_by_value
+from llrkit.core.grid import ClassName
+from llrkit.core.summary import Grouped
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labels import classify_words
+
+MARKERS = frozenset({
+    "", "-", "--", "none", "n/a", "na", "bonafide", "bona-fide", "bona fide", "bona_fide", "genuine", "human",
+    "live", "real", "target", "nontarget",
+})  # fmt: skip
+"""Words that stand in a column of attacks for trials that are none; so does a missing value."""
+
+
+@dataclass(frozen=True)
+class SharedClass:
+    """The class whose trials all groups of a column share, and the values that mark it.
+
+    Examples
+    --------
+    >>> counts = {"-": (20, 0), "A01": (0, 5), "A02": (0, 7)}
+    >>> shared = find_shared_class(counts)
+    >>> shared.name, shared.markers, shared.groups(counts)
+    ('target', ('-',), ['A01', 'A02'])
+    """
+
+    name: ClassName
+    markers: tuple[Any, ...]
+    """Values of the column that are no groups: they mark the shared class."""
+    automatic: bool
+    """Whether nobody asked for it."""
+
+    @property
+    def _other(self) -> int:
+        return 1 if self.name == "target" else 0
+
+    def groups(self, counts: Mapping[Any, tuple[float, float]]) -> list[Any]:
+        """The values that are groups, in their order."""
+        values = [v for v, n in counts.items() if n[self._other] > 0 and v not in self.markers]
+        return sorted(values, key=lambda value: (value is None, str(type(value)), value))
+
+    def skipped(self, counts: Mapping[Any, tuple[float, float]]) -> dict[str, str]:
+        """Markers that trials of the other class have as well, which are then in no group."""
+        return {
+            str(value): f"it marks the trials that the groups share ({self.name})"
+            for value in self.markers
+            if counts[value][self._other] > 0
+        }
+
+    def split(self, chunk: Scores, column: str, groups: Iterable[Any]) -> dict[Any, Scores]:
+        """One chunk for each group, all with the whole shared class; also where the group has no trials."""
+        positions = self._positions(chunk, column)
+        nothing = np.empty(0, dtype=np.intp)
+        return {group: self._select(chunk, positions.get(group, nothing)) for group in groups}
+
+    def trials_of(
+        self, source: ScoreSource, column: str, group: Any, *, named: bool = False
+    ) -> DerivedSource:
+        """The trials of one group with the shared class; ``named`` if the group is given as text."""
+
+        def change(chunk: Scores) -> Scores:
+            positions = self._positions(chunk, column)
+            own = [at for value, at in positions.items() if (str(value) if named else value) == group]
+            return self._select(chunk, np.sort(np.concatenate([*own, np.empty(0, dtype=np.intp)])))
+
+        return DerivedSource(source, change, (column,))
+
+    def _positions(self, chunk: Scores, column: str) -> dict[Any, IntArray]:
+        codes = chunk.columns[column][self._other]
+        names = chunk.categories.get(column)
+        found = positions_by_value(codes)
+        return found if names is None else {plain_value(names[code]): at for code, at in found.items()}
+
+    def _select(self, chunk: Scores, other: IntArray) -> Scores:
+        every = slice(None)
+        return chunk.select(every, other) if self._other else chunk.select(other, every)
+
+    def sentence(self, by: str) -> str:
+        """What the groups are compared with, in words."""
+        why = ", because no group has any of its own" if self.automatic else ""
+        return f"Each {by} is evaluated against all {self.name} trials, which the groups share{why}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as in the JSON of the command line."""
+        return {
+            "class": self.name,
+            "markers": [str(value) for value in self.markers],
+            "automatic": self.automatic,
+        }
+
+
+def class_to_share(word: str) -> ClassName:
+    """The class that a word means: target, bonafide, ..., or nontarget, spoof, ...
+
+    Examples
+    --------
+    >>> class_to_share("bonafide"), class_to_share("spoof")
+    ('target', 'nontarget')
+    """
+    meaning = classify_words([word])[0] if isinstance(word, str) else None
+    if meaning is None:
+        raise UnknownNameError(
+            f"unknown class {word!r} to share; known are target (or bonafide) and nontarget (or spoof)"
+        )
+    return "target" if meaning else "nontarget"
+
+
+def find_shared_class(
+    counts: Mapping[Any, tuple[float, float]], asked: ClassName | None = None
+) -> SharedClass | None:
+    """The class that groups share: the one asked for, or one that has nothing but a marker; else None.
+
+    ``counts`` are the numbers of targets and non-targets by value of the column. Without being asked for, a
+    class is shared where no group could be evaluated otherwise: all of its trials have a word that says they
+    belong to no group (``-``, ``bonafide``), or one value that no trial of the other class has, which has
+    several.
+    """
+    for name, own, other in (("target", 0, 1), ("nontarget", 1, 0)):
+        if asked is not None and asked != name:
+            continue
+        here = [value for value, n in counts.items() if n[own] > 0]
+        there = [value for value, n in counts.items() if n[other] > 0]
+        alone = [value for value in here if value not in there]
+        marked = [value for value in here if _is_marker(value)]
+        class_name: ClassName = "target" if own == 0 else "nontarget"
+        if asked is not None:
+            shared = SharedClass(class_name, tuple(dict.fromkeys([*alone, *marked])), automatic=False)
+            if not shared.groups(counts):
+                raise InputError(f"no group is left: all values mark the {name} trials, which are shared")
+            return shared
+        groups = [value for value in there if value not in here]
+        if groups and (len(marked) == len(here) or (len(here) == 1 == len(alone) and len(there) > 1)):
+            return SharedClass(class_name, tuple(here), automatic=True)
+    return None
+
+
+def _is_marker(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().lower() in MARKERS)
+
+
+def each_group(
+    split: Callable[[Scores], Mapping[Any, Scores]], summarize: Callable[[Any, Scores], Any]
+) -> Callable[[Scores], Grouped]:
+    """A summarizer of each group of a chunk, which is told the group too and may return ``None``."""
+
+    def make(chunk: Scores) -> Grouped:
+        summaries = {key: summarize(key, group) for key, group in split(chunk).items()}
+        return Grouped({key: summary for key, summary in summaries.items() if summary is not None})
+
+    return make

@@ -1,0 +1,90 @@
+"""Tables of three kinds of trials: targets, non-targets and spoofs, told apart by words."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from llrkit.errors import LabelError
+from llrkit.scores.any_table import as_table
+from llrkit.scores.labels import NONTARGET_WORDS, TARGET_WORDS
+from llrkit.scores.roles import require_column, row_in_words
+from llrkit.scores.trials import Trials
+
+Kind = Literal["target", "nontarget", "spoof"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
+KIND, TARGET = "kind of trial", "is a target"
+"""Columns of our own beside those of the table."""
+
+
+def kind_of(word: Any) -> Kind:
+    """The kind of trial that a label means.
+
+    Examples
+    --------
+    >>> kind_of("tar"), kind_of("impostor"), kind_of("Spoof"), kind_of(True)
+    ('target', 'nontarget', 'spoof', 'target')
+    """
+    if isinstance(word, (bool, np.bool_)):
+        return "target" if word else "nontarget"
+    text = str(word).strip().lower().replace("_", "-").replace(" ", "-")
+    if text in SPOOF_WORDS:
+        return "spoof"
+    if text in TARGET_WORDS or text in NONTARGET_WORDS:
+        return "target" if text in TARGET_WORDS else "nontarget"
+    raise LabelError(
+        f"unknown kind of trial {word!r}; known are target (or bonafide, genuine, ...), nontarget (or "
+        "impostor, ...) and spoof (or fake, attack, ...)"
+    )
+
+
+class KindTable:
+    """A table with the kind of each trial; scores may be missing.
+
+    Examples
+    --------
+    >>> table = KindTable({"asv": [2.0, None, 1.5], "label": ["target", "target", "spoof"]}, "label")
+    >>> len(table.trials_of("asv")), table.counts()
+    (2, {'target': 2, 'nontarget': 0, 'spoof': 1})
+    """
+
+    def __init__(self, table: Any, label: str) -> None:
+        frame = table if isinstance(table, pl.DataFrame) else as_table(table)
+        require_column(label, frame.columns)
+        if frame[label].has_nulls():
+            row = int(frame[label].is_null().arg_max() or 0)
+            raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
+        words = frame[label].unique().to_list()
+        kinds = [kind_of(word) for word in words]
+        kind = frame[label].replace_strict(words, kinds, return_dtype=pl.String)
+        self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
+        self.frame = frame.with_columns(kind.alias(KIND), (kind == "target").alias(TARGET))
+        self.label = label
+
+    def trials_of(self, score: str) -> Trials:
+        """The trials that have a score in a column, targets against all others."""
+        return Trials(self.frame.filter(_scored(score)), score=score, label=TARGET)
+
+    def where(self, column: str, value: Any) -> KindTable:
+        """The trials that have one value in a column."""
+        require_column(column, self.columns)
+        return KindTable(self.frame.filter(pl.col(column) == value), self.label)
+
+    def gated(self, gate: str, threshold: float, score: str) -> KindTable:
+        """The trials that have both scores, the second -inf where the first is below a threshold."""
+        passed = pl.when(pl.col(gate) >= threshold).then(pl.col(score).cast(pl.Float64)).otherwise(-np.inf)
+        both = self.frame.filter(_scored(gate) & _scored(score))
+        return KindTable(both.with_columns(passed.alias(score)), self.label)
+
+    def counts(self) -> dict[Kind, int]:
+        """How many trials of each kind there are."""
+        n = dict(self.frame.group_by(KIND).len().iter_rows())
+        return {kind: n.get(kind, 0) for kind in KINDS}
+
+
+def _scored(name: str) -> pl.Expr:
+    value = pl.col(name).cast(pl.Float64)
+    return value.is_not_null() & value.is_not_nan()

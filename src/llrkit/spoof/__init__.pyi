@@ -1,0 +1,17 @@
+from .detection_costs import SpoofCosts as SpoofCosts
+from .detection_costs import a_dcf as a_dcf
+from .detection_costs import min_a_dcf as min_a_dcf
+from .detection_costs import spoof_costs as spoof_costs
+from .nearest import eer_nearest as eer_nearest
+from .nearest_tandem import t_eer_nearest as t_eer_nearest
+from .spoof_evaluation import evaluate as evaluate
+from .spoof_result import NamedCost as NamedCost
+from .spoof_result import SpoofEvaluation as SpoofEvaluation
+from .spoof_trials import SpoofTrials as SpoofTrials
+from .tandem_costs import TandemCostCurve as TandemCostCurve
+from .tandem_costs import min_t_dcf as min_t_dcf
+from .tandem_costs import t_dcf as t_dcf
+from .tandem_costs import t_dcf_curve as t_dcf_curve
+from .tandem_eer import TandemEerPath as TandemEerPath
+from .tandem_eer import t_eer as t_eer
+from .tandem_eer import t_eer_paths as t_eer_paths

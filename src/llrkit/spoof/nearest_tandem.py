@@ -1,0 +1,111 @@
+"""The concurrent t-EER on the grid of observed thresholds, as the organizers of ASVspoof compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit.core.summary import SummaryBase
+from llrkit.errors import EmptyClassError
+from llrkit.scores import Scores
+from llrkit.scores.kind_tables import KINDS
+from llrkit.spoof.spoof_trials import SpoofTrials, System, attack_positions, spoof_mask
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoresByKind(SummaryBase):
+    """All scores of targets, non-targets and spoofs, in the order of the trials."""
+
+    scores: tuple[Array, Array, Array]
+
+    @classmethod
+    def of(cls, chunk: Scores, kinds: str, attack: tuple[str, str] | None) -> _ScoresByKind:
+        spoof = spoof_mask(chunk, kinds)
+        spoofs = chunk.nontarget[spoof]
+        if attack is not None:
+            nowhere = np.empty(0, dtype=np.intp)
+            spoofs = spoofs[attack_positions(chunk, attack[0], spoof).get(attack[1], nowhere)]
+        return cls((chunk.target, chunk.nontarget[~spoof], spoofs))
+
+    def __add__(self, other: _ScoresByKind) -> _ScoresByKind:
+        first, second, third = (np.concatenate(pair) for pair in zip(self.scores, other.scores, strict=True))
+        return _ScoresByKind((first, second, third))
+
+    def __mul__(self, weight: float) -> _ScoresByKind:
+        return self
+
+
+def scores_by_kind(
+    trials: SpoofTrials, system: System, attack: str | None = None
+) -> tuple[Array, Array, Array]:
+    """All scores of a system in memory: of targets, non-targets and spoofs, or the spoofs of one attack."""
+    name = trials.kind_column
+    chosen = None if attack is None or trials.attack is None else (trials.attack, attack)
+    scores = trials.source_of(system).reduce(lambda chunk: _ScoresByKind.of(chunk, name, chosen)).scores
+    for kind, values in zip(KINDS, scores, strict=True):
+        if len(values) == 0:
+            raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")
+    return scores
+
+
+def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str | None = None) -> float:
+    """Concurrent t-EER at observed thresholds, a share: the organizers' convention; all scores in memory.
+
+    For every observed threshold of the ASV system, take the observed threshold of the CM system where the
+    tandem rejects targets about as often as it accepts others, of which ``prevalence`` are spoofs. Among
+    these, take the one where accepted non-targets are nearest to accepted spoofs, and the rate of the latter.
+    On exact curves any prevalence gives the same; the organizers take one half. Ties are broken by kind
+    (targets, non-targets, spoofs). For published numbers to the last digit; otherwise use :func:`t_eer`.
+
+    Examples
+    --------
+    >>> trials = SpoofTrials({"asv": [3.0, 2.0, -1.0, 2.5], "cm": [1.0, 2.0, 3.0, -1.0],
+    ...                       "label": ["target", "target", "nontarget", "spoof"]})
+    >>> t_eer_nearest(trials)
+    0.0
+    """
+    p_miss, p_fa, p_fa_spoof = _walk(*scores_by_kind(trials, "asv", attack))
+    target, nontarget, spoof = scores_by_kind(trials, "cm", attack)
+    cm_miss, cm_fa = _walk(np.concatenate([target, nontarget]), spoof)
+    accepted = (1.0 - prevalence) * p_fa + prevalence * p_fa_spoof
+    kept = p_miss < accepted  # elsewhere the ASV system alone rejects targets too often
+    if not kept.any():
+        return float("nan")
+    m, f, s = p_miss[kept], p_fa[kept], p_fa_spoof[kept]
+
+    def gap(k: IntArray) -> FloatArray:
+        passed = 1.0 - cm_miss[k]
+        return np.asarray(1.0 - passed * (1.0 - m + (1.0 - prevalence) * f) - prevalence * cm_fa[k] * s)
+
+    over = _first(gap, np.zeros(len(m)), len(cm_miss))
+    before = np.maximum(over - 1, 0)
+    before = _first(gap, gap(before), len(cm_miss))  # the first of equal ones
+    nearest = np.where(np.abs(gap(before)) <= np.abs(gap(over)), before, over)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(f / s - cm_fa[nearest] / (1.0 - cm_miss[nearest]))
+    best = int(np.nanargmin(apart))
+    return float(s[best] * cm_fa[nearest[best]])
+
+
+def _first(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> IntArray:
+    """The first place where a gap that never falls reaches a level, or the last place there is."""
+    low, high = np.zeros(len(level), dtype=np.intp), np.full(len(level), n - 1, dtype=np.intp)
+    while (low < high).any():
+        middle = (low + high) // 2
+        over = gap(middle) >= level
+        high, low = np.where(over, middle, high), np.where(over, low, np.minimum(middle + 1, high))
+    return low
+
+
+def _walk(*kinds: Array) -> list[FloatArray]:
+    """Error rates after each trial in ascending order: misses of the first kind, false alarms of others."""
+    order = np.argsort(np.concatenate(kinds), kind="stable")
+    label = np.repeat(np.arange(len(kinds)), [len(values) for values in kinds])[order]
+    rates = []
+    for kind, values in enumerate(kinds):
+        rejected = np.concatenate([[0], np.cumsum(label == kind)]) / len(values)
+        rates.append(rejected if kind == 0 else 1.0 - rejected)
+    return rates

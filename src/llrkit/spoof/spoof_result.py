@@ -1,0 +1,206 @@
+"""SpoofEvaluation: the numbers of spoofing trials, with intervals if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from llrkit._format import number, percent
+from llrkit.scores.kind_tables import Kind
+from llrkit.spoof.spoof_trials import sizes_in_words
+from llrkit.trust.intervals.uncertainty import Uncertainty
+
+EER_WORDS = {
+    "roc": "on the interpolated ROC",
+    "hull": "on the ROC convex hull (ROCCH-EER)",
+    "nearest": "mean of both rates at the observed point where they are nearest",
+}
+
+
+class NamedCost(NamedTuple):
+    """A cost by the name of its priors and prices: at the best threshold, and at that of LLRs."""
+
+    name: str
+    min: float | None
+    act: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpoofEvaluation:
+    """The result of :func:`llrkit.spoof.evaluate`; a number that does not exist is None and has a reason."""
+
+    n: Mapping[Kind, float]
+    """Trials of each kind."""
+    score: str
+    """The column of the system that decides alone, whose EERs and a-DCF these are."""
+    numbers: Mapping[str, float]
+    """All numbers by name, such as ``a_dcf.0.min``."""
+    cost_names: tuple[str, ...]
+    tandem_names: tuple[str, ...]
+    eer_convention: str
+    reasons: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Why other numbers do not exist."""
+    asv_threshold: float | None = None
+    asv_rates: tuple[float, float, float] | None = None
+    """Pmiss, Pfa of non-targets and Pfa of spoofs of the ASV system at its threshold."""
+    attacks: Mapping[str, SpoofEvaluation] = field(default_factory=lambda: MappingProxyType({}))
+    uncertainty: Uncertainty | None = None
+
+    @property
+    def sv_eer(self) -> float | None:
+        """Targets against non-targets."""
+        return self.numbers.get("sv_eer")
+
+    @property
+    def spf_eer(self) -> float | None:
+        """Targets against spoofs."""
+        return self.numbers.get("spf_eer")
+
+    @property
+    def sasv_eer(self) -> float | None:
+        """Targets against non-targets and spoofs."""
+        return self.numbers.get("sasv_eer")
+
+    @property
+    def cm_eer(self) -> float | None:
+        """Bona fide trials against spoofs, by the countermeasure."""
+        return self.numbers.get("cm_eer")
+
+    @property
+    def t_eer(self) -> float | None:
+        """Concurrent tandem equal error rate, a share."""
+        return self.numbers.get("t_eer")
+
+    @property
+    def a_dcf(self) -> tuple[NamedCost, ...]:
+        """Architecture-agnostic costs."""
+        return self._costs("a_dcf", self.cost_names)
+
+    @property
+    def t_dcf(self) -> tuple[NamedCost, ...]:
+        """Tandem costs."""
+        return self._costs("t_dcf", self.tandem_names)
+
+    def _costs(self, prefix: str, names: tuple[str, ...]) -> tuple[NamedCost, ...]:
+        get = self.numbers.get
+        rows = [NamedCost(n, get(f"{prefix}.{i}.min"), get(f"{prefix}.{i}.act")) for i, n in enumerate(names)]
+        return tuple(row for row in rows if row.min is not None or row.act is not None)
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless speakers were given."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        """What the numbers mean where several meanings are in use."""
+        return {
+            "decision": "accept when score >= threshold",
+            "ties": "pooled"
+            if self.eer_convention != "nearest"
+            else "targets first (EERs), otherwise pooled",
+            "eer": EER_WORDS[self.eer_convention],
+            "a_dcf": "divided by the cheaper of accepting and rejecting all; act at the threshold of LLRs",
+            "t_dcf": "error rates of ASV and CM multiplied; divided by the cheaper of a CM that accepts all "
+            "and one that rejects all; ASV at its nearest-point equal-error threshold unless one was given",
+            "t_eer": "concurrent, a share; straight lines between observed thresholds",
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Any] = {f"n_{kind}": round(n) for kind, n in self.n.items()}
+        plain["score"] = self.score
+        plain |= {name: self.numbers.get(name) for name in ("sv_eer", "spf_eer", "sasv_eer", "cm_eer")}
+        for prefix, costs in (("a_dcf", self.a_dcf), ("t_dcf", self.t_dcf)):
+            plain[prefix] = [
+                {**cost._asdict(), **self._uncertain(f"{prefix}.{i}.")} for i, cost in enumerate(costs)
+            ]
+        plain["t_eer"] = self.t_eer
+        plain |= self._uncertain("")
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.settings()
+        if self.asv_rates is not None:
+            names = ("p_miss", "p_fa", "p_fa_spoof")
+            plain["asv"] = {"threshold": self.asv_threshold, **dict(zip(names, self.asv_rates, strict=True))}
+        if self.reasons:
+            plain["missing"] = dict(self.reasons)
+        plain["attacks"] = {name: one.to_dict() for name, one in self.attacks.items()}
+        if self.attacks:
+            plain["worst_attack"] = self.worst_attack
+        return plain | {"conventions": self.conventions} if self.cost_names or self.tandem_names else plain
+
+    @property
+    def worst_attack(self) -> dict[str, dict[str, Any]]:
+        """For every number the attack where it is largest."""
+        names = dict.fromkeys(name for one in self.attacks.values() for name in one.numbers)
+        worst = {}
+        for name in names:
+            values = {
+                attack: one.numbers[name] for attack, one in self.attacks.items() if name in one.numbers
+            }
+            attack = max(values, key=values.__getitem__)
+            worst[name] = {"attack": attack, "value": values[attack]}
+        return worst
+
+    def _uncertain(self, prefix: str) -> dict[str, Any]:
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The table: name, value, and what it is."""
+        table = [("trials", sizes_in_words(self.n), "")]
+        eers = (
+            ("SV-EER", "sv_eer", "targets against non-targets"),
+            ("SPF-EER", "spf_eer", "targets against spoofs"),
+            ("SASV-EER", "sasv_eer", "targets against both"),
+            ("CM-EER", "cm_eer", "bona fide against spoofed"),
+            ("t-EER", "t_eer", "ASV and CM in tandem, concurrent"),
+        )
+        table += [self._row(name, key, note, percent) for name, key, note in eers if key in self.numbers]
+        for key, title in self._cost_titles().items():
+            if key in self.numbers:
+                note = "best threshold" if key.endswith("min") else "threshold of LLRs"
+                table.append(self._row(title, key, note, number))
+        return table
+
+    def _cost_titles(self) -> dict[str, str]:
+        """All costs by their key, with what they are called."""
+        kinds = (("a_dcf", "a-DCF", self.cost_names), ("t_dcf", "t-DCF", self.tandem_names))
+        return {
+            f"{prefix}.{i}.{kind}": f"{kind} {title} {name}"
+            for prefix, title, names in kinds
+            for i, name in enumerate(names)
+            for kind in ("min", "act")
+        }
+
+    def _row(self, name: str, key: str, note: str, show: Any) -> tuple[str, str, str]:
+        interval = ""
+        if key in self.intervals:
+            low, high = self.intervals[key]
+            interval = f"[{show(low).removesuffix(' %')}, {show(high)}]"
+        return name, show(self.numbers[key]), "  ".join(filter(None, (interval, note)))
+
+    def attack_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of a table with one line per attack."""
+        titles = {"spf_eer": "SPF-EER", "cm_eer": "CM-EER", "t_eer": "t-EER"}
+        titles |= {key: title for key, title in self._cost_titles().items() if key.endswith("min")}
+        keys = [key for key in titles if any(key in one.numbers for one in self.attacks.values())]
+        rows = []
+        for attack, one in self.attacks.items():
+            nothing = ("", "", "")
+            shown = [
+                one._row("", key, "", percent if key.endswith("eer") else number)
+                if key in one.numbers
+                else nothing
+                for key in keys
+            ]
+            cells = [f"{value} {interval}".rstrip() for _, value, interval in shown]
+            rows.append([attack, f"{round(one.n['spoof']):,}", *cells])
+        return ["attack", "spoofs", *(titles[key] for key in keys)], rows
+
+    def __repr__(self) -> str:
+        table = self.rows()
+        widths = [max(len(row[i]) for row in table) for i in (0, 1)]
+        lines = [f"{name:<{widths[0]}}  {value:>{widths[1]}}  {note}".rstrip() for name, value, note in table]
+        return "\n".join(lines)

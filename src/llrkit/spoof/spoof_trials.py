@@ -1,0 +1,242 @@
+"""SpoofTrials: targets, non-targets and spoofs, with the scores of ASV, CM and SASV systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from llrkit._arrays import Array, BoolArray, IntArray
+from llrkit._format import counted
+from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
+from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
+from llrkit.scores.roles import require_column
+
+System = Literal["asv", "cm", "sasv"]
+SYSTEMS: tuple[System, ...] = get_args(System)
+BONA_FIDE: tuple[Kind, ...] = ("target", "nontarget")
+
+
+class SpoofTrials:
+    """Trials of three kinds, each with scores of up to three systems.
+
+    Parameters
+    ----------
+    table
+        A table (polars, pandas, a dict of columns), or a score source with one column of scores per system
+        and a column of labels, such as ``lk.scan_trials(path, score=["asv", "cm"], positive="target")`` or
+        ``lk.DaskSource.from_parquet(...)``.
+    asv, cm, sasv
+        The columns with the scores of the speaker verification system, of the countermeasure (higher meaning
+        more bona fide), and of a system that does both; at least one. By default the columns of these names.
+        In a table, trials without a score of a system are left out of what that system is needed for.
+    label
+        The column that says target, nontarget or spoof.
+    attack
+        The column with the attacks of the spoofs, if there is one.
+
+    Examples
+    --------
+    >>> labels = ["target", "nontarget", "spoof"]
+    >>> SpoofTrials({"asv": [2.0, -1.0, 1.5], "cm": [1.0, 3.0, -2.0], "label": labels})
+    SpoofTrials(1 target, 1 nontarget, 1 spoof trials: asv, cm)
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        asv: str | None = None,
+        cm: str | None = None,
+        sasv: str | None = None,
+        label: str = "label",
+        attack: str | None = None,
+    ) -> None:
+        given: dict[System, str | None] = {"asv": asv, "cm": cm, "sasv": sasv}
+        self._source = table if isinstance(table, ScoreSource) else None
+        self._table: KindTable | None = None
+        if self._source is None:
+            self._table = table if isinstance(table, KindTable) else KindTable(table, label)
+            if attack is not None:
+                require_column(attack, self._table.columns)
+        names = self._source.roles.score if self._source is not None else self.columns
+        if not any(given.values()):
+            given = {system: system if system in names else None for system in SYSTEMS}
+        self.systems: Mapping[System, str] = {system: name for system, name in given.items() if name}
+        if not self.systems:
+            raise InputError(
+                f"no system has scores: name the column of asv, cm or sasv; there are {list(names)}"
+            )
+        for name in self.systems.values():
+            require_column(name, names)
+        self.label = (self._source.roles.label or label) if self._source is not None else label
+        self.attack = attack
+        self._bases: dict[System, ScoreSource] = {}
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of a table; empty for other sources."""
+        return [] if self._table is None else self._table.columns
+
+    @property
+    def kind_column(self) -> str:
+        """The column of chunks that tells the kinds apart."""
+        return KIND if self._table is not None else self.label
+
+    def source_of(self, system: System, *columns: str) -> ScoreSource:
+        """The trials that have a score of a system; chunks carry their kind and these columns."""
+        if system not in self.systems:
+            raise InputError(
+                f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
+            )
+        if system not in self._bases:
+            self._bases[system] = self._base(system)
+        carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
+        return self._bases[system].with_columns(*carried)
+
+    def _base(self, system: System) -> ScoreSource:
+        name = self.systems[system]
+        if self._table is not None:
+            return self._table.trials_of(name)
+        assert self._source is not None
+        if self._source.roles.n_systems == 1:
+            return self._source
+        place = self._source.roles.score.index(name)
+        return DerivedSource(self._source, partial(_one_system, place=place), score=(name,))
+
+    def pair(
+        self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
+    ) -> ScoreSource:
+        """Two classes of trials, made of these kinds; ``attack`` keeps only the spoofs of one attack.
+
+        Examples
+        --------
+        >>> trials = SpoofTrials({"cm": [1.0, 3.0, -2.0], "label": ["target", "nontarget", "spoof"]})
+        >>> import llrkit as lk
+        >>> lk.auc(trials.pair("cm", ("target", "nontarget"), ("spoof",)))
+        1.0
+        """
+        change = partial(
+            _regrouped,
+            column=self.kind_column,
+            positive=tuple(positive),
+            negative=tuple(negative),
+            attack=None if attack is None or self.attack is None else (self.attack, attack),
+        )
+        needs = (self.kind_column, *((self.attack,) if attack is not None and self.attack else ()))
+        return DerivedSource(self.source_of(system), change, needs)
+
+    def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
+        """The trials with scores of both systems, those of the second -inf where the first rejects."""
+        first, second = self.systems[gate], self.systems[system]
+        if self._table is not None:
+            kept: Any = self._table.gated(first, threshold, second)
+        else:
+            assert self._source is not None
+            place = (self._source.roles.score.index(first), self._source.roles.score.index(second))
+            change = partial(_gated, place=place, threshold=threshold)
+            kept = DerivedSource(self._source, change, score=(second,))
+        return SpoofTrials(kept, **{system: second}, label=self.label, attack=self.attack)
+
+    def counts(self, system: System) -> dict[Kind, float]:
+        """How many trials of each kind have a score of a system."""
+        name = self.kind_column
+        seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
+        total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
+        for word, (n_target, n_other) in seen.items():
+            total[kind_of(word)] += n_target + n_other
+        return total
+
+    def require(self, system: System, *kinds: Kind) -> None:
+        """Refuse a system without trials of these kinds."""
+        have = self.counts(system)
+        for kind in kinds:
+            if not have[kind]:
+                raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")
+
+    def where(self, column: str, value: Any) -> SpoofTrials:
+        """The trials that have one value in a column."""
+        if self._table is not None:
+            kept: Any = self._table.where(column, value)
+        else:
+            assert self._source is not None
+            kept = trials_with_value(self._source, column, value)
+        return SpoofTrials(kept, **dict(self.systems), label=self.label, attack=self.attack)
+
+    def __repr__(self) -> str:
+        systems = ", ".join(self.systems)
+        if self._table is None:
+            return f"SpoofTrials({systems} of {self._source!r})"
+        n = self._table.counts()
+        kinds = ", ".join(f"{n[kind]:,} {kind}" for kind in KINDS)
+        return f"SpoofTrials({kinds} trials: {systems})"
+
+
+def _one_system(chunk: Scores, place: int) -> Scores:
+    return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
+    first, second = place
+
+    def passed(scores: Array) -> Array:
+        return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
+
+    return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)
+
+
+def spoof_mask(chunk: Scores, column: str) -> BoolArray:
+    """Which trials of a chunk that are no targets are spoofs."""
+    codes, names = chunk.columns[column][1], chunk.categories.get(column)
+    if names is None:
+        return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
+    is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
+    return np.asarray(is_spoof[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
+
+
+def _regrouped(
+    chunk: Scores,
+    column: str,
+    positive: Sequence[Kind],
+    negative: Sequence[Kind],
+    attack: tuple[str, str] | None,
+) -> Scores:
+    spoof = spoof_mask(chunk, column)
+    chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
+    if attack is not None:
+        own = attack_positions(chunk, attack[0], spoof).get(attack[1], np.empty(0, dtype=np.intp))
+        chosen["spoof"] = np.flatnonzero(spoof)[own]
+
+    def joined(arrays: tuple[Array, Array], kinds: Sequence[Kind]) -> Array:
+        parts = [arrays[0 if kind == "target" else 1][chosen[kind]] for kind in kinds]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
+        return joined(arrays, positive), joined(arrays, negative)
+
+    columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
+    return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
+
+
+def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, IntArray]:
+    """For each attack, where its trials are among the spoofs of a chunk."""
+    codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
+    found = positions_by_value(codes)
+    return {str(code if names is None else names[code]): own for code, own in found.items()}
+
+
+def sizes_in_words(n: Mapping[Kind, float]) -> str:
+    """How many trials of each kind.
+
+    Examples
+    --------
+    >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
+    '1 target + 2 non-targets + 0 spoofs'
+    """
+    words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
+    return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)

@@ -1,0 +1,73 @@
+"""Numbers of the organizers' own programs on ASVspoof 2019 LA (development part), to the last digit."""
+
+import polars as pl
+import pytest
+
+import llrkit as lk
+from llrkit import spoof
+
+ASV = ("asv_xvector", "asv_ecapa")
+CM = ("cm_aasist", "cm_lfcc_gmm", "cm_ocsoftmax")
+
+
+@pytest.fixture(scope="module")
+def expected(shared):
+    rows = (shared / "reference/spoofing.tsv").read_text().splitlines()[1:]
+    return {(what, systems): float(value) for _, what, systems, value in (row.split("\t") for row in rows)}
+
+
+@pytest.fixture(scope="module")
+def table(shared):
+    path = shared / "data/asvspoof2019_la/tandem_dev.tsv.gz"
+    return pl.read_csv(path, separator="\t", infer_schema_length=None).with_columns(
+        (pl.col("asv_ecapa") + pl.col("cm_aasist")).alias("sum"),
+        (pl.col("asv_xvector") + pl.col("cm_lfcc_gmm")).alias("xvec+lfcc"),
+    )
+
+
+@pytest.mark.parametrize("system", ["sum", "xvec+lfcc"])
+def test_sasv_numbers_against_the_organizers(expected, table, system):
+    result = spoof.evaluate(spoof.SpoofTrials(table, sasv=system), eer="nearest")
+    for cost in result.a_dcf:
+        assert cost.min == pytest.approx(expected[f"min a-DCF {cost.name}", system], abs=1e-9)
+    names = {"SASV-EER (target vs nontarget+spoof)": result.sasv_eer,
+             "SV-EER (target vs nontarget)": result.sv_eer,
+             "SPF-EER (target vs spoof)": result.spf_eer}  # fmt: skip
+    for name, value in names.items():
+        assert value == pytest.approx(expected[name, system], abs=1e-12)
+    on_the_roc = spoof.evaluate(spoof.SpoofTrials(table, sasv=system))
+    # the exact rate is at most one target's step away
+    assert on_the_roc.sasv_eer == pytest.approx(result.sasv_eer, abs=1 / 1484)
+
+
+@pytest.mark.parametrize("asv", ASV)
+@pytest.mark.parametrize("cm", CM)
+def test_tandem_numbers_against_the_organizers(expected, table, asv, cm):
+    trials, systems = spoof.SpoofTrials(table, asv=asv, cm=cm), f"{asv} & {cm}"
+    result = spoof.evaluate(trials, eer="nearest")
+    assert result.asv_threshold == pytest.approx(expected["ASV threshold at EER", asv], abs=1e-12)
+    for name, rate in zip(("ASV Pmiss", "ASV Pfa non", "ASV Pfa spoof"), result.asv_rates, strict=True):
+        assert rate == pytest.approx(expected[name, asv], abs=1e-12)
+    five, older = result.t_dcf
+    assert five.min == pytest.approx(expected["min t-DCF asvspoof5 costs", systems], abs=1e-9)
+    assert older.min == pytest.approx(expected["min t-DCF legacy 2019", systems], abs=1e-9)
+    assert 100 * result.t_eer == pytest.approx(expected["concurrent t-EER", systems], abs=1e-9)
+    # and the exact crossing is at most one target's step away
+    assert spoof.t_eer(trials) == pytest.approx(result.t_eer, abs=1 / 1484)
+
+
+@pytest.mark.parametrize("cm", ["cm_lfcc_gmm", "cm_ocsoftmax"])
+def test_countermeasures_against_the_organizers(expected, shared, cm):
+    trials = lk.read_trials(shared / "data/asvspoof2019_la/cm_dev.tsv.gz", score=cm)
+    point = lk.OperatingPoint(0.95, 1.0, 10.0)
+    result = lk.evaluate(trials, [point], by="attack", shared="bonafide")
+    assert result.points[0].min_dcf == pytest.approx(expected["CM min DCF asvspoof5 pooled", cm], abs=1e-9)
+    assert result.points[0].act_dcf == pytest.approx(expected["CM act DCF asvspoof5 pooled", cm], abs=1e-9)
+    assert result.cllr == pytest.approx(expected["CM Cllr pooled", cm], abs=1e-9)
+    assert spoof.eer_nearest(trials) == pytest.approx(expected["CM EER pooled", cm], abs=1e-12)
+    assert list(result.groups) == [f"A0{i}" for i in range(1, 7)]
+    for attack, group in result.groups.items():
+        found = expected[f"CM min DCF asvspoof5 {attack}", cm]
+        assert group.points[0].min_dcf == pytest.approx(found, abs=1e-9)
+        own = result.shared.trials_of(trials, "attack", attack)
+        assert spoof.eer_nearest(own) == pytest.approx(expected[f"CM EER {attack}", cm], abs=1e-12)

@@ -1,0 +1,259 @@
+"""Spoofing trials from memory, files and a cluster, with missing kinds and scores, in any order."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+from llrkit import spoof
+
+RNG = np.random.default_rng(11)
+N = (150, 200, 260)
+KIND = np.repeat(["target", "nontarget", "spoof"], N)
+TABLE = pl.DataFrame(
+    {
+        "asv": np.round(np.repeat([2.0, -2.0, 1.5], N) + 1.5 * RNG.normal(size=sum(N)), 1),
+        "cm": np.round(np.repeat([2.0, 2.0, -2.0], N) + 1.5 * RNG.normal(size=sum(N)), 1),
+        "label": KIND,
+        "attack": np.where(KIND == "spoof", RNG.choice(["A01", "A02"], sum(N)), "-"),
+        "speaker": [f"s{i:02}" for i in RNG.integers(0, 25, sum(N))],
+    }
+).with_columns((pl.col("asv") + pl.col("cm")).round(1).alias("sasv"))
+
+
+def made(table, **changed):
+    return spoof.SpoofTrials(table, **({"attack": "attack"} | changed))
+
+
+WHOLE = spoof.evaluate(made(TABLE))
+
+
+def assert_same(found, expected=WHOLE):
+    assert set(found.numbers) == set(expected.numbers)
+    for name, value in expected.numbers.items():
+        assert found.numbers[name] == pytest.approx(value, rel=1e-12), name
+    assert dict(found.n) == dict(expected.n)
+    for attack in expected.attacks:
+        assert_same(found.attacks[attack], expected.attacks[attack])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_order_of_trials_does_not_matter(seed):
+    assert_same(spoof.evaluate(made(TABLE.sample(fraction=1.0, shuffle=True, seed=seed))))
+
+
+def test_trials_that_occur_twice_change_no_number():
+    twice = spoof.evaluate(made(pl.concat([TABLE, TABLE])))
+    for name, value in WHOLE.numbers.items():
+        assert twice.numbers[name] == pytest.approx(value, rel=1e-12), name
+
+
+def test_a_rising_map_of_scores_changes_no_minimum():
+    changed = TABLE.with_columns(pl.col("asv") ** 3, pl.col("cm").exp(), pl.col("sasv") * 4)
+    found = spoof.evaluate(made(changed))
+    for name, value in WHOLE.numbers.items():
+        if not name.endswith("act"):
+            assert found.numbers[name] == pytest.approx(value, rel=1e-12), name
+
+
+def test_weights_that_move_between_kinds_would_change_the_numbers():
+    # so that the invariances above do not hold of a constant
+    exchanged = TABLE.with_columns(pl.col("label").replace({"target": "spoof", "spoof": "target"}))
+    assert spoof.evaluate(made(exchanged)).numbers["spf_eer"] != WHOLE.numbers["spf_eer"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "tsv.gz"])
+def test_files_give_the_numbers_of_memory(tmp_path, ending):
+    path = tmp_path / f"scores.{ending}"
+    if ending == "parquet":
+        TABLE.write_parquet(path, row_group_size=100)
+    elif ending == "csv":
+        TABLE.write_csv(path)
+    else:
+        import gzip
+
+        with gzip.open(path, "wb") as file:
+            TABLE.write_csv(file, separator="\t")
+    source = lk.scan_trials(path, score=["asv", "cm", "sasv"], label="label", positive="target")
+    assert_same(spoof.evaluate(made(source)))
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_numbers_of_memory(tmp_path):
+    TABLE.write_parquet(tmp_path / "scores.parquet", row_group_size=150)
+    with lk.cluster(workers=2) as client:
+        source = lk.DaskSource.from_parquet(
+            tmp_path / "scores.parquet", client, score=["asv", "cm", "sasv"], label="label", positive="target"
+        )
+        assert_same(spoof.evaluate(made(source)))
+        assert spoof.min_t_dcf(made(source), counting="joint") == pytest.approx(
+            spoof.min_t_dcf(made(TABLE), counting="joint")
+        )
+
+
+def test_joint_counting_and_intervals_of_files(tmp_path):
+    TABLE.write_parquet(tmp_path / "scores.parquet", row_group_size=100)
+    source = lk.scan_trials(tmp_path / "scores.parquet", score=["asv", "cm", "sasv"], positive="target")
+    here, there = made(TABLE), made(source)
+    joint = [spoof.min_t_dcf(trials, counting="joint") for trials in (here, there)]
+    assert joint[0] == pytest.approx(joint[1], rel=1e-12)
+    ends = [spoof.evaluate(trials, speakers="speaker").intervals for trials in (here, there)]
+    assert set(ends[0]) == set(ends[1])
+    for name, pair in ends[0].items():
+        assert_allclose(ends[1][name], pair, rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "known"),
+    [
+        (("target", "nontarget"), {"sv_eer"}),
+        (("target", "spoof"), {"spf_eer", "cm_eer"}),
+        (("nontarget", "spoof"), None),
+    ],
+)
+def test_a_missing_kind_leaves_out_what_needs_it(kinds, known):
+    table = TABLE.filter(pl.col("label").is_in(kinds))
+    if known is None:
+        with pytest.raises(lk.EmptyClassError, match="no target trials"):
+            spoof.evaluate(made(table, attack=None))
+        return
+    result = spoof.evaluate(made(table, attack=None))
+    assert set(result.numbers) == known
+    assert "there are no" in " ".join(result.reasons.values())
+    assert result.to_dict()["sasv_eer"] is None
+    assert result.sv_eer == (WHOLE.sv_eer if "sv_eer" in known else None)
+
+
+def test_systems_that_are_missing():
+    cm_only = spoof.evaluate(made(TABLE, cm="cm"))
+    assert set(cm_only.numbers) == {"cm_eer"}
+    assert cm_only.cm_eer == WHOLE.cm_eer
+    assert set(cm_only.attacks) == {"A01", "A02"}
+    asv_only = spoof.evaluate(made(TABLE, asv="asv"))
+    assert asv_only.score == "asv"
+    assert asv_only.t_dcf == ()
+    with pytest.raises(lk.InputError, match="no system has scores"):
+        spoof.SpoofTrials(TABLE.select("label"))
+    with pytest.raises(lk.InputError, match="no scores of the sasv system"):
+        made(TABLE, asv="asv").pair("sasv", ("target",), ("spoof",))
+
+
+def test_trials_without_a_score_count_only_where_it_is_not_needed():
+    holes = TABLE.with_columns(
+        pl.when(pl.col("label") == "nontarget").then(None).otherwise(pl.col("cm")).alias("cm")
+    )
+    result = spoof.evaluate(made(holes))
+    assert result.sv_eer == WHOLE.sv_eer
+    targets_only = lk.eer_roc(made(TABLE).pair("cm", ("target",), ("spoof",)))
+    assert result.cm_eer == targets_only
+    nan = holes.with_columns(pl.col("cm").fill_null(float("nan")))
+    assert_same(spoof.evaluate(made(nan)), result)
+
+
+def test_weighted_trials_count_as_often_as_their_weight(tmp_path):
+    weight = RNG.integers(1, 4, len(TABLE))
+    repeated = TABLE[np.repeat(np.arange(len(TABLE)), weight)]
+    TABLE.with_columns(pl.Series("times", weight)).write_csv(tmp_path / "weighted.csv")
+    source = lk.scan_trials(
+        tmp_path / "weighted.csv", score=["asv", "cm", "sasv"], positive="target", weight="times"
+    )
+    found = spoof.evaluate(made(source), asv_threshold=0.5)
+    expected = spoof.evaluate(made(repeated), asv_threshold=0.5).numbers
+    for name in expected:
+        assert found.numbers[name] == pytest.approx(expected[name], rel=1e-9), name
+    with pytest.raises(lk.InputError, match="weighted trials have none"):
+        spoof.evaluate(made(source))  # the nearest point of the ASV system
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"asv": "nothing"}, "there is no column 'nothing'"),
+        ({"attack": "nothing"}, "there is no column 'nothing'"),
+        ({"label": "nothing"}, "there is no column 'nothing'"),
+        ({"label": "speaker"}, "unknown kind of trial 's"),
+    ],
+)
+def test_columns_that_cannot_be_used_are_refused(options, said):
+    with pytest.raises(lk.LlrkitError, match=said):
+        made(TABLE, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"costs": "asvspoof6"}, "unknown costs 'asvspoof6'"),
+        ({"eer": "best"}, "unknown convention of the EER"),
+        ({"asv_threshold": "free"}, "asv_threshold must be"),
+        ({"level": 95}, "level must be"),
+    ],
+)
+def test_options_that_cannot_be_honored_are_refused(arguments, said):
+    with pytest.raises(lk.LlrkitError, match=said):
+        spoof.evaluate(made(TABLE), **arguments)
+    with pytest.raises(lk.InputError, match="expected SpoofTrials"):
+        spoof.evaluate(TABLE)
+
+
+@pytest.mark.parametrize("priors", [(0.5, 0.5, 0.5), (1.2, -0.1, -0.1)])
+def test_priors_must_add_up(priors):
+    with pytest.raises(lk.InputError, match="must add up to 1"):
+        spoof.SpoofCosts("mine", *priors)
+
+
+def test_the_command_gives_the_numbers_of_the_library(tmp_path):
+    path = tmp_path / "scores.csv"
+    TABLE.write_csv(path)
+    options = ("--asv-column", "asv", "--cm-column", "cm", "--sasv-column", "sasv", "--label-column", "label",
+               "--attack-column", "attack", "--json", "-")  # fmt: skip
+    code, out, told = run("spoof", path, *options)
+    assert code == 0, told
+    found = json.loads(out)
+    assert found["schema"] == "llrkit.spoof/1"
+    assert found["t_eer"] == pytest.approx(WHOLE.t_eer)
+    assert [cost["name"] for cost in found["a_dcf"]] == ["asvspoof5", "a-dcf1"]
+    assert found["t_dcf"][1]["min"] == pytest.approx(WHOLE.t_dcf[1].min)
+    assert set(found["attacks"]) == {"A01", "A02"}
+    assert found["attacks"]["A02"]["spf_eer"] == pytest.approx(WHOLE.attacks["A02"].spf_eer)
+    assert "SASV-EER" in told
+    assert "A02" in told
+    code, out, told = run(
+        "spoof", path, "--speakers", "speaker", "--costs", "0.9,0.05,0.05,1,10,20", "--json", "-"
+    )
+    assert code == 0, told
+    found = json.loads(out)
+    low, high = found["a_dcf"][0]["intervals"]["min"]
+    assert low < found["a_dcf"][0]["min"] < high
+    assert "25 speakers" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--asv-column", "nothing"), "nothing"),
+        (("--score-column", "asv"), "name the columns of the systems"),
+        (("--costs", "0.9,0.1"), "expected a name, or PTAR"),
+        (("--costs", "mine"), "unknown costs 'mine'"),
+        (("--asv-threshold", "high"), "is not a number"),
+        (("--key", "other.csv"), "--key needs all trials in memory"),
+    ],
+)
+def test_the_command_refuses_in_one_line(tmp_path, options, said):
+    path = tmp_path / "scores.csv"
+    TABLE.write_csv(path)
+    code, out, told = run("spoof", path, *options)
+    assert code == 2
+    assert said in told
+    assert out == ""
+
+
+def test_a_file_without_any_of_the_systems_is_refused(tmp_path):
+    path = tmp_path / "scores.csv"
+    TABLE.rename({"asv": "a", "cm": "b", "sasv": "c"}).write_csv(path)
+    code, _, told = run("spoof", path)
+    assert code == 2
+    assert "there is no column asv, cm or sasv" in told
