@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
+from llrkit.core.below_counts import BelowCounts
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
@@ -32,6 +33,7 @@ SUMMARIES = {
     "Grid": Grid.of,
     "TrialCounts of targets": lambda chunk: TrialCounts.of(chunk, POINTS, "target"),
     "TrialCounts of nontargets": lambda chunk: TrialCounts.of(chunk, POINTS, "nontarget"),
+    "BelowCounts": BelowCounts.at([0.3, -1.0, 0.0]),
     "LossSums": LossSums.at([0.0, -2.0, 3.0], [-1.0, 0.0, 0.3]),
     "NewtonSums": NewtonSums.at([0.5, -0.25], 0.7),
     "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),

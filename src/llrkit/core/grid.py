@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ ClassName = Literal["target", "nontarget"]
 
 # Both classes are collected until one is clearly the larger; small sets keep both.
 _CLEARLY_LARGER, _KEEP_BOTH_BELOW = 4, 1 << 16
+MOST_POINTS = 1 << 21
+"""A class with more distinct scores is dropped too: where both have more, they are sorted instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,8 @@ class Grid(SummaryBase):
     nontarget: FloatArray | None
     only: ClassName | None = None
     """Set when one class was asked for: that class is kept however large it is."""
+    weighted: bool = False
+    """Whether trials may count more or less than once."""
 
     @classmethod
     def of(cls, scores: Scores, only: ClassName | None = None) -> Grid:
@@ -44,10 +49,15 @@ class Grid(SummaryBase):
         return cls(
             n_t,
             n_n,
-            _distinct(target.ascending) if keep_target else None,
-            _distinct(nontarget.ascending) if keep_nontarget else None,
+            _within_bounds(_distinct(target.ascending), only) if keep_target else None,
+            _within_bounds(_distinct(nontarget.ascending), only) if keep_nontarget else None,
             only,
         )
+
+    @classmethod
+    def of_class(cls, only: ClassName) -> Callable[[Scores], Grid]:
+        """A summarizer that keeps the scores of one class, however many."""
+        return lambda chunk: cls.of(chunk, only)
 
     def __add__(self, other: Grid) -> Grid:
         n_t, n_n = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
@@ -56,13 +66,14 @@ class Grid(SummaryBase):
         return Grid(
             n_t,
             n_n,
-            None if drop_target else _merge(self.target, other.target),
-            None if drop_nontarget else _merge(self.nontarget, other.nontarget),
+            None if drop_target else _within_bounds(_merge(self.target, other.target), self.only),
+            None if drop_nontarget else _within_bounds(_merge(self.nontarget, other.nontarget), self.only),
             self.only,
+            self.weighted or other.weighted,
         )
 
     def __mul__(self, weight: float) -> Grid:
-        return self  # weights change how often a score counts, not which scores there are
+        return replace(self, weighted=True)  # how often a score counts changes, not which scores there are
 
     @property
     def smaller(self) -> ClassName:
@@ -87,12 +98,15 @@ def collect_again(source: ScoreSource, grid: Grid) -> Grid:
     require_both_classes(grid.n_target, grid.n_nontarget)
     if grid.points is not None:
         return grid
-    smaller = grid.smaller
-    return source.reduce(lambda chunk: Grid.of(chunk, only=smaller))
+    return source.reduce(Grid.of_class(grid.smaller))
 
 
 def _clearly_larger(n: int, than: int) -> bool:
     return n > _CLEARLY_LARGER * than + _KEEP_BOTH_BELOW
+
+
+def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
+    return None if only is None and points is not None and len(points) > MOST_POINTS else points
 
 
 def _distinct(ascending: FloatArray) -> FloatArray:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from llrkit._arrays import Counts, FloatArray
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.core.trial_counts import ScoreBins
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +44,8 @@ def pav_blocks(bins: ScoreBins) -> PavBlocks:
     >>> blocks.target, blocks.nontarget
     (array([0, 1, 1]), array([1, 1, 0]))
     """
-    total = bins.target + bins.nontarget
-    start = isotonic_regression(bins.target / total, weights=total).blocks[:-1]
-    stop = np.append(start[1:], len(total)) - 1
+    start = bins.block_starts
+    stop = np.append(start[1:], len(bins.low)) - 1
     return PavBlocks(
         np.add.reduceat(bins.target, start),
         np.add.reduceat(bins.nontarget, start),

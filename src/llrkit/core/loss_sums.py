@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.below_counts import BelowCounts
 from llrkit.core.score_index import score_indexes
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
@@ -90,11 +91,8 @@ class LossSums(SummaryBase):
         """The losses of a chunk."""
         log_odds = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-        order = np.argsort(thresholds)
-        n_miss, n_fa = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
+        below = BelowCounts.of(scores, thresholds)
         target, nontarget = score_indexes(scores)
-        n_miss[order] = target.count_below(thresholds[order])[0]
-        n_fa[order] = scores.n_nontarget - nontarget.count_below(thresholds[order])[0]
         return cls(
             n_target=scores.n_target,
             n_nontarget=scores.n_nontarget,
@@ -102,8 +100,8 @@ class LossSums(SummaryBase):
             target_loss=softplus_sums(-target.summands, -log_odds),
             nontarget_loss=softplus_sums(nontarget.summands, log_odds),
             thresholds=thresholds,
-            n_miss=n_miss,
-            n_fa=n_fa,
+            n_miss=below.target,
+            n_fa=scores.n_nontarget - below.nontarget,
         )
 
     @classmethod
@@ -147,6 +145,11 @@ class LossSums(SummaryBase):
             self.n_miss * target,
             self.n_fa * nontarget,
         )
+
+    def with_errors(self, thresholds: FloatArray, target_below: Array, nontarget_below: Array) -> LossSums:
+        """The same losses with the errors at other thresholds, from the trials below each of them."""
+        n_fa = self.n_nontarget - nontarget_below
+        return replace(self, thresholds=thresholds, n_miss=target_below, n_fa=n_fa)
 
     def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""

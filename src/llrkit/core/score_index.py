@@ -33,10 +33,7 @@ class ScoreIndex:
     """
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
-        if values.ndim != 1:
-            raise SystemCountError(
-                f"one system expected, got {values.shape[1]}; fuse them first or choose one"
-            )
+        require_one_system(values)
         self.values = values
         self._near: _Near | None = None
 
@@ -136,6 +133,12 @@ class ScoreIndex:
             near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
         # a cut beyond all scores is put into an end bucket, which tells the same
         return near.ascending, near.left_out[where]
+
+
+def require_one_system(values: npt.NDArray[Any]) -> None:
+    """Refuse scores of several systems, which cannot be put in order."""
+    if values.ndim != 1:
+        raise SystemCountError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
 
 
 def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:

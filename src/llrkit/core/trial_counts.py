@@ -1,4 +1,4 @@
-"""TrialCounts: the only place where scores are counted against each other."""
+"""TrialCounts: both classes counted in the cells between the distinct scores of the smaller one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
+from llrkit.core.score_bins import ScoreBins, total
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
 
@@ -67,12 +68,12 @@ class TrialCounts(SummaryBase):
     @property
     def n_target(self) -> float:
         """Number (or total weight) of targets."""
-        return _total(self.at if self.grid_class == "target" else self.cells)
+        return total(self.at if self.grid_class == "target" else self.cells)
 
     @property
     def n_nontarget(self) -> float:
         """Number (or total weight) of non-targets."""
-        return _total(self.cells if self.grid_class == "target" else self.at)
+        return total(self.cells if self.grid_class == "target" else self.at)
 
     def bins(self) -> ScoreBins:
         """The same counts as bins in ascending order, empty ones left out, runs of one class joined."""
@@ -100,26 +101,6 @@ class TrialCounts(SummaryBase):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreBins(ReadOnlyArrays):
-    """Counts of both classes in ascending bins; a bin is one score, or a run of scores of one class."""
-
-    target: Counts
-    nontarget: Counts
-    low: FloatArray
-    high: FloatArray
-
-    @property
-    def n_target(self) -> float:
-        """Number (or total weight) of targets."""
-        return _total(self.target)
-
-    @property
-    def n_nontarget(self) -> float:
-        """Number (or total weight) of non-targets."""
-        return _total(self.nontarget)
-
-
 def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
     """A summarizer that counts on a grid."""
     points, smaller = grid.points, grid.smaller
@@ -128,8 +109,8 @@ def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
     return lambda chunk: TrialCounts.of(chunk, points, smaller)
 
 
-def count_trials(source: ScoreSource) -> TrialCounts:
-    """Count all trials of a source: one pass for the grid, one for the counts.
+def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
+    """Count all trials of a source in cells: one pass for the grid, unless it is known, one for the counts.
 
     Examples
     --------
@@ -137,15 +118,10 @@ def count_trials(source: ScoreSource) -> TrialCounts:
     >>> counts.grid, counts.at, counts.cells
     (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
     """
-    grid = collect_again(source, as_source(source).reduce(Grid.of))
-    counts = source.reduce(count_on(grid))
+    grid = as_source(source).reduce(Grid.of) if grid is None else grid
+    counts = source.reduce(count_on(collect_again(source, grid)))
     require_both_classes(counts.n_target, counts.n_nontarget)
     return counts
-
-
-def _total(counts: Counts) -> float:
-    total: float = counts.sum().item()  # an int as long as nothing was weighted
-    return total
 
 
 def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:

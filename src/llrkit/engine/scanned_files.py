@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Files(ScoreSource):
     def __init__(self, scans: Sequence[Scan], roles: Roles, kept: _Kept | None = None) -> None:
         self.scans, self._roles = tuple(scans), roles
         self._kept = kept if kept is not None else _Kept()
+        self._counts: dict[str, Any] = {}
         require_roles(self.scans[0].like)
         weight = () if roles.weight is None else (roles.weight,)
         for name in (*roles.carried, *weight):
@@ -64,6 +66,20 @@ class Files(ScoreSource):
         announced = sum(scan.rows or 0 for scan in self.scans) * 8 * width
         chunks = self._kept.or_else(roles.carried, self._read, announced)
         return reduce_chunks(joined(chunks) if announced > JOIN_BYTES else chunks, summarize)
+
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """Numbers of targets and of non-targets, once the files have been read."""
+        counts = self._kept.counts
+        if self.roles.weight is not None or len(counts) < len(self.scans):
+            return None
+        target, nontarget = (sum(each) for each in zip(*counts.values(), strict=True))
+        return target, nontarget
+
+    @property
+    def kept_counts(self) -> dict[str, Any] | None:
+        """Counts for the next metric, as long as the trials themselves are kept."""
+        return self._counts if self._kept.sets else None
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; the files are read again for it."""

@@ -12,8 +12,8 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.hull import PavBlocks, error_path
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import probit
-from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.metrics.curve import Curve
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -48,7 +49,7 @@ def det_slope(source: ScoreSource) -> DetSlope:
     >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
     -0.5
     """
-    return det_slope_from_bins(count_trials(source).bins())
+    return det_slope_from_bins(count_bins(source))
 
 
 def det_slope_from_bins(bins: ScoreBins) -> DetSlope:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.counting import count_bins
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
@@ -70,15 +70,15 @@ def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0
     """
     if isinstance(simulations, bool) or not isinstance(simulations, int) or simulations < 1:
         raise InputError(f"simulations must be a whole number of at least 1, got {simulations!r}")
-    counts = count_trials(source)
-    line = det_slope_from_bins(counts.bins())
+    bins = count_bins(source)
+    line = det_slope_from_bins(bins)
     distance = _distances(line)
     if len(distance) < 3 or not np.isfinite(distance).all():
         raise InputError("the DET has too few points between 0.1 % and 50 % to tell whether it is straight")
     thirds = np.array_split(distance, 3)
     bend = float(thirds[1].mean() - 0.5 * (thirds[0].mean() + thirds[2].mean()))
     generator = np.random.default_rng(rng)
-    n_target, n_nontarget = (int(min(n, MOST)) for n in (counts.n_target, counts.n_nontarget))
+    n_target, n_nontarget = (int(min(n, MOST)) for n in (bins.n_target, bins.n_nontarget))
     null = [_simulated(line, n_target, n_nontarget, generator) for _ in range(simulations)]
     return DetStraightness(_rms(distance), bend, line, np.array(null))
 
@@ -98,6 +98,6 @@ def _simulated(line: DetSlope, n_target: int, n_nontarget: int, rng: np.random.G
     spread = -1.0 / line.slope
     mean = -line.intercept * spread
     target = mean + spread * rng.standard_normal(n_target)
-    made = det_slope_from_bins(count_trials(Scores(target, rng.standard_normal(n_nontarget))).bins())
+    made = det_slope_from_bins(count_bins(Scores(target, rng.standard_normal(n_nontarget))))
     distance = _distances(made)
     return _rms(distance) if len(distance) > 2 and np.isfinite(distance).all() else 0.0

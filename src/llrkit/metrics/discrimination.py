@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
+from llrkit.core.counting import count_bins
 from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import LN2, softplus
-from llrkit.core.trial_counts import ScoreBins, count_trials
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
@@ -34,7 +35,7 @@ def eer(source: ScoreSource) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
-    bins = count_trials(source).bins()
+    bins = count_bins(source)
     area = auc_from_bins(bins)
     if separation(bins, area).reversed:
         warn_caller(reversed_text(bins, area), ReversedScoresWarning)
@@ -59,7 +60,7 @@ def eer_roc(source: ScoreSource) -> float:
     >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
-    return eer_roc_from_bins(count_trials(source).bins())
+    return eer_roc_from_bins(count_bins(source))
 
 
 def eer_roc_from_bins(bins: ScoreBins) -> float:
@@ -80,7 +81,7 @@ def prbep(source: ScoreSource) -> float:
     >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
-    return prbep_from_blocks(pav_blocks(count_trials(source).bins()))
+    return prbep_from_blocks(pav_blocks(count_bins(source)))
 
 
 def prbep_from_blocks(blocks: PavBlocks) -> float:
@@ -99,7 +100,7 @@ def auc(source: ScoreSource) -> float:
     >>> lk.auc(lk.Scores([1, 2], [0, 1]))
     0.875
     """
-    return auc_from_bins(count_trials(source).bins())
+    return auc_from_bins(count_bins(source))
 
 
 def auc_from_bins(bins: ScoreBins) -> float:
@@ -123,7 +124,7 @@ def min_dcf(source: ScoreSource, point: Point) -> float:
     0.45
     """
     point = operating_point(point)
-    return min_dcf_from_blocks(pav_blocks(count_trials(source).bins()), point)
+    return min_dcf_from_blocks(pav_blocks(count_bins(source)), point)
 
 
 def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
@@ -154,7 +155,7 @@ def min_cllr(source: ScoreSource) -> float:
     >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.5353940099985
     """
-    return min_cllr_from_blocks(pav_blocks(count_trials(source).bins()))
+    return min_cllr_from_blocks(pav_blocks(count_bins(source)))
 
 
 def min_cllr_from_blocks(blocks: PavBlocks) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.counting import count_bins
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
@@ -16,7 +17,6 @@ from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.core.special import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
-from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -172,7 +172,7 @@ def eer_threshold(source: ScoreSource) -> float:
     >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
     1.0
     """
-    bins = count_trials(source).bins()
+    bins = count_bins(source)
     roc = error_path(bins)
     # whole numbers, so that equal differences are recognized as equal
     gap = roc.n_miss * roc.n_nontarget - roc.n_fa * roc.n_target

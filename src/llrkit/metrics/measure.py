@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.column_values import ValueCounts, trials_with_value
+from llrkit.core.counting import FirstLook, count, keep_bins
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.sample import Sample
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
 from llrkit.core.special import LN2
@@ -54,17 +58,27 @@ def measure(
     0.75
     """
     requested = resolve_points(points, allow_unconfirmed)
-    moments, grid = as_source(source).reduce(both(Moments.of, Grid.of))
-    grid = collect_again(source, grid)
-    result = measurements_from_summaries(
-        moments, source.reduce(measurement_summarizer(moments, grid, requested)), requested
-    )
+    result = _measured(as_source(source), requested)
     result = replace(
         result,
         fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
         ece=curves.cross_entropy_curve(source, result.summaries.blocks) if ece else None,
     )
     return with_groups(result, source, by, points, allow_unconfirmed, shared)
+
+
+def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
+    if source.sizes is None:
+        moments, losses, grid, sample = source.reduce(both(Moments.of, LossSums.of, Grid.of, Sample.of))
+        look = FirstLook.of(grid, sample)
+    else:
+        moments, losses = source.reduce(both(Moments.of, LossSums.of))
+        look = FirstLook(*source.sizes)
+    thresholds = measurement_thresholds(moments, requested)
+    counted = count(source, look, thresholds)
+    keep_bins(source, counted.bins)
+    losses = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
+    return measurements_of(moments, counted.bins, losses, requested)
 
 
 def with_groups(
@@ -111,17 +125,22 @@ def resolve_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
     return RequestedPoints(tuple(flat), tuple(primaries))
 
 
-def measurement_summarizer(
-    moments: Moments, grid: Grid, requested: RequestedPoints
-) -> Callable[[Scores], Both]:
-    """A summarizer of what an evaluation is made from."""
+def measurement_thresholds(moments: Moments, requested: RequestedPoints) -> FloatArray:
+    """Where errors are counted: for the curves, at the operating points, and far out for the cells."""
     low, high = moments.extremes
     if not low <= high:  # no finite score at all
         low = high = 0.0
     share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
     bayes = [point.threshold for point in requested.points]
-    thresholds = np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes, FAR])
+    return np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes, FAR])
+
+
+def measurement_summarizer(
+    moments: Moments, grid: Grid, requested: RequestedPoints
+) -> Callable[[Scores], Both]:
+    """A summarizer of what an evaluation is made from, in cells; for weighted and grouped trials."""
+    thresholds = measurement_thresholds(moments, requested)
     summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
     cuts, ascending = grid.points, np.sort(thresholds)
 
@@ -135,10 +154,16 @@ def measurement_summarizer(
 
 
 def measurements_from_summaries(moments: Moments, second: Both, requested: RequestedPoints) -> Measurements:
-    """The numbers that the summaries of two passes give."""
+    """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
-    bins = counts.bins()
+    return measurements_of(moments, counts.bins(), losses, requested)
+
+
+def measurements_of(
+    moments: Moments, bins: ScoreBins, losses: LossSums, requested: RequestedPoints
+) -> Measurements:
+    """The numbers of counted trials; the losses hold the errors at :func:`measurement_thresholds`."""
     blocks = pav_blocks(bins)
     n_odds = len(curves.BAYES_LOG_ODDS)
     n_llrs = n_odds + curves.LLR_STEPS + 1
@@ -163,8 +188,8 @@ def measurements_from_summaries(moments: Moments, second: Both, requested: Reque
         for name, members in requested.primaries
     )
     return Measurements(
-        n_target=round(counts.n_target),
-        n_nontarget=round(counts.n_nontarget),
+        n_target=round(bins.n_target),
+        n_nontarget=round(bins.n_nontarget),
         eer=discrimination.eer_from_blocks(blocks),
         eer_roc=discrimination.eer_roc_from_bins(bins),
         auc=discrimination.auc_from_bins(bins),

@@ -14,8 +14,8 @@ from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.shared_class import SharedClass
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics import curves
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from llrkit.core.hull import crossing, error_path, pav_blocks
-from llrkit.core.trial_counts import ScoreBins
+from llrkit.core.score_bins import ScoreBins
 
 BEYOND_CHANCE = 2.576
 """Standard errors from 1/2, two-sided 1 %."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.core.hull import ErrorPath, PavBlocks, error_path
-from llrkit.core.trial_counts import ScoreBins
+from llrkit.core.score_bins import ScoreBins
 from llrkit.theory.operating_points import OperatingPoint
 
 Range = tuple[float, float]

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.scores.checked_arrays import column_array, refuse_nan, score_array
+from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
 from llrkit.scores.labels import holds_words, looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
@@ -31,7 +31,8 @@ class Scores(ScoreSource):
     ----------
     target, nontarget
         Scores of one system, shape ``(n,)``, or of K systems on the same trials, shape ``(n, K)``: lists,
-        NumPy arrays, pandas or polars columns. float32 and float64 are used as they are, without a copy.
+        NumPy arrays, pandas or polars columns. Arrays that you could still write to are copied, since counts
+        are kept for the next metric; read-only arrays of float32 and float64 are used as they are.
     columns
         What else is known of each trial: name -> (values of the targets, values of the non-targets).
     categories
@@ -81,9 +82,9 @@ class Scores(ScoreSource):
         *,
         labeled: bool = False,
     ) -> None:
-        self.target = score_array(target, "target scores")
+        self.target = unchanging(score_array(target, "target scores"), target)
         try:
-            self.nontarget = score_array(nontarget, "nontarget scores")
+            self.nontarget = unchanging(score_array(nontarget, "nontarget scores"), nontarget)
         except InputError:
             if labeled or not holds_words(nontarget):
                 raise
@@ -155,8 +156,8 @@ class Scores(ScoreSource):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
         refuse_nan(values, "scores")
         whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
-        split = {name: (column[mask], column[~mask]) for name, column in whole.items()}
-        return cls.from_classes(values[mask], values[~mask], split, categories=categories)
+        split = {name: (frozen(column[mask]), frozen(column[~mask])) for name, column in whole.items()}
+        return cls.from_classes(frozen(values[mask]), frozen(values[~mask]), split, categories=categories)
 
     @classmethod
     def part(
@@ -197,6 +198,16 @@ class Scores(ScoreSource):
         """These scores, remembering what those of a file were multiplied by, and whether a map made them."""
         self._factor, self._calibrated = factor, calibrated
         return self
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of targets and of non-targets."""
+        return self.n_target, self.n_nontarget
+
+    @cached_property
+    def kept_counts(self) -> dict[str, Any]:
+        """Counts for the next metric."""
+        return {}
 
     def place(self, row: int) -> str:
         """Arrays know their rows by number only."""

@@ -99,6 +99,40 @@ def read_only(array: Array) -> Array:
     return view
 
 
+def frozen(fresh: Array) -> Array:
+    """An array that nobody else has, made read-only."""
+    fresh.flags.writeable = False
+    return fresh
+
+
+def unchanging(array: Array, given: Any) -> Array:
+    """An array made of what was given, or a copy of it if whoever gave it could still write to it.
+
+    What has been counted is kept, so the scores must stay what they were.
+
+    Examples
+    --------
+    >>> mine = np.array([1.0, 2.0])
+    >>> unchanging(mine, mine) is mine, unchanging(frozen(mine), mine) is mine
+    (False, True)
+    """
+    if isinstance(given, (list, tuple)) or (
+        isinstance(given, np.ndarray) and not np.may_share_memory(array, given)
+    ):
+        return array  # a new array was made of it already
+    foreign = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
+    return frozen(array.copy()) if foreign or _writeable(array) else array
+
+
+def _writeable(array: Any) -> bool:
+    """Whether an array, or one that it is a view of, can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
+
+
 def refuse_nan(array: Array, what: str) -> None:
     """Refuse NaN, naming its place."""
     # min() hands a NaN through and needs no temporary array
@@ -114,4 +148,4 @@ def column_array(values: Any, scores: Array, name: str) -> Array:
     if array.shape[:1] != scores.shape[:1]:
         n = len(array) if array.ndim else "no"
         raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
-    return read_only(array)
+    return unchanging(read_only(array), values)

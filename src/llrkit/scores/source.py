@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from llrkit.errors import InputError
 from llrkit.scores.roles import Roles
@@ -60,6 +60,16 @@ class ScoreSource(ABC):
     def place(self, row: int) -> str:
         """Where a row is, in words: file and line, or the number of a row."""
 
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """Numbers of targets and of non-targets, if they are known beforehand and each trial counts once."""
+        return None
+
+    @property
+    def kept_counts(self) -> dict[str, Any] | None:
+        """Where counts are kept for the next metric; None unless the trials are in memory for good."""
+        return None
+
 
 class WrappedSource(ScoreSource):
     """A source made of another one: the same trials or some of them, found in the same places."""
@@ -75,6 +85,11 @@ class WrappedSource(ScoreSource):
     def place(self, row: int) -> str:
         """Where a row is in the source below."""
         return self.source.place(row)
+
+    @cached_property
+    def kept_counts(self) -> dict[str, Any] | None:
+        """Counts for the next metric, if the source below keeps any."""
+        return None if self.source.kept_counts is None else {}
 
 
 SEVERAL_CLASSES = "; for several classes there is lk.multiclass"

@@ -234,6 +234,16 @@ class Trials(ScoreSource):
             return self._scores.reduce(summarize)
         return self._weighed.reduce(weighted(summarize, WEIGHT))
 
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """Numbers of targets and of non-targets, unless some trials count more than others."""
+        return self._scores.sizes if self._roles.weight is None else None
+
+    @property
+    def kept_counts(self) -> dict[str, Any]:
+        """Counts for the next metric."""
+        return self._scores.kept_counts if self._roles.weight is None else self._weighed.kept_counts
+
     def with_columns(self, *names: str) -> Trials:
         """The same trials, each chunk carrying these columns."""
         return self._replace(carried=names)

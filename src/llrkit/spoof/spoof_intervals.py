@@ -10,8 +10,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit._format import counted
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import probit
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.errors import TooFewTrialsError
 from llrkit.scores.kind_tables import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs

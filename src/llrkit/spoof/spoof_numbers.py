@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import crossing, error_path, pav_blocks
-from llrkit.core.trial_counts import ScoreBins
+from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_bins
 from llrkit.spoof.detection_costs import SpoofCosts, min_a_dcf_from_bins

@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.trial_counts import ScoreBins
+from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import SeparationError
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.counting import count_bins
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.trial_counts import count_trials
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 
@@ -34,7 +34,7 @@ def dev_pav(source: ScoreSource) -> float:
     >>> round(lk.dev_pav(shifted) * LN10, 6), round(0.5 * (math.log(3) - 1.0), 6)
     (0.049306, 0.049306)
     """
-    return dev_pav_from_blocks(pav_blocks(count_trials(source).bins()))
+    return dev_pav_from_blocks(pav_blocks(count_bins(source)))
 
 
 def dev_pav_from_blocks(blocks: PavBlocks) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.core.hull import PavBlocks, pav_blocks
-from llrkit.core.trial_counts import ScoreBins
+from llrkit.core.score_bins import ScoreBins
 from llrkit.metrics.curve import Curve
 from llrkit.trust.calibration.calibrated_cells import JudgedCells
 from llrkit.trust.calibration.line_fit import fit_line

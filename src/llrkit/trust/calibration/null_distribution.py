@@ -16,8 +16,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.core.hull import pav_blocks
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import eer_from_blocks, min_cllr_from_blocks
 from llrkit.theory.calibrated_pair import CalibratedPair

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.core.cell_finder import CellFinder
 from llrkit.core.hull import ErrorPath, PavBlocks, error_path
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import softplus
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics.measurements import Measurements
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path, pav_blocks
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import LN2, probit
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.metrics import discrimination
 from llrkit.metrics.det_slope import det_slope_from_bins
 from llrkit.metrics.measurements import Measurements

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.cell_finder import CellFinder
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
-from llrkit.core.trial_counts import ScoreBins
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic import Contributions
 from llrkit.trust.intervals.speakers import Speakers

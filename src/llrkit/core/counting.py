@@ -1,0 +1,154 @@
+"""Counting: the bins of all trials of a source, in one of two ways that give the same to the last bit.
+
+Where one class is much the smaller, the other is counted in the cells between its distinct scores, mostly
+without sorting. Where both are large, or all trials are few, each class is sorted once and the two are merged
+by ranges of score. Which way it is follows from the numbers of trials alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._arrays import Counts, FloatArray
+from llrkit.core.below_counts import BelowCounts
+from llrkit.core.collected import CollectedScores, bins_of_range, count_below, sorted_classes
+from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
+from llrkit.core.sample import Sample
+from llrkit.core.score_bins import ScoreBins, joined_bins
+from llrkit.core.score_index import score_indexes
+from llrkit.core.score_ranges import ranges_needed, score_ranges
+from llrkit.core.summary import Both, both
+from llrkit.core.trial_counts import count_on
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import as_source
+
+ALWAYS_SORTED = 1 << 16
+"""So few trials are sorted whatever their classes."""
+MUCH_SMALLER = 16
+"""From this ratio of the classes on, cells cost less than sorting (measured)."""
+MOST_PASSES = 4
+"""A set that takes more passes to collect is counted in cells, unless the cells are too many."""
+MOST_CELLS = 1 << 24
+KEEP_BYTES = 128 << 20
+"""Bins that a source in memory keeps for the next metric have at most so many bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """What the way of counting is chosen from: the numbers of trials, and what a first pass found."""
+
+    n_target: int
+    n_nontarget: int
+    grid: Grid | None = None
+    sample: Sample | None = None
+
+    @classmethod
+    def of(cls, grid: Grid, sample: Sample | None = None) -> FirstLook:
+        """What a pass over the trials found."""
+        return cls(grid.n_target, grid.n_nontarget, grid, sample)
+
+    @classmethod
+    def at(cls, source: ScoreSource) -> FirstLook:
+        """The sizes of a source that knows them, otherwise what a pass finds."""
+        sizes = as_source(source).sizes
+        if sizes is not None:
+            return cls(*sizes)
+        return cls.of(*source.reduce(both(Grid.of, Sample.of)))
+
+    @property
+    def sorts(self) -> bool:
+        """Whether the classes are sorted and merged, not counted in cells."""
+        if self.grid is not None and self.grid.weighted:
+            return False
+        smaller, larger = sorted((self.n_target, self.n_nontarget))
+        if smaller + larger <= ALWAYS_SORTED:
+            return True
+        if self.grid is not None and self.grid.points is not None:
+            smaller = len(
+                self.grid.points
+            )  # few distinct scores make few cells, however many trials have them
+        few_cells = MUCH_SMALLER * smaller < larger
+        many_passes = ranges_needed(self.n_target, self.n_nontarget) > MOST_PASSES
+        return smaller > MOST_CELLS or not (few_cells or many_passes)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The bins of all trials, and how many of each class are below the thresholds that were asked for."""
+
+    bins: ScoreBins
+    target_below: Counts
+    nontarget_below: Counts
+
+
+def count_bins(source: ScoreSource) -> ScoreBins:
+    """The bins of all trials of a source; a source in memory keeps them for the next metric.
+
+    Examples
+    --------
+    >>> bins = count_bins(Scores([1.0, 2.0, 2.0], [0.0, 1.0]))
+    >>> bins.target, bins.nontarget, bins.low
+    (array([0, 1, 2]), array([1, 1, 0]), array([0., 1., 2.]))
+    """
+    kept = as_source(source).kept_counts
+    if kept is not None and "bins" in kept:
+        return kept["bins"]  # type: ignore[no-any-return]
+    bins = count(source, FirstLook.at(source)).bins
+    keep_bins(source, bins)
+    return bins
+
+
+def keep_bins(source: ScoreSource, bins: ScoreBins) -> None:
+    """Keep the bins of a source with it, if it is in memory and they are not too large."""
+    kept = source.kept_counts
+    if kept is not None and bins.nbytes <= KEEP_BYTES:
+        kept["bins"] = bins
+
+
+def count(source: ScoreSource, look: FirstLook, thresholds: npt.ArrayLike = ()) -> Counted:
+    """The bins of all trials, and the trials below some thresholds, in the way that suits their numbers."""
+    require_both_classes(look.n_target, look.n_nontarget)
+    cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    return _by_sorting(source, look, cuts) if look.sorts else _in_cells(source, look, cuts)
+
+
+def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:
+    def drawn() -> Sample:
+        return source.reduce(Sample.of) if look.sample is None else look.sample
+
+    parts = []
+    below = [np.zeros(len(thresholds), dtype=np.int64) for _ in range(2)]
+    for chosen in score_ranges(look.n_target, look.n_nontarget, drawn):
+        collected = source.reduce(CollectedScores.within(chosen))
+        repeated = collected.repeated
+        classes = sorted_classes(collected)
+        del collected  # its pieces are as large as what is made of them
+        parts.append(bins_of_range(chosen, *classes, repeated))
+        if len(thresholds):
+            for counts, ascending, times in zip(below, classes, repeated, strict=True):
+                counts += count_below(chosen, ascending, times, thresholds)
+    bins = parts[0] if len(parts) == 1 else joined_bins(parts)
+    return Counted(bins, *below)
+
+
+def _in_cells(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:
+    if look.grid is None:
+        smaller: ClassName = "target" if look.n_target <= look.n_nontarget else "nontarget"
+        grid = source.reduce(Grid.of_class(smaller))
+    else:
+        grid = collect_again(source, look.grid)
+    summarize, points = both(count_on(grid), BelowCounts.at(thresholds)), grid.points
+    ascending = np.sort(thresholds)
+
+    def prepared(chunk: Scores) -> Both:
+        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
+        if points is not None and len(ascending):
+            larger.prepare(points, ascending)  # one look at the scores for both summaries
+        return summarize(chunk)
+
+    counts, below = source.reduce(prepared)
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    return Counted(counts.bins(), below.target, below.nontarget)

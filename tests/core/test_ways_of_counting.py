@@ -1,0 +1,230 @@
+"""One answer for every way of counting: cells or sorted ranges, whatever the chunks, ranges and threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.core import collected, counting, pooling, score_bins, score_ranges
+from llrkit.core import grid as grid_module
+from llrkit.core.counting import FirstLook, count
+from llrkit.core.grid import Grid
+from llrkit.core.hull import pav_blocks
+from llrkit.core.pooling import pooled_starts
+from llrkit.core.sample import Sample
+from llrkit.core.score_bins import ScoreBins, bins_of_sorted
+from llrkit.core.trial_counts import count_trials
+from llrkit.scores import Scores
+from llrkit.scores.source import ScoreSource, reduce_chunks
+
+THRESHOLDS = np.array([-np.inf, -1e300, -1.0, 0.0, 1e-50, 0.1, 2.0, 1e300, np.inf])
+
+
+class Pieces(ScoreSource):
+    """Scores in chunks of any kind, one class empty at times; nothing is known beforehand."""
+
+    def __init__(self, scores, size, threads=2):
+        self.chunks, self.threads, self.passes = list(scores.chunks(size)), threads, 0
+        none = scores.target[:0]
+        self.chunks += [Scores.part(none, none)]
+
+    @property
+    def roles(self):
+        return self.chunks[0].roles
+
+    def reduce(self, summarize):
+        self.passes += 1
+        return reduce_chunks(self.chunks, summarize, threads=self.threads)
+
+    def with_columns(self, *names):
+        return self
+
+    def place(self, row):
+        return f"row {row}"
+
+
+def brute_force(target, nontarget):
+    """Maximal runs of one class, and scores that both have, found one distinct score after another."""
+    rows = []
+    for value in np.unique(np.concatenate([target, nontarget]).astype(np.float64)):
+        t, n = int((target == value).sum()), int((nontarget == value).sum())
+        pure = (t == 0, n == 0)
+        if rows and True in pure and rows[-1][4] == pure:
+            rows[-1] = [rows[-1][0] + t, rows[-1][1] + n, rows[-1][2], value, pure]
+        else:
+            rows.append([t, n, value, value, pure])
+    return [np.array(column) for column in list(zip(*rows, strict=True))[:4]]
+
+
+def assert_bins(bins, expected):
+    for name, column in zip(("target", "nontarget", "low", "high"), expected, strict=True):
+        assert_array_equal(getattr(bins, name), column)
+    assert bins.target.dtype == bins.nontarget.dtype == np.int64
+    assert bins.low.dtype == bins.high.dtype == np.float64
+
+
+VALUES = st.one_of(
+    st.floats(-3.0, 3.0, width=32),
+    st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, np.inf]),
+)
+
+
+@st.composite
+def score_sets(draw):
+    """Both classes: spread or heavily tied, with infinities, as float32 or float64, also mixed."""
+    values = draw(st.sampled_from([VALUES, st.sampled_from([-1.0, 0.0, 0.5]), st.floats(-3.0, 3.0)]))
+    kinds = draw(st.tuples(*[st.sampled_from([np.float32, np.float64])] * 2))
+    return [
+        np.array(draw(st.lists(values, min_size=1, max_size=40)), dtype=kind).astype(kind) for kind in kinds
+    ]
+
+
+@settings(deadline=None, max_examples=150)
+@given(score_sets(), st.integers(1, 12), st.integers(1, 4), st.integers(1, 3))
+def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ranges, threads):
+    scores = lk.Scores.from_classes(*sets)
+    expected = brute_force(*sets)
+    below = [[int((values < cut).sum()) for cut in THRESHOLDS] for values in sets]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_bins, "_RANGE", size)
+        patch.setattr(pooling, "_AT_A_TIME", size)
+        patch.setattr(score_ranges, "COLLECT_BYTES", -(-8 * (len(sets[0]) + len(sets[1])) // ranges))
+        patch.setattr(collected, "_WORTH_A_THREAD", size)
+        patch.setattr(grid_module, "MOST_POINTS", 3 * size)
+        source = Pieces(scores, size, threads)
+        look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
+        made = []
+        for always, passes in ((1 << 16, 10), (0, 0)):  # everything sorted; everything in cells
+            patch.setattr(counting, "ALWAYS_SORTED", always)
+            patch.setattr(counting, "MOST_PASSES", passes)
+            assert look.sorts == (always > 0)
+            for one in (source, scores):
+                counted = count(one, look, THRESHOLDS)
+                assert_bins(counted.bins, expected)
+                assert_array_equal(counted.target_below, below[0])
+                assert_array_equal(counted.nontarget_below, below[1])
+                made.append(counted.bins)
+        starts = [bins.block_starts for bins in made]
+    assert_bins(bins_of_sorted(*map(np.sort, sets)), expected)
+    assert_bins(count_trials(scores).bins(), expected)
+    for one in starts:
+        assert_array_equal(one, made[0].block_starts)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any), min_size=1, max_size=400),
+    st.integers(1, 60),
+    st.integers(0, 20),
+)
+def test_blocks_of_ranges_pooled_again_are_the_blocks_of_the_whole(pairs, at_a_time, few):
+    target, nontarget = np.array(pairs).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooling, "_AT_A_TIME", at_a_time)
+        patch.setattr(pooling, "_FEW", few)
+        starts = pooled_starts(target, nontarget)
+    # from another route: the lower hull of the cumulated counts, each slope compared with all others
+    t, n = np.concatenate([[0], np.cumsum(target)]), np.concatenate([[0], np.cumsum(nontarget)])
+    expected, at = [], 0
+    while at < len(target):
+        expected.append(at)
+        stops = range(at + 1, len(target) + 1)
+        at = min(stops, key=lambda s: ((t[s] - t[at]) / (t[s] - t[at] + n[s] - n[at]), -s))
+    assert starts.tolist() == expected
+
+
+def test_a_chain_that_pools_one_block_after_another_ends(monkeypatch):
+    n = 3000
+    target, nontarget = np.arange(1, n + 1), np.full(n, n)
+    nontarget[-1] = 10**11  # pools with all before it, one after another
+    assert pooled_starts(target, nontarget).tolist() == [0]
+
+
+def test_counts_beyond_products_of_64_bits():
+    huge = np.array([1, 2, 1]) * 4_000_000_000
+    assert pooled_starts(huge, np.array([3, 1, 1]) * 4_000_000_000).tolist() == [0, 1]
+
+
+def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
+    rng = np.random.default_rng(3)
+    target = np.where(rng.random(4000) < 0.7, 0.25, rng.normal(1.0, 1.0, 4000))
+    nontarget = np.where(rng.random(6000) < 0.8, 0.25, rng.normal(0.0, 1.0, 6000))
+    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 20_000)
+    monkeypatch.setattr(grid_module, "MOST_POINTS", 100)
+    source = Pieces(lk.Scores(target, nontarget), 500)
+    look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
+    ranges = score_ranges.score_ranges(4000, 6000, lambda: look.sample)
+    assert [chosen.repeated for chosen in ranges if chosen.repeated] == [(0.25,)]
+    kept = [source.reduce(collected.CollectedScores.within(chosen)) for chosen in ranges]
+    largest = max(sum(map(len, (*one.target, *one.nontarget))) for one in kept)
+    assert largest < 10_000 / 4
+    counted = count(source, look, THRESHOLDS)
+    assert_bins(counted.bins, brute_force(target, nontarget))
+
+
+def test_a_large_set_takes_one_pass_for_each_range(monkeypatch):
+    rng = np.random.default_rng(5)
+    scores = lk.Scores(rng.normal(1.0, 1.0, 40_000), rng.normal(-1.0, 1.0, 60_000))
+    expected = lk.evaluate(scores).to_dict()
+    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 300_000)
+    monkeypatch.setattr(grid_module, "MOST_POINTS", 10_000)
+    source = Pieces(scores, 9_000)
+    made = lk.evaluate(source).to_dict()
+    assert source.passes == 1 + 3
+    assert {name: made[name] for name in ("eer", "eer_roc", "auc", "min_cllr")} == {
+        name: expected[name] for name in ("eer", "eer_roc", "auc", "min_cllr")
+    }
+    assert_allclose(made["cllr"], expected["cllr"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sorts"),
+    [
+        ((1000, 9000), True),  # few trials
+        ((7_169, 10_000_000), False),  # few targets
+        ((10_000_000, 7_169), False),
+        ((5_000_000, 5_000_000), True),
+        ((10_000_000, 90_000_000), True),
+        ((1_000_000, 999_000_000), False),
+        ((400_000_000, 600_000_000), True),  # more cells than memory
+        ((10_000_000, 990_000_000), False),
+    ],
+)
+def test_the_way_follows_from_the_numbers_of_trials(sizes, sorts):
+    assert FirstLook(*sizes).sorts == sorts
+
+
+def test_metrics_one_after_another_count_once(monkeypatch):
+    rng = np.random.default_rng(6)
+    table = {"score": rng.normal(size=900), "label": rng.random(900) < 0.3, "w": rng.integers(1, 3, 900)}
+    made = []
+    monkeypatch.setattr(counting, "count", lambda *args: made.append(args[0]) or count(*args))
+    trials = lk.Trials(table)
+    for source in (trials, trials.scores(), lk.Trials(table, weight="w"), lk.weigh(trials, "w")):
+        made.clear()
+        numbers = [metric(source) for metric in (lk.eer, lk.min_cllr, lk.auc, lk.eer_roc, lk.prbep)]
+        assert len(made) == (0 if source is trials.scores() else 1)  # those of the table are kept with it
+        assert numbers == [metric(source) for metric in (lk.eer, lk.min_cllr, lk.auc, lk.eer_roc, lk.prbep)]
+
+
+def test_bins_too_large_are_not_kept(monkeypatch):
+    monkeypatch.setattr(counting, "KEEP_BYTES", 1000)
+    scores = lk.Scores(np.arange(0.0, 100.0), np.arange(0.5, 100.0))
+    assert lk.eer(scores) == pytest.approx(0.5, abs=0.01)
+    assert scores.kept_counts == {}
+
+
+def test_pooled_blocks_against_isotonic_regression():
+    from scipy.optimize import isotonic_regression
+
+    rng = np.random.default_rng(8)
+    target, nontarget = rng.integers(0, 9, 5000), rng.integers(1, 9, 5000)
+    at = np.arange(5000.0)
+    blocks = pav_blocks(ScoreBins(target, nontarget, at, at))
+    total = target + nontarget
+    fitted = isotonic_regression(target / total, weights=total)
+    assert_array_equal(blocks.low, fitted.blocks[:-1])
+    share = blocks.target / (blocks.target + blocks.nontarget)
+    assert_allclose(np.repeat(share, np.diff(fitted.blocks)), fitted.x)
