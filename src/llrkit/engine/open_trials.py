@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.checks import require_roles
 from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.missing_scores import scan_without_missing_scores
+from llrkit.io.one_label import with_one_label
 from llrkit.io.open import read_whole, table_options
 from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
-from llrkit.io.trial_table import Scan, TrialTable, one_after_another
+from llrkit.io.trial_table import one_after_another
 from llrkit.scores.source import ScoreSource
 from llrkit.scores.trials import Trials
 
 if TYPE_CHECKING:
     from distributed import Client
 
-_ONE_LABEL = "label of all trials"
 LARGE_BYTES = 64 << 20
 """Files that are larger than this together are read in batches, unless they must be seen as a whole."""
 
@@ -101,24 +98,10 @@ def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | 
     )
     if reading.selection is not None:
         scans = [reading.selection.of_scan(one_after_another(scans))]
-    scans = [_with_one_label(scan) for scan in scans]
+    scans = [with_one_label(scan) for scan in scans]
     like = scans[0].like.roles
     roles = replace(like, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
-
-
-def _with_one_label(scan: Scan) -> Scan:
-    """A file in which every trial has the same label."""
-
-    def labeled(batch: TrialTable) -> TrialTable:
-        table = batch.table.with_columns(pl.lit("target").alias(_ONE_LABEL))
-        return replace(batch, table=table, roles=replace(batch.roles, label=_ONE_LABEL))
-
-    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
-        return map(labeled, scan.read([name for name in wanted if name != _ONE_LABEL]))
-
-    require_roles(scan.like, labeled=False)
-    return Scan(labeled(scan.like), read, rows=scan.rows)
 
 
 def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:

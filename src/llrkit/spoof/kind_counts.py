@@ -11,8 +11,9 @@ import numpy as np
 
 from llrkit._arrays import Counts, FloatArray
 from llrkit.core.grid import Grid
-from llrkit.core.score_bins import ScoreBins, TrialCounts
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
+from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
 from llrkit.spoof.spoof_trials import SpoofTrials, System, attack_positions, spoof_mask

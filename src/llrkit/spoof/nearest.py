@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit.core.score_bins import ScoreBins, count_trials
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import SummaryBase
+from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels

@@ -9,7 +9,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path, pav_blocks
-from llrkit.core.score_bins import ScoreBins, count_trials
+from llrkit.core.score_bins import ScoreBins
+from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.llr_costs import losses_at

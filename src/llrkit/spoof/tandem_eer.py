@@ -9,7 +9,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.hull import ErrorPath, error_path
-from llrkit.core.score_bins import ScoreBins, count_trials
+from llrkit.core.score_bins import ScoreBins
+from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
