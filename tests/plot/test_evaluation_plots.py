@@ -211,11 +211,45 @@ def test_histogram_areas_and_prediction():
         heights, edges, _ = patch.get_data()
         counted, _ = np.histogram(values, edges)
         assert_allclose(heights, counted / len(values) / np.diff(edges), atol=1e-12)
-    drawn = line_of(axes, "Gaussian pair")
     sigma = -2 * norm.ppf(RESULT.eer)
-    x = drawn.get_xdata()
-    assert_allclose(drawn.get_ydata(), norm.pdf(x, -(sigma**2) / 2, sigma), rtol=1e-10)
+    for name, sign in (("non-targets with EER", -1), ("targets with EER", 1)):
+        drawn = line_of(axes, name)
+        x = drawn.get_xdata()
+        assert_allclose(drawn.get_ydata(), norm.pdf(x, sign * sigma**2 / 2, sigma), rtol=1e-10)
     assert not lines(lk.plot.histogram(RESULT, predicted=False))
+
+
+def test_histogram_cuts_bars_of_bounded_llrs_and_says_how_many_trials_they_hold():
+    rng = np.random.default_rng(3)
+    t, n = np.clip(rng.normal(4, 3, 400), -3, 3), np.clip(rng.normal(-4, 3, 500), -3, 3)
+    axes = lk.plot.histogram(lk.evaluate(lk.Scores(t, n)), predicted=False)
+    held = np.histogram(n, bins=axes.patches[0].get_data()[1])[0][0] / 500
+    assert held > 0.5  # more than half of the non-targets are at the lower bound
+    assert f"bar cut: {100 * held:.0f} % of non-targets at the lowest LLRs" in lines(axes)
+    inside = max(patch.get_data()[0][1:-1].max() for patch in axes.patches)
+    assert_allclose(axes.get_ylim()[1], 1.3 * inside)
+
+
+def test_det_of_classes_without_overlap_shows_the_upper_limits_of_both_rates():
+    axes = lk.plot.det(lk.evaluate(lk.Scores(np.arange(1.0, 31.0), -np.arange(1.0, 201.0))))
+    (label,) = (label for label in lines(axes) if "no errors" in label)
+    miss, fa = 1 - 0.05 ** (1 / 30), 1 - 0.05 ** (1 / 200)  # no error is seen with a probability of 5 %
+    assert label == f"no errors in 30 + 200 trials, upper limits {100 * fa:.2f} % and {100 * miss:.2f} %"
+    assert_allclose(lines(axes)[label].get_xydata(), [norm.ppf([fa, miss])], rtol=1e-9)
+    for (low, high), place in zip((axes.get_xlim(), axes.get_ylim()), norm.ppf([fa, miss]), strict=True):
+        assert low < place < high
+    assert not [label for label in lines(lk.plot.det(RESULT)) if "no errors" in label]
+
+
+def test_ece_shows_its_reference_and_its_band_whole():
+    bands = lk.curve_bands(SCORES, RESULT)
+    for drawn, top in ((lk.plot.ece(RESULT), 1.0), (lk.plot.ece(RESULT, bands=bands), bands.ece.upper.max())):
+        assert drawn.get_ylim()[1] >= min(max(top, 1.0), 1.4)
+
+
+def test_pav_of_llrs_names_them():
+    axes = lk.plot.pav(RESULT, llrs=True)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("log-likelihood-ratio (nats)", "LLR after PAV (nats)")
 
 
 def test_histogram_of_perfect_separation_has_no_prediction():
@@ -235,6 +269,9 @@ def test_idempotence_lines_and_band():
     assert y[0] < axes.get_ylim()[0]  # infinite: off the picture
     assert is_corner(corners_of(axes)[0], 2.0, 3.0)
     assert axes.get_xlim() == axes.get_ylim()
+    several = lk.plot.idempotence([LlrCurve(name, x, x, x - 1, x + 1) for name in ("logistic", "pav")])
+    assert len(several.collections) == 1  # one band, that of the first
+    assert "logistic: 95 % if calibrated" in several.get_legend_handles_labels()[1]
     with pytest.raises(lk.InputError, match="CalibrationCheck with curves"):
         lk.plot.idempotence([])
 

@@ -21,6 +21,8 @@ CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
 Hover = tuple[HoverValues, ...]
 NOWHERE = np.array([np.nan])
+MOST_BITS = 1.4
+"""Of cross-entropy that a picture shows."""
 
 
 def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
@@ -136,6 +138,7 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
             limits = limits_by_system[system.name]
             odds = limits.log_odds / np.log(10.0)
             marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
+            top = max(top, float(np.max(limits.upper)))
         marks += _pair(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
     marks += _meanings("system", "after PAV")
@@ -144,7 +147,8 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
             "ece",
             "Empirical cross-entropy",
             Axis("prior log10-odds", _ends(curve.log10_odds)),
-            Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, 1.4), 0.2))),
+            # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
+            Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
             tuple(marks),
             "Empirical cross-entropy against the prior. " + in_words(drawn, CLLR, MIN_CLLR),
             legend="below",

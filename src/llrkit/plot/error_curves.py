@@ -16,6 +16,7 @@ from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legen
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import DetBand
+from llrkit.trust.intervals.interval import clopper_pearson
 
 NOWHERE = np.array([np.nan])
 
@@ -31,6 +32,9 @@ def det(
     renderer: Renderer = "matplotlib",
 ) -> Any:
     """Detection error trade-off: Pmiss against Pfa on probit axes.
+
+    Classes without overlap have no curve; a hollow square stands at the upper limits of both rates, the
+    largest at which no error is seen with a probability of 5 % if trials are independent.
 
     Parameters
     ----------
@@ -70,6 +74,8 @@ def det(
         label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
         x, y = on_axis(path.p_fa), on_axis(path.p_miss)
         marks.append(Line(x, y, system_ink(i), label, _hover(path), system.name))
+    apart = [(i, system) for i, system in enumerate(drawn) if _has_no_errors(system.curve)]
+    marks += [_no_errors(system, i) for i, system in apart]
     if points:
         marks += _operating_points(drawn, lambda rates: on_axis(rates), lambda rates: on_axis(rates))
     return render(
@@ -82,7 +88,7 @@ def det(
             "Misses against false alarms on probit axes. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
             equal=True,
-            legend=legend_of(drawn, "upper right"),
+            legend="below" if apart else legend_of(drawn, "upper right"),
         ),
         ax,
         renderer,
@@ -155,6 +161,26 @@ def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
 
 def _hover(path: ErrorCurve) -> tuple[HoverValues, ...]:
     return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
+
+
+def _has_no_errors(path: ErrorCurve) -> bool:
+    """Whether a threshold divides the classes: nowhere are there errors of both kinds."""
+    return not np.any(path.p_miss * path.p_fa)
+
+
+def _no_errors(system: PlottedSystem[ErrorCurve], i: int) -> Points:
+    """A sign at the upper limits of both rates (95 %), for classes without overlap: their curve is off."""
+    path = system.curve
+    n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
+    p_miss, p_fa = (clopper_pearson(0, n, 0.9)[1] for n in (n_target, n_nontarget))
+    limits = f"upper limits {percent(p_fa)} and {percent(p_miss)}"
+    label = system.labeled(f"no errors in {n_target:,} + {n_nontarget:,} trials, {limits}")
+    shown = (
+        HoverValues("Pmiss at most", np.array([p_miss]), percent=True),
+        HoverValues("Pfa at most", np.array([p_fa]), percent=True),
+    )
+    x, y = (on_axis(np.array([rate])) for rate in (p_fa, p_miss))
+    return Points(x, y, Ink(i), "square", False, 1.5, label, shown, system.name)
 
 
 def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any) -> list[Mark]:

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._format import percent
 from llrkit.errors import InputError
 from llrkit.plot.llr_plots import OFF_THE_PICTURE, limits_around
-from llrkit.plot.picture import Axis, Band, HoverValues, Ink, Line, Mark, Picture, band, system_ink
+from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.calibration.llr_curves import LlrCurve
@@ -24,7 +24,8 @@ def idempotence(
 ) -> Any:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
 
-    Each estimate comes with the band in which 95 % of calibrated systems with as many trials have it.
+    The band is where 95 % of calibrated systems with as many trials have the first estimate; how much of
+    each estimate is outside its own is in the description.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def idempotence(
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 500, np.random.default_rng(1)))
     >>> check = lk.check_calibration(scores, replicates=20)
     >>> lk.plot.idempotence(check.curves[:1]).get_legend_handles_labels()[1]
-    ['calibrated', 'logistic', 'where 95 % are if calibrated']
+    ['calibrated', 'logistic: 95 % if calibrated', 'logistic']
     """
     llr_curves = curves.curves if isinstance(curves, CalibrationCheck) else curves
     drawn = [llr_curves] if isinstance(llr_curves, LlrCurve) else list(llr_curves)
@@ -50,16 +51,15 @@ def idempotence(
     told = []
     for i, curve in enumerate(drawn):
         name = curve.method
-        low, high = (
-            np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
-        )
-        marks.append(band(curve.llr, low, high, Ink(i), "", name))
+        if i == 0:  # bands of several estimates hide each other
+            low, high = (
+                np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
+            )
+            marks.append(band(curve.llr, low, high, Ink(i), f"{name}: 95 % if calibrated", name))
         shown = (HoverValues("LLR", curve.llr), HoverValues("LLR of the LLR", curve.estimate))
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
-    nowhere = np.array([np.nan])
-    marks.append(Band(nowhere, nowhere, nowhere, Ink("reference"), "where 95 % are if calibrated"))
     return render(
         Picture(
             "idempotence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,9 @@ from llrkit.trust.intervals.bands import TippettBand
 
 OFF_THE_PICTURE = 1e3
 LN10 = float(np.log(10.0))
+NOWHERE = np.array([np.nan])
+PILED_UP = 2.0
+"""A bar at the end of a histogram that is this much higher than all others is cut."""
 
 
 def tippett(
@@ -69,11 +73,10 @@ def tippett(
         marks.append(Line(x, target, inks[0], labels[0], shown, system.name))
         marks.append(Line(x, c.nontarget_at_or_above, inks[1], labels[1], shown, system.name))
     if len(drawn) > 1:
-        nowhere = np.array([np.nan])
         marks.append(
-            Line(nowhere, nowhere, Ink("reference"), "targets" if style == "above" else "targets, below")
+            Line(NOWHERE, NOWHERE, Ink("reference"), "targets" if style == "above" else "targets, below")
         )
-        marks.append(Line(nowhere, nowhere, Ink("reference", "dash"), "non-targets"))
+        marks.append(Line(NOWHERE, NOWHERE, Ink("reference", "dash"), "non-targets"))
     misled = "; ".join(
         system.labeled(
             f"{percent(system.curve.misleading[0])} of the targets have an LLR below 0 and "
@@ -128,34 +131,37 @@ def histogram(
     else:
         pair = evaluation.predicted if predicted and evaluation else None
     if pair is not None:
-        what = f"Gaussian pair of EER {percent(pair.eer)}"
+        what = f"with EER {percent(pair.eer)}, Gaussian"
         llr = HoverValues("LLR", pair.llr)
         of_nontargets, of_targets = (
             HoverValues("density", density) for density in (pair.nontarget, pair.target)
         )
-        marks.append(Line(pair.llr, pair.nontarget, Ink("nontarget", "dash"), what, (llr, of_nontargets)))
-        marks.append(Line(pair.llr, pair.target, Ink("target"), "", (llr, of_targets)))
+        dashed, solid = Ink("nontarget", "dash"), Ink("target")
+        marks.append(Line(pair.llr, pair.nontarget, dashed, f"non-targets {what}", (llr, of_nontargets)))
+        marks.append(Line(pair.llr, pair.target, solid, f"targets {what}", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
+    top, cut = _top_of_histogram(c, marks)
     return render(
         Picture(
             "histogram",
             f"Distribution of the LLRs{name}",
             Axis("log-likelihood-ratio (nats)"),
-            Axis("density", (0.0, 1.3 * _highest(marks))),
-            tuple(marks),
+            Axis("density", (0.0, 1.3 * top)),
+            (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
             "Histograms of the LLRs of targets and non-targets. "
-            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits")),
+            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
+            + "".join(f"; {label}" for label in cut),
         ),
         ax,
         renderer,
     )
 
 
-def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 
     On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
-    and run off the picture.
+    and run off the picture. ``llrs`` says that the scores are LLRs, for the words at the axes.
 
     Examples
     --------
@@ -170,22 +176,24 @@ def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
         _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
     ]
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
-    llrs = np.concatenate([y[np.isfinite(y)] for _, y in lines])
-    x_limits, y_limits = limits_around(scores), limits_around(llrs)
+    values = np.concatenate([y[np.isfinite(y)] for _, y in lines])
+    x_limits, y_limits = limits_around(scores), limits_around(values)
     ends = np.array([min(x_limits[0], y_limits[0]), max(x_limits[1], y_limits[1])])
-    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "LLR = score")]
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "no change" if llrs else "LLR = score")]
     for i, (system, (x, y)) in enumerate(zip(drawn, lines, strict=True)):
-        shown = (HoverValues("score", x), HoverValues("LLR", y))
+        shown = (HoverValues("LLR", x), HoverValues("after PAV", y)) if llrs else (
+            HoverValues("score", x), HoverValues("LLR", y)
+        )  # fmt: skip
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
     return render(
         Picture(
             "pav",
-            "Score to LLR",
-            Axis("score", x_limits),
-            Axis("log-likelihood-ratio (nats)", y_limits),
+            "LLRs after PAV" if llrs else "Score to LLR",
+            Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
+            Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
             tuple(marks),
-            "The best monotone map from score to LLR. "
+            f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
             + in_words(
                 drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
             ),
@@ -225,6 +233,29 @@ def _tippett_bands(
 def _steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
     """Both ends of every block."""
     return np.column_stack([curve.low, curve.high]).ravel(), np.repeat(curve.llr, 2)
+
+
+def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, list[str]]:
+    """The highest density to show, and labels of bars at either end that are cut.
+
+    LLRs that are held within bounds pile up at them; bars of their height would flatten all the rest.
+    """
+    highest = _highest(marks)
+    middle = [mark if isinstance(mark, Line) else replace(mark, heights=mark.heights[1:-1])
+              for mark in marks if isinstance(mark, (Line, Stairs))]  # fmt: skip
+    if len(pair.edges) < 4:
+        return highest, []
+    rest = _highest(middle)
+    if highest <= PILED_UP * rest:
+        return highest, []
+    cut = []
+    classes = (("targets", pair.target, pair.n_target, pair.target_density),
+               ("non-targets", pair.nontarget, pair.n_nontarget, pair.nontarget_density))  # fmt: skip
+    for name, counts, n, heights in classes:
+        for i, end in ((0, "lowest"), (-1, "highest")):
+            if heights[i] > 1.3 * rest:
+                cut.append(f"bar cut: {percent(float(counts[i]) / n, 0)} of {name} at the {end} LLRs")
+    return rest, cut
 
 
 def _highest(marks: list[Mark]) -> float:

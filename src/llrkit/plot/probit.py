@@ -40,6 +40,8 @@ def det_limits(curves: Sequence[ErrorCurve]) -> tuple[tuple[float, float], tuple
     # beyond 80 % there is nothing to see, except of a system that is worse than chance
     worst = max(float(np.maximum(curve.p_fa, curve.p_miss).min()) for curve in curves)
     end = min(max(USUAL_END, 1.2 * worst), LARGEST)
+    if worst == 0.0:  # room for the upper limits of rates without errors, about three trials
+        high_fa, high_miss = max(high_fa, 10.0 * low_fa), max(high_miss, 10.0 * low_miss)
     fa, miss = _limits(low_fa, min(high_fa, end)), _limits(low_miss, min(high_miss, end))
     longer = max(fa[1] - fa[0], miss[1] - miss[0])
     return _at_least(fa, longer / 1.5), _at_least(miss, longer / 1.5)
