@@ -20,7 +20,8 @@ READ = frozenset({
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({
-    "docx_path", "html_path", "json_path", "key_output", "output", "report_path", "target", "utt2spk",
+    "docx_path", "html_path", "json_path", "key_output", "output", "report_path", "target",
+    "template_path", "utt2spk",
 })  # fmt: skip
 """Files that are written, and folders that are written as a whole."""
 FILLED = frozenset({"out"})

@@ -57,7 +57,8 @@ def html_option(command: Any) -> Any:
 
     @wraps(command)
     def with_a_report(**options: Any) -> Any:
-        if full_paths_wanted() and not (options["html_path"] or options.get("report_path")):
+        written = ("html_path", "docx_path", "report_path")
+        if full_paths_wanted() and not any(options.get(name) for name in written):
             raise InputError("--full-paths is for a report (--html)")
         return command(**options)
 
@@ -67,9 +68,28 @@ def html_option(command: Any) -> Any:
     return page(full_paths_option(with_a_report))
 
 
+docx_option: Callable[[Any], Any] = click.option(
+    "--docx", "docx_path", metavar="FILE", help="Also write a Word document, which can be edited."
+)
+
+
+def require_word(docx_path: str | None) -> None:
+    """Refuse before any work is done what only Word could read, or what cannot be written."""
+    if docx_path is None:
+        return
+    if not docx_path.lower().endswith(".docx"):
+        raise InputError(f"{docx_path}: a Word document ends in .docx")
+    from llrkit.report.document import require_docx
+
+    require_docx()
+
+
 @click.command("report")
 @click.argument("scores", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="The page, usually report.html.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The page, usually report.html; needed unless --docx is given."
+)
+@docx_option
 @click.option("--title", default="Evaluation of detection scores", show_default=True)
 @score_columns_option
 @names_option
@@ -90,7 +110,8 @@ def html_option(command: Any) -> Any:
 @json_option
 def report_command(
     scores: tuple[str, ...],
-    output: str,
+    output: str | None,
+    docx_path: str | None,
     title: str,
     score_columns: str | None,
     names: str | None,
@@ -124,10 +145,14 @@ def report_command(
       llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
       llrkit report eval.csv --by gender --train dev.csv -o report.html
       llrkit report llrs.csv --ci speaker --speakers left,right --check -o report.html
+      llrkit report scores.csv --docx report.docx
     """
+    if output is None and docx_path is None:
+        raise InputError("where should the report go? -o report.html writes a page, --docx a Word document")
+    require_word(docx_path)
     given = TrialInput.of(reading)
     if has_classes(scores[0], classes, prior, given, score_columns):
-        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None)
+        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None, docx=docx_path)
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
@@ -177,6 +202,8 @@ def report_command(
     write_page(
         results,
         output,
+        docx_path,
+        llrs=all(trials.roles.calibrated for trials in systems.values()),
         files=input_files(given.reading, *scores, train, train_key),
         title=title,
         by=by,
@@ -197,8 +224,7 @@ def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource
 
 def write_page(
     results: Any,
-    path: str,
-    *,
+    *paths: str | None,
     files: Sequence[PathArg],
     title: str = "Evaluation of detection scores",
     by: str | None = None,
@@ -214,13 +240,15 @@ def write_page(
 
     read = click.get_current_context().meta.get(CALIBRATED, ())
     parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]
-    write_report(
-        results,
-        path,
-        title=title,
-        by=by or "condition",
-        comparison=comparison,
-        made_from=made_by_command(files),
-        **parts,
-    )
-    click.echo(f"The report is in {path}", err=to_stderr)
+    made_from = made_by_command(files)
+    for path in filter(None, paths):
+        write_report(
+            results,
+            path,
+            title=title,
+            by=by or "condition",
+            comparison=comparison,
+            made_from=made_from,
+            **parts,
+        )
+        click.echo(f"The report is in {path}", err=to_stderr)

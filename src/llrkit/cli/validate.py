@@ -12,7 +12,7 @@ import click
 from llrkit._format import printable
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, unwarned, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
-from llrkit.cli.report import html_option, write_page
+from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -24,8 +24,16 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 
 
 @click.command("validate")
-@click.argument("scores")
-@click.option("--criteria", required=True, metavar="FILE", help="TOML file with the criteria.")
+@click.argument("scores", required=False)
+@click.option("--criteria", metavar="FILE", help="TOML file with the criteria.")
+@click.option(
+    "--init",
+    "template_path",
+    is_flag=False,
+    flag_value="criteria.toml",
+    metavar="[FILE]",
+    help="Write a template of criteria with comments, by default criteria.toml, and end.",
+)
 @click.option(
     "--worst",
     type=click.IntRange(min=1),
@@ -43,18 +51,21 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 @accept_changed_option
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
 @html_option
+@docx_option
 @reading_options
 @cluster_options
 @json_option
 def validate_command(
-    scores: str,
-    criteria: str,
+    scores: str | None,
+    criteria: str | None,
+    template_path: str | None,
     worst: int,
     verbal: bool,
     map_path: str | None,
     accept_changed: bool,
     report_path: str | None,
     html_path: str | None,
+    docx_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -67,9 +78,18 @@ def validate_command(
     lies inside the interval is not decided.
 
     \b
-    Example:
+    Examples:
+      llrkit validate --init criteria.toml
       llrkit validate llrs.csv --criteria criteria.toml --report validation.md --html validation.html
     """
+    if template_path is not None:
+        _write_template(
+            template_path, scores or criteria or map_path or report_path or html_path or json_path
+        )
+        return
+    if scores is None or criteria is None:
+        missing = "SCORES" if scores is None else "--criteria FILE"
+        raise InputError(f"validate needs {missing}; llrkit validate --init writes a template of criteria")
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
     from llrkit.validation.criteria import read_criteria
@@ -79,6 +99,7 @@ def validate_command(
 
     if accept_changed and not map_path:
         raise InputError("--accept-changed is about a calibration file; name it with --map")
+    require_word(docx_path)
     calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
     given = TrialInput.of(reading)
     trials, asked = given.open(scores), read_criteria(criteria)
@@ -88,7 +109,8 @@ def validate_command(
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(
-            trials, asked, calibration=calibration, apply=apply, worst=worst, curves=html_path is not None,
+            trials, asked, calibration=calibration, apply=apply, worst=worst,
+            curves=bool(html_path or docx_path),
             trained_on_these=calibration is not None and _trained_it(calibration, scores),
         )  # fmt: skip
     for caution in checked.cautions:
@@ -108,18 +130,33 @@ def validate_command(
     if report_path:
         made_from = made_by_command(files).lines()
         write_atomically(report_path, printable(checked.to_markdown(verbal=verbal, made_from=made_from)))
-    if html_path:
+    if html_path or docx_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
 
         (name,) = titles_of([scores])
         write_page(
-            {name: checked.evaluation}, html_path, files=files, title="Validation report",
-            first=validation(checked, verbal=verbal), checks={name: checked.check},
+            {name: checked.evaluation}, html_path, docx_path, files=files, title="Validation report",
+            llrs=True, first=validation(checked, verbal=verbal), checks={name: checked.check},
             bands={name: checked.bands}, cautions=checked.cautions, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
+
+
+def _write_template(path: str, other: str | None) -> None:
+    """Write the template of criteria where there is no file yet."""
+    from llrkit._atomic import write_atomically
+    from llrkit.validation.criteria import criteria_template
+
+    if other is not None:
+        raise InputError(f"--init writes a template of criteria and does nothing else; {other!r} is not used")
+    if Path(path).exists():
+        raise InputError(f"{path} is there already; name another file, or move it away")
+    write_atomically(path, criteria_template())
+    click.echo(
+        f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path}"
+    )
 
 
 def _trained_it(calibration: Map, scores: str) -> bool:

@@ -59,14 +59,15 @@ def _about(uncertainty: Uncertainty) -> list[str]:
     return [*uncertainty.notes, *speakers]
 
 
-def calibration(checks: Mapping[str, CalibrationCheck]) -> list[Section]:
-    """Whether the LLR of the LLR is the LLR, system by system."""
+def calibration(checks: Mapping[str, CalibrationCheck], *, tested: bool = False) -> list[Section]:
+    """Whether the LLR of the LLR is the LLR, system by system; ``tested`` if the tests are shown already."""
     if not checks:
         return []
     said, tables, pictures = [], [], []
     for name, check in checks.items():
         said.append(f"{name}: {check.verdict.sentence}")
-        tables.append(TextTable(HEADER, tuple(rows_of_tests(check)), name, numeric=True))
+        if not tested:
+            tables.append(TextTable(HEADER, tuple(rows_of_tests(check)), name, numeric=True))
         if check.curves:
             picture: Picture = plot.idempotence(check, renderer="none")
             pictures.append(replace(picture, title=f"{picture.title}: {name}"))

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -48,6 +49,7 @@ class Document:
                 "tables": _tables(section),
                 "pictures": [(picture.title, _data_address(picture)) for picture in section.pictures],
                 "note": section.note,
+                "banner": section.banner,
             }
             for section in self.all_sections
         ]
@@ -62,10 +64,7 @@ class Document:
 
     def write_word(self, path: str | Path) -> None:
         """A Word document with real headings, tables, pictures and captions."""
-        try:
-            import docx
-        except ImportError:
-            raise MissingPackageError("Word documents need python-docx: pip install 'llrkit[docx]'") from None
+        docx = require_docx()
         from llrkit.report.word_file import fill
 
         document = docx.Document()
@@ -73,6 +72,15 @@ class Document:
             fill(document, self.title, self.all_sections, Path(place))
             with replacing(path) as temporary, temporary.open("wb") as file:
                 document.save(file)
+
+
+def require_docx() -> Any:
+    """The package that writes Word documents."""
+    try:
+        import docx
+    except ImportError:
+        raise MissingPackageError("Word documents need python-docx: pip install 'llrkit[docx]'") from None
+    return docx
 
 
 def _tables(section: Section) -> list[TextTable]:

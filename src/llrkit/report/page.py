@@ -51,10 +51,12 @@ def write_report(
     first: Sequence[Section] = (),
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
+    llrs: bool = False,
     made_from: Provenance | None = None,
 ) -> None:
     """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
 
+    A path that ends in ``.docx`` gets a Word document instead, which can be edited (extra ``docx``).
     The page opens without a network and makes no request. Its size does not grow with the number of
     trials: lines are thinned for display, see :mod:`llrkit.plot.thin`; all numbers are exact.
 
@@ -76,6 +78,8 @@ def write_report(
         More sections with words, tables and pictures: before the systems, and after their curves.
     cautions
         Sentences that a reader must not miss, shown above the verdicts.
+    llrs
+        Whether the scores are LLRs that a calibration made, for the words at the axes.
     made_from
         Files, command and date; see :func:`llrkit.report.provenance.provenance`.
 
@@ -88,20 +92,16 @@ def write_report(
     >>> file.stat().st_size < 8_000_000
     True
     """
-    page = report_page(
-        results,
-        title=title,
-        by=by,
-        comparison=comparison,
-        bands=bands,
-        checks=checks,
-        ties=ties,
-        first=first,
-        sections=sections,
-        cautions=cautions,
-        made_from=made_from,
-    )
-    write_atomically(path, page)
+    parts: dict[str, Any] = {
+        "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
+        "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "made_from": made_from,
+    }  # fmt: skip
+    if str(path).lower().endswith(".docx"):
+        from llrkit.report.report_document import report_document
+
+        report_document(results, **parts).write_word(path)
+        return
+    write_atomically(path, report_page(results, **parts))
 
 
 def report_page(
@@ -119,14 +119,16 @@ def report_page(
     ties: Mapping[str, TiedScores] = NOTHING,
     headline: str = "",
     what: str = "",
+    llrs: bool = False,
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
-    systems = _by_name(results)
+    systems = by_name(results)
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    own = _system_sections(results, systems, comparison, by, bands, checks)
+    tested = any(section.banner for section in first)  # a validation shows the tests beside its matrix
+    own = system_sections(results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested)
     all_sections = [*first, *own, *sections]
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
@@ -156,20 +158,24 @@ def report_page(
     return printable(page)
 
 
-def _system_sections(
+def system_sections(
     results: Any,
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
     by: str,
     bands: Mapping[str, CurveBands],
     checks: Mapping[str, CalibrationCheck],
+    *,
+    llrs: bool,
+    tested: bool,
 ) -> list[Section]:
+    """Intervals, curves, distributions, tests, conditions and calibrators, where they are known."""
     sections = [
         *certainty.intervals(systems),
-        page_contents.curves(systems, bands),
+        page_contents.curves(systems, bands, llrs=llrs),
         page_contents.distributions(systems),
     ]
-    sections += [*certainty.calibration(checks), *page_contents.conditions(systems, by)]
+    sections += [*certainty.calibration(checks, tested=tested), *page_contents.conditions(systems, by)]
     if comparison is not None:
         sections.append(page_contents.calibrators(comparison, alone=comparison is results))
     return sections
@@ -200,7 +206,8 @@ def _about(
     }
 
 
-def _by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+def by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Evaluations by the name of their system, whatever form they were given in."""
     if isinstance(results, Comparison):
         return dict(results.evaluations)
     if isinstance(results, Evaluation):
@@ -225,6 +232,7 @@ def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, Any
     return {
         "id": f"section{i}", "title": section.title, "paragraphs": section.paragraphs, "tables": tables,
         "figures": drawn, "small": section.small, "note": section.note, "hint": section.hint,
+        "banner": section.banner,
     }  # fmt: skip
 
 

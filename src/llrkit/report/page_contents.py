@@ -119,13 +119,15 @@ def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, Calibration
     return f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). Tests of calibration: {counted}."
 
 
-def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -> Section:
+def curves(
+    systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands], *, llrs: bool = False
+) -> Section:
     """All plots in which systems share axes."""
     drawn = [
         plot.det(systems, bands=bands, renderer="none"),
         plot.bayes_error(systems, renderer="none"),
         plot.tippett(systems, bands=bands, renderer="none"),
-        plot.pav(systems, renderer="none"),
+        plot.pav(systems, llrs=llrs, renderer="none"),
         plot.ape(systems, renderer="none"),
         plot.roc(systems, renderer="none"),
     ]

@@ -21,6 +21,22 @@ class TextTable:
     """Whether all columns but the first are numbers, to be set flush right."""
 
 
+GRADES = {"PASS": "good", "FAIL": "poor", "NOT DECIDED": "fair"}
+"""Words that stand out wherever they are a cell of a table, and how."""
+
+
+@dataclass(frozen=True)
+class Banner:
+    """What a reader is to see first."""
+
+    word: str
+
+    @property
+    def grade(self) -> str:
+        """Its color: good, fair or poor."""
+        return GRADES[self.word]
+
+
 @dataclass(frozen=True, eq=False)
 class Section:
     """A part of a report, in the order words, tables, pictures; everything in it is escaped.
@@ -40,6 +56,7 @@ class Section:
     note: str = ""
     hint: str = ""
     """How to use the section on a screen; not printed."""
+    banner: Banner | None = None
 
 
 WIDEST = 14

@@ -9,6 +9,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from llrkit.report.sections import GRADES
+
 FOLDER = Path(__file__).with_name("templates")
 
 HTML = Environment(
@@ -18,6 +20,7 @@ HTML = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+HTML.globals["grades"] = GRADES
 TEXT = Environment(loader=FileSystemLoader(FOLDER), autoescape=False, undefined=StrictUndefined)
 """For plain text, which is escaped where it enters a page."""
 

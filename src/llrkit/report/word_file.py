@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from llrkit.plot.picture import Picture
-from llrkit.report.sections import Section, TextTable, text_tables
+from llrkit.report.sections import Banner, Section, TextTable, text_tables
 
 WIDTH = 6.0
-"""Of pictures, in inches: what fits between the margins of a page."""
+"""Of pictures and tables, in inches: what fits between the margins of a page."""
+SQUARE = 3.6
+"""Of pictures as high as wide, so that two fit on a page."""
+LETTERS = 15.0
+"""That fit into an inch of a table, about."""
+LONGEST_WORD = 16
+"""Letters that are kept together in a cell; hashes are longer."""
+MANY_COLUMNS = 7
+COLORS = {"good": "00694A", "fair": "7A5200", "poor": "A33400"}
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -23,12 +31,14 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
     figures = tables = 0
     for section in sections:
         document.add_heading(_text(section.title), level=1)
+        if section.banner is not None:
+            _add_banner(document, section.banner)
         for paragraph in section.paragraphs:
             document.add_paragraph(_text(paragraph))
         for table in section.tables:
             for part in [table] if isinstance(table, TextTable) else text_tables(table):
                 tables += 1
-                _caption(document, f"Table {tables}: {part.caption or section.title}")
+                _caption(document, f"Table {tables}: {part.caption or section.title}", above=True)
                 _add_table(document, part)
         for picture in section.pictures:
             figures += 1
@@ -38,16 +48,63 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
             document.add_paragraph(_text(section.note))
 
 
+def _add_banner(document: Any, banner: Banner) -> None:
+    from docx.shared import Pt, RGBColor
+
+    words = document.add_paragraph().add_run(_text(banner.word))
+    words.bold, words.font.size = True, Pt(20)
+    words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
+
+
 def _add_table(document: Any, table: TextTable) -> None:
+    from docx.shared import Inches, Pt
+
+    rows = [table.header, *table.rows] if any(table.header) else list(table.rows)
     made = document.add_table(rows=0, cols=len(table.header))
     made.style = "Light Grid Accent 1"
-    if any(table.header):
-        for cell, text in zip(made.add_row().cells, table.header, strict=True):
+    made.autofit = False
+    widths = column_widths(rows, WIDTH)
+    size = Pt(9 if len(table.header) < MANY_COLUMNS else 7)
+    for i, row in enumerate(rows):
+        added = made.add_row()
+        _keep_whole(added, is_header=i == 0 and any(table.header))
+        for cell, text, width in zip(added.cells, row, widths, strict=True):
+            cell.width = Inches(width)
             cell.text = _text(text)
-    for row in table.rows:
-        for cell, text in zip(made.add_row().cells, row, strict=True):
-            cell.text = _text(text)
+            for run in cell.paragraphs[0].runs:
+                run.font.size = size
     document.add_paragraph()
+
+
+def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
+    """Widths of columns that add up to ``width``: no word is broken if that can be, long texts get more.
+
+    Examples
+    --------
+    >>> [round(w, 1) for w in column_widths([("metric", "what was found"), ("eer", "3.25 % " * 8)], 6.0)]
+    [1.2, 4.8]
+    """
+    columns = list(zip(*rows, strict=True))
+    words = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    least = [min(longest, LONGEST_WORD) + 2 for longest in words]
+    wanted = [
+        max(low, sum(map(len, column)) / len(column)) for low, column in zip(least, columns, strict=True)
+    ]
+    room = max(0.0, width * LETTERS - sum(least))
+    more = [want - low for want, low in zip(wanted, least, strict=True)]
+    shares = [low + room * (extra / sum(more) if sum(more) else 1.0 / len(least))
+              for low, extra in zip(least, more, strict=True)]  # fmt: skip
+    return [width * share / sum(shares) for share in shares]
+
+
+def _keep_whole(row: Any, *, is_header: bool) -> None:
+    """Let no row be divided between two pages; a header is repeated on each."""
+    from docx.oxml import OxmlElement
+
+    properties = row._tr.get_or_add_trPr()
+    properties.append(OxmlElement("w:cantSplit"))
+    if is_header:
+        properties.append(OxmlElement("w:tblHeader"))
 
 
 def _add_picture(document: Any, picture: Picture, file: Path) -> None:
@@ -55,12 +112,14 @@ def _add_picture(document: Any, picture: Picture, file: Path) -> None:
 
     from llrkit.plot.matplotlib_renderer import save
 
-    save(picture, file, width=WIDTH)
-    document.add_picture(str(file), width=Inches(WIDTH))
+    width = SQUARE if picture.equal else WIDTH
+    save(picture, file, width=width)
+    document.add_picture(str(file), width=Inches(width))
+    document.paragraphs[-1].paragraph_format.keep_with_next = True
 
 
-def _caption(document: Any, text: str) -> None:
-    document.add_paragraph(_text(text), style="Caption")
+def _caption(document: Any, text: str, *, above: bool = False) -> None:
+    document.add_paragraph(_text(text), style="Caption").paragraph_format.keep_with_next = above
 
 
 def _text(text: str) -> str:

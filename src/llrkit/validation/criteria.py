@@ -24,7 +24,10 @@ CHARACTERISTICS = {
 }
 """Performance characteristics (Meuwly, Ramos & Haraksim 2017), the usual metric and graph of each."""
 
-REPORT_FIELDS = ("system", "version", "hypotheses", "population", "conditions", "calibration", "bounds")
+REPORT_FIELDS = (
+    "laboratory", "purpose", "system", "version", "hypotheses", "population", "conditions", "data",
+    "independence", "calibration", "bounds", "limitations",
+)  # fmt: skip
 """What a validation report states in words; whatever is missing is reported as not stated."""
 
 _OPTIONS: dict[str, tuple[type, ...]] = {
@@ -88,6 +91,17 @@ class Criteria:
     report: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     folder: Path | None = None
     """Where files named in the criteria are looked for."""
+
+
+def criteria_template() -> str:
+    """A TOML file of criteria with comments, to be filled in: all characteristics, limits as examples.
+
+    Examples
+    --------
+    >>> [row["characteristic"] for row in tomllib.loads(criteria_template())["criterion"]]
+    ['accuracy', 'discriminating power', 'calibration']
+    """
+    return Path(__file__).with_name("criteria_template.toml").read_text(encoding="utf-8")
 
 
 def read_criteria(path: str | Path) -> Criteria:

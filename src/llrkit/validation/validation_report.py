@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from llrkit.validation.validate import Validation
 
 HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+SHOWN = {"passed": "PASS", "failed": "FAIL", "not decided": "NOT DECIDED"}
+"""Decisions as they stand in the matrix and above it."""
 FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
 
 
@@ -36,8 +38,7 @@ def matrix_cells(row: ValidationRow) -> list[str]:
     result = row.result if isinstance(row.result, str) else show(row.result)
     if row.interval is not None:
         result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
-    decision = {"passed": "pass", "failed": "FAIL"}.get(row.decision, row.decision)
-    return [row.characteristic, row.metric, row.criterion, result, decision, row.note]
+    return [row.characteristic, row.metric, row.criterion, result, SHOWN[row.decision], row.note]
 
 
 def summary_lines(validation: Validation) -> list[str]:
@@ -77,7 +78,7 @@ def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
     lines = ["# Validation report", "", *(f"**{clean(caution)}**\n" for caution in validation.cautions)]
-    lines += [outcome(validation), "", "## What was validated", ""]
+    lines += [f"**{SHOWN[validation.outcome]}**", "", outcome(validation), "", "## What was validated", ""]
     lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation)]
     lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, map(full_cells, validation.rows))]
     lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result))]

@@ -72,7 +72,8 @@ function shapesOf(figure) {
 }
 
 function sizeFor(figure, width) {
-  const plot = Math.round(Math.max(240, figure.equal ? Math.min(width, 560) : Math.min(0.68 * width, 430)));
+  const highest = screenTheme !== null ? [400, 350] : [560, 430];  // two plots fit on a page of paper
+  const plot = Math.round(Math.max(240, figure.equal ? Math.min(width, highest[0]) : Math.min(0.68 * width, highest[1])));
   const across = Math.max(1, Math.floor((width - 60) / 200));
   return { plot, legend: figure.labels ? 24 * Math.ceil(figure.labels / across) + 10 : 0 };
 }
