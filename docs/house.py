@@ -46,6 +46,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),
+    ("app",),
     ("cli",),
     ("__main__",),
 ]
