@@ -13,7 +13,7 @@ from llrkit._memory import in_words
 from llrkit._version import __version__
 from llrkit.app import saving
 from llrkit.app.criteria_form import ALL, CHOICES, METRICS, SHOWN
-from llrkit.app.forms import BOUNDS, METHODS, REPORTED
+from llrkit.app.forms import BOUNDS, LN10, METHODS, REPORTED
 from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
 from llrkit.app.session import Session
 from llrkit.validation.criteria import CHARACTERISTICS
@@ -123,7 +123,8 @@ def _values(project: Project, step: str) -> dict[str, str]:
         suggested = project.results.get("advise", {}).get("suggested", "logistic")
         asked = chosen or {"method": suggested, "bound": "sources"}
         kind, _, limits = asked["bound"].partition(":")
-        low, high = (f"{float(end) / 2.302585092994046:g}" for end in (limits or "-4.6,4.6").split(","))
+        ends = [float(end) / LN10 for end in limits.split(",")] if limits else [-2.0, 2.0]
+        low, high = (f"{end:g}" for end in ends)
         return {"method": asked["method"], "bound": kind, "low": low, "high": high, "speakers": speakers}
     if step == "validate":
         return _criteria_values(

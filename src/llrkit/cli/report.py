@@ -50,6 +50,9 @@ table_option: Callable[[Any], Any] = click.option(
     "--table", "table_style", type=click.Choice(["latex", "markdown", "csv"]),
     help="Print the numbers as a table for a paper instead.",
 )  # fmt: skip
+docx_option: Callable[[Any], Any] = click.option(
+    "--docx", "docx_path", metavar="PATH", help="Also write the report as a Word document, to be edited."
+)
 
 
 def html_option(command: Any) -> Any:
@@ -86,6 +89,7 @@ def html_option(command: Any) -> Any:
 @reading_options
 @cluster_options
 @unconfirmed_option
+@docx_option
 @full_paths_option
 @json_option
 def report_command(
@@ -110,6 +114,7 @@ def report_command(
     replicates: int,
     seed: int,
     allow_unconfirmed: bool,
+    docx_path: str | None,
     json_path: str | None,
     **reading: Any,
 ) -> None:
@@ -127,7 +132,7 @@ def report_command(
     """
     given = TrialInput.of(reading)
     if has_classes(scores[0], classes, prior, given, score_columns):
-        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None)
+        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None, docx=docx_path)
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
@@ -184,6 +189,15 @@ def report_command(
         to_stderr=json_path == "-",
         **parts,
     )
+    if docx_path:
+        from llrkit.report.evaluation_document import evaluation_document
+
+        made_from = made_by_command(input_files(given.reading, *scores, train, train_key)).lines()
+        known = {name: part for name, part in parts.items() if name != "ties"}
+        document = evaluation_document(
+            results, title=title, by=by or "condition", comparison=comparison, made_from=made_from, **known
+        )
+        document.write_word(docx_path)
     write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
 
 

@@ -12,7 +12,7 @@ import click
 from llrkit._format import printable
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, unwarned, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
-from llrkit.cli.report import html_option, write_page
+from llrkit.cli.report import docx_option, html_option, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 )
 @accept_changed_option
 @click.option("--report", "report_path", metavar="PATH", help="Write a report in Markdown.")
+@docx_option
 @html_option
 @reading_options
 @cluster_options
@@ -54,6 +55,7 @@ def validate_command(
     map_path: str | None,
     accept_changed: bool,
     report_path: str | None,
+    docx_path: str | None,
     html_path: str | None,
     json_path: str | None,
     **reading: Any,
@@ -72,6 +74,7 @@ def validate_command(
     """
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
+    from llrkit.io.systems import titles_of
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
@@ -88,7 +91,8 @@ def validate_command(
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(
-            trials, asked, calibration=calibration, apply=apply, worst=worst, curves=html_path is not None,
+            trials, asked, calibration=calibration, apply=apply, worst=worst,
+            curves=bool(html_path or docx_path),
             trained_on_these=calibration is not None and _trained_it(calibration, scores),
         )  # fmt: skip
     for caution in checked.cautions:
@@ -108,11 +112,15 @@ def validate_command(
     if report_path:
         made_from = made_by_command(files).lines()
         write_atomically(report_path, printable(checked.to_markdown(verbal=verbal, made_from=made_from)))
+    (name,) = titles_of([scores])
+    if docx_path:
+        from llrkit.report.evaluation_document import validation_document
+
+        made_from = made_by_command(files).lines()
+        validation_document(name, checked, verbal=verbal, made_from=made_from).write_word(docx_path)
     if html_path:
-        from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
 
-        (name,) = titles_of([scores])
         write_page(
             {name: checked.evaluation}, html_path, files=files, title="Validation report",
             first=validation(checked, verbal=verbal), checks={name: checked.check},

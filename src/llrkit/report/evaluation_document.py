@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llrkit.evaluation import words
+from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
 from llrkit.report import certainty, page_contents
 from llrkit.report.document import Document
@@ -33,6 +34,8 @@ def evaluation_document(
     first: Sequence[Section] = (),
     bands: Mapping[str, CurveBands] = NOTHING,
     checks: Mapping[str, CalibrationCheck] = NOTHING,
+    comparison: Comparison | None = None,
+    sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
     made_from: Sequence[tuple[str, str]] = (),
 ) -> EvaluationDocument:
@@ -53,8 +56,12 @@ def evaluation_document(
         for name, one in systems.items()
     ]
     curves = [page_contents.curves(systems, bands), page_contents.distributions(systems)]
-    methods = Section("Methods", tuple(methods_text(systems, (), checked=bool(checks)).split("\n\n")))
-    rest = [*certainty.calibration(checks), *page_contents.conditions(systems, by), methods]
+    rest = [*certainty.calibration(checks), *page_contents.conditions(systems, by)]
+    if comparison is not None:
+        rest.append(page_contents.calibrators(comparison, alone=False))
+    trained = () if comparison is None else list(comparison.maps)
+    methods = methods_text(systems, trained, checked=bool(checks))
+    rest += [*sections, Section("Methods", tuple(methods.split("\n\n")))]
     return EvaluationDocument(title, [summary, *first, *numbers, *curves, *rest], made_from, curves)
 
 

@@ -1,4 +1,4 @@
-"""What a case report reads from files: questioned scores, and training trials as the calibration knew them."""
+"""What a case report reads from files: questioned scores, and the training trials of a calibration."""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ from llrkit.report.sections import Section, TextTable
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
 NOTE = (
-    "Each trial is judged by a calibration that has not seen it, nor its speakers where they are named. An "
-    "interval that holds 0: these trials do not tell the method from the best."
+    "Each trial is judged by a calibration that has not seen it, nor anything of its speakers: the columns "
+    "that are named, otherwise the ids of the two sides where the file has both. Where an interval holds 0, "
+    "these trials do not tell the method from the best."
 )
 
 
