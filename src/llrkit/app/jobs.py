@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,8 +78,7 @@ class Workers:
         for job in running:
             job.cancel()
         if spare is not None:
-            spare.kill()
-            spare.wait()
+            _end(spare)
 
     def _run(self, job: Job, finished: Callable[[Job, dict[str, Any] | None], None]) -> None:
         with self._free:
@@ -96,7 +96,7 @@ class Workers:
         process = process if process is not None and process.poll() is None else _started()
         with job.lock:
             if job.state != "waiting":
-                process.kill()
+                _end(process)
                 return None
             job.state, job.process = "running", process
         with self._lock:
@@ -104,8 +104,7 @@ class Workers:
         try:
             return _talk(process, job)
         finally:
-            process.kill()
-            process.wait()
+            _end(process)
             with self._lock:
                 self._running.discard(job)
 
@@ -117,6 +116,15 @@ def _started() -> subprocess.Popen[str]:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
         start_new_session=True,
     )  # fmt: skip
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what was still to be written is lost with it
+                pipe.close()
 
 
 def _talk(process: subprocess.Popen[str], job: Job) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from http import HTTPStatus
 from pathlib import Path
@@ -132,7 +133,8 @@ async def upload(request: Request) -> Response:
         return JSONResponse({"error": str(error)}, 413)
     except LlrkitError as error:
         return JSONResponse({"error": str(error)}, 400)
-    session.read_again(project, file)
+    with contextlib.suppress(InputError):  # too much is being done; the page lets it be read later
+        session.read_again(project, file)
     return JSONResponse({"name": file.name})
 
 

@@ -16,6 +16,7 @@ from llrkit.app.project import FILES, Project, ScoreFile
 from llrkit.errors import InputError
 
 MOST_PROJECTS = 50
+MOST_JOBS = 30
 
 
 @dataclass(eq=False)
@@ -88,6 +89,8 @@ class Session:
             running = self.jobs.get((project.id, step))
             if running is not None and running.is_open:
                 raise InputError("this is being worked on already, perhaps for another tab; cancel it first")
+            if sum(job.is_open for job in self.jobs.values()) >= MOST_JOBS:
+                raise InputError("too much is being worked on; wait until some of it is done")
             id = secrets.token_hex(6)  # noqa: A001
             out = project.folder / "work" / id
             out.mkdir(parents=True)
