@@ -20,6 +20,7 @@ demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make 
 
 test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 	.ci/debian-packages
+	.ci/axe-core
 	$(PYTEST)
 
 test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms

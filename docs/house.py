@@ -47,6 +47,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),
+    ("app",),
     ("cli",),
     ("__main__",),
 ]

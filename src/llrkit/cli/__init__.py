@@ -16,6 +16,7 @@ import click
 
 from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
+from llrkit.cli.app import app_command
 from llrkit.cli.apply import apply_command
 from llrkit.cli.calibrate import calibrate_command
 from llrkit.cli.case import case_command
@@ -84,6 +85,7 @@ for command in (
     calibrate_command,
     apply_command,
     case_command,
+    app_command,
     shift_command,
     adapt_command,
     compare_command,

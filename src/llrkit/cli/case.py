@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from llrkit.cli.output import json_option, made_by_command, parse_share, print_table, split_names, write_json
+from llrkit.cli.output import (
+    input_files,
+    json_option,
+    made_by_command,
+    parse_share,
+    print_table,
+    split_names,
+    write_json,
+)
 from llrkit.cli.quoted_command import full_paths_option
-from llrkit.cli.reading import TrialInput, accept_changed_option
+from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
 from llrkit.errors import InputError
-
-if TYPE_CHECKING:
-    from llrkit.calibrate.maps import Map
-    from llrkit.scores import ScoreSource
 
 
 @click.command("case")
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 @click.option("--html", "html_path", metavar="PATH", help="Write the report as a page.")
 @click.option("--docx", "docx_path", metavar="PATH", help="Write the report as a Word document.")
 @full_paths_option
+@reading_options
 @json_option
 def case_command(
     map_path: str,
@@ -59,11 +63,13 @@ def case_command(
     html_path: str | None,
     docx_path: str | None,
     json_path: str | None,
+    **reading: Any,
 ) -> None:
     """The LLR of a comparison in a case: its interval, bounds, place among known trials, and a statement.
 
     The score is what the recognizer gave, and is read as the training scores of MAP were. Both propositions
-    are needed: an LLR says nothing without them.
+    are needed: an LLR says nothing without them. The options of reading are for the files of --train and
+    --validation.
 
     \b
     Example:
@@ -74,6 +80,7 @@ def case_command(
     from llrkit.calibrate.map_files import load_map
     from llrkit.report.case_document import case_document
     from llrkit.validation.case import case_report
+    from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
     from llrkit.validation.case_words import TABLE_HEADER, all_remarks, comparison_rows, statements
 
     if bool(score_values) == bool(scores):
@@ -84,14 +91,17 @@ def case_command(
                 f"{name} is missing: an LLR says nothing without the two propositions it compares, in words "
                 'that can follow "if"'
             )
+    given = TrialInput.of(reading)
+    if not (train or evaluation) and given.reading.given():
+        raise InputError("options of reading are for the files of --train and --validation; give one of them")
     calibration = load_map(map_path, accept_changed=accept_changed)
     report = case_report(
         calibration,
-        _questioned(scores, calibration) if scores else score_values,
+        questioned_scores(scores, calibration) if scores else score_values,
         h1=h1,
         h2=h2,
-        train=_training_trials(train, calibration) if train else None,
-        validation=TrialInput.of({}).open(evaluation) if evaluation else None,
+        train=given.open(train, **as_it_was_trained(calibration)) if train else None,
+        validation=given.open(evaluation) if evaluation else None,
         speakers=split_names(speakers),
         level=parse_share(level, "--level"),
         replicates=replicates,
@@ -106,7 +116,7 @@ def case_command(
         click.echo(line, err=to_stderr)
     if report.no_interval:
         click.echo(f"There is no interval: {report.no_interval}.", err=to_stderr)
-    made_from = made_by_command([map_path, scores, train, evaluation]).lines()
+    made_from = made_by_command(input_files(given.reading, map_path, scores, train, evaluation)).lines()
     document = case_document(report, made_from) if html_path or docx_path else None
     if report_path:
         write_atomically(report_path, report.to_markdown(made_from))
@@ -115,33 +125,3 @@ def case_command(
     if document is not None and docx_path:
         document.write_word(docx_path)
     write_json({"map": map_path, **report.to_dict()}, "case", json_path)
-
-
-def _training_trials(path: str, calibration: Map) -> ScoreSource:
-    """The trials of a file, read as those that trained the calibration were."""
-    known = calibration.reading or {}
-    changed: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
-    if known.get("score") and not known.get("calibrated"):
-        changed["score"] = tuple(known["score"])
-    if known.get("positive") is not None:
-        changed["positive"] = known["positive"]
-    return TrialInput.of({}).open(path, **changed)
-
-
-def _questioned(path: str, calibration: Map) -> dict[str, float]:
-    """The scores of a file by the names of their trials, or by their rows."""
-    from llrkit.io.tables import read_table
-
-    table = read_table(Path(path)).table
-    known = (calibration.reading or {}).get("score") or ["score"]
-    column = next((name for name in (*known, "score") if name in table.columns), None)
-    if column is None:
-        raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
-    ids = [name for name in ("enroll", "test") if name in table.columns]
-    names = {}
-    for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
-        name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
-        if name in names:
-            raise InputError(f"{path}: the comparison {name} stands there twice")
-        names[name] = float(row[column])
-    return names

@@ -97,9 +97,9 @@ def write_report(
         "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "made_from": made_from,
     }  # fmt: skip
     if str(path).lower().endswith(".docx"):
-        from llrkit.report.report_document import report_document
+        from llrkit.report.evaluation_document import evaluation_document
 
-        report_document(results, **parts).write_word(path)
+        evaluation_document(results, **parts).write_word(path)
         return
     write_atomically(path, report_page(results, **parts))
 

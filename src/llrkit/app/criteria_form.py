@@ -1,0 +1,75 @@
+"""Validation criteria by form, as the TOML file that ``llrkit validate`` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS
+
+METRICS = {
+    "accuracy": ("cllr", "at_most", "0.5"),
+    "discriminating power": ("eer", "at_most", "0.1"),
+    "calibration": ("verdict", "", ""),
+}
+"""Rows of the form that are filled in at first: metric, limit, value."""
+CHOICES = {
+    "cllr": "Cllr (bits)",
+    "min_cllr": "minimum Cllr (bits)",
+    "cllr_cal": "Cllr lost to calibration (bits)",
+    "eer": "equal error rate (0 to 1)",
+    "auc": "area under the ROC (0 to 1)",
+    "misleading_target": "strongest misleading LLR, same source (nats)",
+    "misleading_nontarget": "strongest misleading LLR, different sources (nats)",
+    "verdict": "no evidence of miscalibration",
+}
+"""Metrics of the form; a file of criteria can have more."""
+SHOWN = ("accuracy", "discriminating power", "calibration")
+ALL = tuple(CHARACTERISTICS)
+
+
+def criteria_text(asked: Mapping[str, Any]) -> str:
+    """The criteria of a form as TOML.
+
+    Examples
+    --------
+    >>> row = {"characteristic": "accuracy", "metric": "cllr", "limit": "at_most", "value": 0.3}
+    >>> print(criteria_text({"rows": [row], "ci": "trial", "speakers": [], "interval": False,
+    ...                      "report": {"system": 'A "b"'}}))
+    [options]
+    ci = "trial"
+    <BLANKLINE>
+    [report]
+    system = "A \\"b\\""
+    <BLANKLINE>
+    [[criterion]]
+    characteristic = "accuracy"
+    metric = "cllr"
+    at_most = 0.3
+    <BLANKLINE>
+    """
+    lines = []
+    options = {"ci": asked["ci"], "speakers": list(asked["speakers"])}
+    lines += _table("[options]", {name: value for name, value in options.items() if value})
+    stated = {name: asked["report"][name] for name in REPORT_FIELDS if asked["report"].get(name)}
+    lines += _table("[report]", stated)
+    for row in asked["rows"]:
+        values = {"characteristic": row["characteristic"], "metric": row["metric"]}
+        if row["metric"] != "verdict":
+            values[row["limit"]] = row["value"]
+        if asked["interval"] and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc"):
+            values["use"] = "interval"
+        lines += _table("[[criterion]]", values)
+    return "\n".join(lines)
+
+
+def _table(head: str, values: Mapping[str, Any]) -> list[str]:
+    if not values:
+        return []
+    # a text in JSON is one in TOML, if it has no control characters, which forms have not
+    return [
+        head,
+        *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()),
+        "",
+    ]

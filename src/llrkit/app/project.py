@@ -1,0 +1,132 @@
+"""A project: score files, what was chosen for each step, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llrkit.errors import InputError
+
+SCHEMA = "llrkit.project/1"
+FILES, DOCUMENTS = "files", "documents"
+"""The folders of a project, as its command lines name them."""
+USES = {"train": "calibration", "validation": "validation", "questioned": "questioned scores", "": "none"}
+"""What a file can be for."""
+STEPS = ("evaluate", "advise", "calibrate", "validate", "case")
+CALIBRATION = "calibration.json"
+MOST_FILES = 50
+
+
+@dataclass
+class ScoreFile:
+    """An uploaded file and how it is read."""
+
+    name: str
+    size: int
+    sha256: str
+    use: str = ""
+    reading: dict[str, Any] = field(default_factory=dict)
+    """As :meth:`llrkit.io.reading.Reading.to_dict` gives it."""
+    facts: dict[str, Any] | None = None
+    """What reading it told: see :mod:`llrkit.app.tasks.read`."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, seen from the folder of the project."""
+        return f"{FILES}/{self.name}"
+
+    @property
+    def labeled(self) -> bool:
+        """Whether it was read as trials of known origin."""
+        return self.facts is not None and "n_target" in self.facts
+
+
+@dataclass(eq=False)
+class Project:
+    """One project that is open; its folder holds its files and documents."""
+
+    id: str
+    folder: Path
+    name: str = ""
+    """Of the folder it is saved in; empty if it is not saved."""
+    files: dict[str, ScoreFile] = field(default_factory=dict)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By step: ``choices``, ``commands``, ``sections``, ``documents``, ``inputs`` and what else it shows."""
+    changed: bool = False
+    """Since it was saved."""
+    revision: int = 0
+    """Counts changes, so that a form of another tab is known to be old."""
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    @classmethod
+    def new(cls, id: str, folder: Path) -> Project:  # noqa: A002
+        """An empty project in a folder of its own."""
+        for part in (FILES, DOCUMENTS):
+            (folder / part).mkdir(parents=True)
+        return cls(id, folder)
+
+    def touch(self) -> None:
+        """Note a change."""
+        self.changed = True
+        self.revision += 1
+
+    def with_use(self, use: str) -> ScoreFile | None:
+        """The file for a use, if there is one."""
+        return next((file for file in self.files.values() if file.use == use), None)
+
+    def file(self, name: str) -> ScoreFile:
+        """A file by its name; a name that is not in the project is refused."""
+        if name not in self.files:
+            raise InputError("this project has no such file")
+        return self.files[name]
+
+    def documents(self) -> dict[str, str]:
+        """All documents that steps made, each with its step."""
+        return {name: step for step in STEPS for name in self.results.get(step, {}).get("documents", ())}
+
+    def add_result(self, step: str, result: dict[str, Any], made_in: Path) -> None:
+        """Take over what a step made; what the step made before is replaced."""
+        with self.lock:
+            for name in self.results.get(step, {}).get("documents", ()):
+                (self.folder / DOCUMENTS / name).unlink(missing_ok=True)
+            for name in result["documents"]:
+                shutil.move(made_in / name, self.folder / DOCUMENTS / name)
+            self.results[step] = result
+            self.touch()
+
+    def inputs(self, names: list[str], *, calibrated: bool) -> dict[str, str]:
+        """What a step rests on, as hashes: files with how they are read, and the calibration."""
+        with self.lock:
+            used = {}
+            for name in names:
+                if name in self.files:
+                    file = self.files[name]
+                    text = json.dumps([file.sha256, file.reading], sort_keys=True)
+                    used[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+            if calibrated and "calibrate" in self.results:
+                used[CALIBRATION] = self.results["calibrate"]["made"]
+        return used
+
+    def is_stale(self, step: str) -> bool:
+        """Whether a result rests on files or a calibration that have changed since."""
+        result = self.results.get(step)
+        if result is None:
+            return False
+        known: Mapping[str, str] = result["inputs"]
+        names = [name for name in known if name != CALIBRATION]
+        return dict(known) != self.inputs(names, calibrated=CALIBRATION in known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is saved."""
+        with self.lock:
+            return {
+                "schema": SCHEMA,
+                "files": [asdict(file) for file in self.files.values()],
+                "results": json.loads(json.dumps(self.results)),
+            }

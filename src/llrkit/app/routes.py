@@ -1,0 +1,257 @@
+"""What each address answers."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from llrkit.app import pages, uploads
+from llrkit.app.forms import CHOICES_OF, read_form, reading_choices
+from llrkit.app.guard import SANDBOXED
+from llrkit.app.names import one_line
+from llrkit.app.project import DOCUMENTS, Project
+from llrkit.app.session import Session
+from llrkit.errors import InputError, LlrkitError
+
+STATIC = {"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+          "icon.svg": "image/svg+xml"}  # fmt: skip
+PAGE_OF = {"advise": "calibrate"}
+"""The page of a step, where it has not one of its own."""
+
+
+def application(session: Session) -> Starlette:
+    """All addresses of a session."""
+    app = Starlette(
+        routes=[
+            Route("/", start, methods=["GET"]),
+            Route("/new", new, methods=["POST"]),
+            Route("/open", open_saved, methods=["POST"]),
+            Route("/static/{name}", static, methods=["GET"]),
+            Route("/p/{id}/jobs", jobs, methods=["GET"]),
+            Route("/p/{id}/cancel", cancel, methods=["POST"]),
+            Route("/p/{id}/save", save, methods=["POST"]),
+            Route("/p/{id}/close", close, methods=["POST"]),
+            Route("/p/{id}/files", upload, methods=["PUT"]),
+            Route("/p/{id}/files/read", read_file, methods=["POST"]),
+            Route("/p/{id}/files/remove", remove_file, methods=["POST"]),
+            Route("/p/{id}/documents/{name}", document, methods=["GET"]),
+            Route("/p/{id}/commands.sh", commands, methods=["GET"]),
+            Route("/p/{id}/{step}", page, methods=["GET"]),
+            Route("/p/{id}/{step}", work, methods=["POST"]),
+        ],
+        exception_handlers={
+            HTTPException: _http_error,
+            LlrkitError: _library_error,
+            ClientDisconnect: _gone,
+        },
+    )
+    app.state.session = session
+    return app
+
+
+async def start(request: Request) -> Response:
+    """All projects."""
+    return pages.start_page(_session(request))
+
+
+async def new(request: Request) -> Response:
+    """An empty project."""
+    await read_form(request)
+    return _to(_session(request).new_project(), "files")
+
+
+async def open_saved(request: Request) -> Response:
+    """A saved project."""
+    form = await read_form(request)
+    session = _session(request)
+    try:
+        project = await run_in_threadpool(session.open_project, form.get("name", ""))
+    except (LlrkitError, OSError) as error:
+        return pages.start_page(session, error=_said(error), status=400)
+    return _to(project, "files")
+
+
+async def static(request: Request) -> Response:
+    """Style and program of the pages."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    return Response((pages.FOLDER / name).read_bytes(), media_type=STATIC[name])
+
+
+async def jobs(request: Request) -> Response:
+    """How far the work of a project is."""
+    return JSONResponse([job.to_dict() for job in _session(request).jobs_of(_project(request)).values()])
+
+
+async def cancel(request: Request) -> Response:
+    """End a job."""
+    project, form = _project(request), await read_form(request)
+    for job in _session(request).jobs_of(project).values():
+        if job.id == form.get("job"):
+            job.cancel()
+    step = form.get("page", "")
+    return _to(project, step if step in pages.STEP_TITLES else "files")
+
+
+async def save(request: Request) -> Response:
+    """Save a project under the name that a form gives."""
+    project, form = _project(request), await read_form(request)
+    session = _session(request)
+    try:
+        await run_in_threadpool(session.save, project, form.get("name", ""))
+    except (LlrkitError, OSError) as error:
+        return pages.project_page(session, project, "documents", error=_said(error), status=400)
+    return _to(project, "documents")
+
+
+async def close(request: Request) -> Response:
+    """Forget a project; what was saved of it stays."""
+    project = _project(request)
+    await read_form(request)
+    await run_in_threadpool(_session(request).close_project, project)
+    return RedirectResponse("/", HTTPStatus.SEE_OTHER)
+
+
+async def upload(request: Request) -> Response:
+    """A file, as the body of the request."""
+    project, session = _project(request), _session(request)
+    try:
+        name = request.query_params.get("name", "")
+        file = await uploads.receive(request, project, name, most=session.max_upload)
+    except uploads.TooLargeError as error:
+        return JSONResponse({"error": str(error)}, 413)
+    except LlrkitError as error:
+        return JSONResponse({"error": str(error)}, 400)
+    with contextlib.suppress(InputError):  # too much is being done; the page lets it be read later
+        session.read_again(project, file)
+    return JSONResponse({"name": file.name})
+
+
+async def read_file(request: Request) -> Response:
+    """Read a file in another way."""
+    project, form = _project(request), await read_form(request)
+    session = _session(request)
+    file = project.file(form.get("file", ""))
+    try:
+        use, reading = reading_choices(form, file)
+        if use and (other := project.with_use(use)) is not None and other is not file:
+            other.use = ""
+        with project.lock:
+            file.use = use
+            again = file.reading != reading
+            file.reading = reading
+            project.touch()
+        if again or file.facts is None:
+            session.read_again(project, file)
+    except LlrkitError as error:
+        return pages.project_page(session, project, "files", error=f"{file.name}: {error}", status=400)
+    return _to(project, "files")
+
+
+async def remove_file(request: Request) -> Response:
+    """Take a file out of the project."""
+    project, form = _project(request), await read_form(request)
+    _session(request).remove_file(project, project.file(form.get("file", "")))
+    return _to(project, "files")
+
+
+async def page(request: Request) -> Response:
+    """A step of a project."""
+    step = request.path_params["step"]
+    if step not in pages.STEP_TITLES:
+        raise HTTPException(404)
+    return pages.project_page(_session(request), _project(request), step)
+
+
+async def work(request: Request) -> Response:
+    """Begin the work of a step."""
+    step, project, session = request.path_params["step"], _project(request), _session(request)
+    if step not in CHOICES_OF:
+        raise HTTPException(404)
+    form = await read_form(request)
+    shown = PAGE_OF.get(step, step)
+    try:
+        if form.get("seen", "") != project.results.get(step, {}).get("made", ""):
+            raise InputError(
+                "this step was done in another tab meanwhile; its result is below. Send the form again if "
+                "you want another one"
+            )
+        choices = CHOICES_OF[step](form, project)
+        uses = [choices[name] for name in ("file", "train", "validation", "questioned") if choices.get(name)]
+        calibrated = step in ("validate", "case")
+        session.start(project, step, choices, uses=uses, calibrated=calibrated)
+    except LlrkitError as error:
+        values = {name: one_line(text, 4000) for name, text in form.items()} if step == shown else None
+        if values is not None and step == "case":
+            values["scores"] = form.get("scores", "")[:4000]
+        return pages.project_page(session, project, shown, error=_said(error), values=values, status=400)
+    return _to(project, shown)
+
+
+async def document(request: Request) -> Response:
+    """A document: to look at, in an origin of its own, or to keep."""
+    project, name = _project(request), request.path_params["name"]
+    if name not in project.documents():
+        raise HTTPException(404)
+    path = project.folder / DOCUMENTS / name
+    if not path.is_file():
+        raise HTTPException(404)
+    kind = pages.KINDS[Path(name).suffix][1]
+    if "view" in request.query_params and kind.startswith(("text/html", "image/svg")):
+        return FileResponse(path, media_type=kind, headers={"content-security-policy": SANDBOXED})
+    return FileResponse(path, media_type=kind, filename=name)
+
+
+async def commands(request: Request) -> Response:
+    """The command lines of all steps as a script."""
+    project = _project(request)
+    lines = ["#!/bin/sh", "# Run in the folder of the saved project.", "set -e"]
+    for command in pages.all_commands(project):
+        lines.append(shlex.join(command) + (f" > {DOCUMENTS}/evaluation.csv" if "--table" in command else ""))
+    headers = {"content-disposition": 'attachment; filename="commands.sh"'}
+    return PlainTextResponse("\n".join(lines) + "\n", headers=headers)
+
+
+def _session(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
+def _project(request: Request) -> Project:
+    project = _session(request).projects.get(request.path_params["id"])
+    if project is None:
+        raise HTTPException(404)
+    return project
+
+
+def _to(project: Project, step: str) -> Response:
+    return RedirectResponse(f"/p/{project.id}/{step}", HTTPStatus.SEE_OTHER)
+
+
+def _said(error: Exception) -> str:
+    text = str(error) if isinstance(error, LlrkitError) else getattr(error, "strerror", None) or str(error)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+async def _http_error(request: Request, error: Any) -> Response:
+    texts = {404: "There is nothing at this address.", 405: "This method is not known here."}
+    return pages.refused(error.status_code, texts.get(error.status_code, "This cannot be answered."))
+
+
+async def _library_error(request: Request, error: Any) -> Response:
+    return pages.refused(400, _said(error))
+
+
+async def _gone(request: Request, error: Any) -> Response:
+    return PlainTextResponse("", 400)

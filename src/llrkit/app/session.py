@@ -1,0 +1,174 @@
+"""What runs: the projects that are open, their jobs, and the folders they live in."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from llrkit.app import saving
+from llrkit.app.jobs import Job, Workers
+from llrkit.app.project import FILES, Project, ScoreFile
+from llrkit.errors import InputError
+
+MOST_PROJECTS = 50
+MOST_JOBS = 30
+
+
+@dataclass(eq=False)
+class Session:
+    """The state of one running application."""
+
+    working: Path
+    """A temporary folder, removed at the end."""
+    place: Path
+    """Where projects are saved, each in a folder of its own."""
+    max_upload: int
+    workers: Workers = field(default_factory=Workers)
+    projects: dict[str, Project] = field(default_factory=dict)
+    jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
+    """By project and step; the last one of each."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def new_project(self) -> Project:
+        """An empty project."""
+        with self.lock:
+            if len(self.projects) >= MOST_PROJECTS:
+                raise InputError(f"{MOST_PROJECTS} projects are open; close one of them first")
+            id = secrets.token_hex(6)  # noqa: A001
+            self.projects[id] = Project.new(id, self.working / id)
+            return self.projects[id]
+
+    def open_project(self, name: str) -> Project:
+        """A saved project; one that is open already is not opened twice."""
+        with self.lock:
+            for project in self.projects.values():
+                if project.name and project.name == name:
+                    return project
+            if len(self.projects) >= MOST_PROJECTS:
+                raise InputError(f"{MOST_PROJECTS} projects are open; close one of them first")
+            id = secrets.token_hex(6)  # noqa: A001
+            try:
+                project = saving.open_saved(self.place, name, id, self.working / id)
+            except BaseException:
+                shutil.rmtree(self.working / id, ignore_errors=True)
+                raise
+            self.projects[id] = project
+            return project
+
+    def close_project(self, project: Project) -> None:
+        """Forget a project and remove its temporary folder; what was saved stays."""
+        with self.lock:
+            self.projects.pop(project.id, None)
+            mine = [job for (owner, _), job in self.jobs.items() if owner == project.id]
+            self.jobs = {key: job for key, job in self.jobs.items() if key[0] != project.id}
+        for job in mine:
+            job.cancel()
+        shutil.rmtree(project.folder, ignore_errors=True)
+
+    def jobs_of(self, project: Project) -> dict[str, Job]:
+        """The last job of each step."""
+        with self.lock:
+            return {step: job for (owner, step), job in self.jobs.items() if owner == project.id}
+
+    def start(
+        self,
+        project: Project,
+        step: str,
+        choices: dict[str, Any],
+        *,
+        uses: list[str],
+        calibrated: bool = False,
+    ) -> Job:
+        """Begin the work of a step; ``uses`` are the files it rests on."""
+        with self.lock, project.lock:
+            running = self.jobs.get((project.id, step))
+            if running is not None and running.is_open:
+                raise InputError("this is being worked on already, perhaps for another tab; cancel it first")
+            if sum(job.is_open for job in self.jobs.values()) >= MOST_JOBS:
+                raise InputError("too much is being worked on; wait until some of it is done")
+            id = secrets.token_hex(6)  # noqa: A001
+            out = project.folder / "work" / id
+            out.mkdir(parents=True)
+            files = {
+                name: {"path": file.path, "use": file.use, "sha256": file.sha256, "reading": file.reading}
+                for name, file in project.files.items()
+            }
+            task = {"kind": step.partition(" ")[0], "folder": str(project.folder), "out": str(out),
+                    "files": files, "choices": choices}  # fmt: skip
+            inputs = project.inputs(uses, calibrated=calibrated)
+            job = Job(id, step, task)
+            self.jobs[project.id, step] = job
+
+        def finished(done: Job, result: dict[str, Any] | None) -> None:
+            if result is not None:
+                self._take(project, done, result, inputs)
+            shutil.rmtree(out, ignore_errors=True)
+
+        self.workers.start(job, finished)
+        return job
+
+    def _take(self, project: Project, job: Job, result: dict[str, Any], inputs: dict[str, str]) -> None:
+        """Give a project what its job has made."""
+        choices = job.task["choices"]
+        with project.lock:
+            if self.projects.get(project.id) is not project:
+                return
+            if job.step.startswith("read "):
+                file = project.files.get(choices["file"])
+                if file is not None:
+                    file.facts = {**result["facts"], "warnings": result["warnings"]}
+                    _suggest_use(project, file)
+                    project.touch()
+            else:
+                made = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S.%f %z}"
+                project.add_result(
+                    job.step, {**result, "choices": choices, "inputs": inputs, "made": made},
+                    Path(job.task["out"]),
+                )  # fmt: skip
+            with job.lock:
+                job.state = "done"
+
+    def read_again(self, project: Project, file: ScoreFile) -> None:
+        """Find out what a file is."""
+        with project.lock:
+            file.facts = None
+        self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
+
+    def remove_file(self, project: Project, file: ScoreFile) -> None:
+        """Take a file out of a project."""
+        with self.lock:
+            job = self.jobs.pop((project.id, f"read {file.name}"), None)
+        if job is not None:
+            job.cancel()
+        with project.lock:
+            project.files.pop(file.name, None)
+            (project.folder / FILES / file.name).unlink(missing_ok=True)
+            project.touch()
+
+    def save(self, project: Project, name: str) -> None:
+        """Save a project under a name in the folder of projects."""
+        with self.lock:
+            taken = any(one.name == name for one in self.projects.values() if one is not project)
+        if taken:
+            raise InputError(f"a project {name!r} is open already; choose another name")
+        saving.save(project, self.place, name)
+
+    def close(self) -> None:
+        """End all work and remove everything that was not saved."""
+        self.workers.close()
+        shutil.rmtree(self.working, ignore_errors=True)
+
+
+def _suggest_use(project: Project, file: ScoreFile) -> None:
+    """The first file of known origin trains, the second validates; one without labels is questioned."""
+    if file.use or file.facts is None:
+        return
+    if file.labeled:
+        file.use = next((use for use in ("train", "validation") if project.with_use(use) is None), "")
+    elif "n_questioned" in file.facts and project.with_use("questioned") is None:
+        file.use = "questioned"

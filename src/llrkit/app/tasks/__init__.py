@@ -1,0 +1,35 @@
+"""What the steps do, in the process of a worker: each a function of files and choices that writes documents.
+
+The functions call the library as the commands of the same names do. Whatever they read and write is named as
+in the command lines they state, seen from the folder of the project.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from llrkit.app.tasks.advise import advise_task
+from llrkit.app.tasks.calibrate import calibrate_task
+from llrkit.app.tasks.case import case_task
+from llrkit.app.tasks.evaluate import evaluate_task
+from llrkit.app.tasks.read import read_task
+from llrkit.app.tasks.task import Task
+from llrkit.app.tasks.validate import validate_task
+
+TASKS: dict[str, Callable[[Task], dict[str, Any]]] = {
+    "read": read_task,
+    "evaluate": evaluate_task,
+    "advise": advise_task,
+    "calibrate": calibrate_task,
+    "validate": validate_task,
+    "case": case_task,
+}
+
+
+def run(plain: dict[str, Any]) -> dict[str, Any]:
+    """Do a task in the folder of its project."""
+    task = Task.from_dict(plain)
+    os.chdir(task.folder)
+    return TASKS[task.kind](task)

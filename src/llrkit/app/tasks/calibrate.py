@@ -1,0 +1,77 @@
+"""Calibrate: fit the chosen method to the training trials, bound its LLRs, save the map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llrkit import plot
+from llrkit._inputs import file_sha256
+from llrkit.app.commands import calibrate_commands
+from llrkit.app.project import CALIBRATION
+from llrkit.app.tasks.task import Task, shown
+from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
+from llrkit.calibrate.maps import Map
+from llrkit.choose.best import fit_best
+from llrkit.choose.methods import METHODS, method_name
+from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.result import Evaluation
+from llrkit.report.sections import Section, TextTable
+
+
+def calibrate_task(task: Task) -> dict[str, Any]:
+    """As ``llrkit calibrate``."""
+    asked, name = task.choices, task.choices["file"]
+    path = task.path(name)
+    parse_bound(asked["bound"])
+    trials = task.open(name)
+    speakers = asked["speakers"] or None
+    if asked["method"] == "best":
+        fitted: Map = fit_best(trials, groups=speakers)
+    else:
+        fitted = METHODS[method_name(asked["method"])](trials)
+    fitted = bound_map(
+        fitted, trials, asked["bound"], speakers=speakers if asked["bound"] == "sources" else None
+    )
+    before, after = evaluate(trials), evaluate(fitted.on(trials))
+    fitted = fitted.with_provenance(
+        training_file=Path(path).name,
+        training_sha256=file_sha256(path),
+        training_cllr_before=before.cllr,
+        training_cllr=after.cllr,
+        training_min_cllr=after.min_cllr,
+        training_eer=after.eer,
+    )
+    fitted.save(task.out / CALIBRATION)
+    sections, pictures = shown(_sections(fitted, before, after), task)
+    return {
+        "banner": {"word": "calibrated", "grade": "good", "text": bound_sentence(fitted)},
+        "remarks": [],
+        "sections": sections,
+        "documents": [CALIBRATION, *pictures],
+        "commands": calibrate_commands(path, task.reading(name), asked),
+    }
+
+
+def _sections(fitted: Map, before: Evaluation, after: Evaluation) -> list[Section]:
+    rows = tuple(
+        (name, f"{old:.4f}", f"{new:.4f}")
+        for name, old, new in (
+            ("Cllr (bits)", before.cllr, after.cllr),
+            ("of it lost to discrimination", before.min_cllr, after.min_cllr),
+            ("of it lost to calibration", before.cllr_cal, after.cllr_cal),
+        )
+    )
+    table = TextTable(("on the training trials", "scores as they are", "calibrated"), rows, numeric=True)
+    note = "On the trials that trained it a calibration looks better than on others: validate it on others."
+    low, high = before.moments.extremes
+    pictures = []
+    if not fitted.needs and np.isfinite(low) and np.isfinite(high):
+        scores = np.linspace(low, high, 257)
+        factor = fitted.input_factor  # the map takes scores as the file has them
+        curve = ScoreToLlr(scores, np.asarray(fitted(scores / factor, outside="ignore")))
+        pictures.append(plot.pav({fitted.method or fitted.kind: curve}, renderer="none"))
+    return [Section("What the calibration does", (), [table], pictures, note=note)]

@@ -1,0 +1,80 @@
+"""Evaluate: the numbers of a file, a report, and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llrkit import plot
+from llrkit._atomic import write_atomically
+from llrkit.app.commands import evaluate_commands
+from llrkit.app.tasks.task import Task, shown
+from llrkit.calibrate.tied_scores import TiedScores
+from llrkit.evaluation import words
+from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.result import Evaluation
+from llrkit.io.systems import titles_of
+from llrkit.report.page import write_report
+from llrkit.report.page_contents import conditions, verdicts
+from llrkit.report.paper_tables import format_table
+from llrkit.report.sections import Section, TextTable
+from llrkit.scores import ScoreSource
+from llrkit.scores.trials import Trials
+from llrkit.theory.operating_points import OperatingPoint, point_of_text
+
+DEFAULT_POINTS = ("sre08", "sre10")
+
+
+def evaluate_task(task: Task) -> dict[str, Any]:
+    """As ``llrkit evaluate``."""
+    asked, name = task.choices, task.choices["file"]
+    path = task.path(name)
+    trials = task.open(name)
+    points: list[OperatingPoint | str] = [point_of_text(text) or text for text in asked["points"]]
+    result = evaluate(
+        trials, points or DEFAULT_POINTS, by=asked["by"] or None, ece=True, ci=asked["ci"] or None,
+        speakers=asked["speakers"] or None, replicates=1000,
+    )  # fmt: skip
+    (title,) = titles_of([path])
+    commands = evaluate_commands(path, task.reading(name), asked)
+    ties = {title: trials.reduce(TiedScores.of)} if result.verdict.outcome == "evidence" else {}
+    by = asked["by"]
+    write_report(
+        {title: result}, task.out / "evaluation.html", by=by or "condition", ties=ties,
+        made_from=task.made_from(commands[0], path),
+    )  # fmt: skip
+    content = {"scores": path, **result.to_dict(), **repeated_trials(trials)}
+    task.write_json(content, "evaluate", "evaluation.json")
+    table = format_table(result if by else {title: result}, "csv", row_title=by or "system")
+    write_atomically(task.out / "evaluation.csv", table)
+    (told,) = verdicts({title: result}, {}, ties)
+    todo = [text for text in told.todo if not text.startswith("llrkit ")]
+    sections, pictures = shown(_sections(title, result, by), task)
+    return {
+        "banner": {"word": told.word, "grade": told.grade, "text": told.said},
+        "remarks": [*todo, *_notes(result)],
+        "sections": sections,
+        "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
+        "commands": commands,
+    }
+
+
+def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
+    """What the JSON of an evaluation says of trials that occur more than once."""
+    if trials.roles.test is None:
+        return {}
+    n = trials.n_repeated if isinstance(trials, Trials) else None
+    return {} if n == 0 else {"repeated_trials": n}
+
+
+def _notes(result: Evaluation) -> list[str]:
+    return [f"Intervals: {note}" for note in (result.uncertainty.notes if result.uncertainty else ())]
+
+
+def _sections(title: str, result: Evaluation, by: str) -> list[Section]:
+    numbers = TextTable(("", "", ""), tuple(words.rows(result)))
+    one = {title: result}
+    drawn = [
+        plot.det(one, renderer="none"), plot.tippett(one, renderer="none"),
+        plot.histogram(one, renderer="none"), plot.ece(one, renderer="none"),
+    ]  # fmt: skip
+    return [Section("Numbers", (), [numbers]), Section("Curves", (), (), drawn), *conditions(one, by)]

@@ -1,0 +1,61 @@
+"""Validate: the calibrated trials of a file against criteria."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llrkit._atomic import write_atomically
+from llrkit._format import printable
+from llrkit._inputs import file_sha256
+from llrkit.app.commands import validate_commands
+from llrkit.app.criteria_form import criteria_text
+from llrkit.app.project import CALIBRATION
+from llrkit.app.tasks.task import Task, in_documents, shown
+from llrkit.calibrate.map_files import load_map
+from llrkit.io.systems import titles_of
+from llrkit.report.evaluation_document import validation_document
+from llrkit.report.page import write_report
+from llrkit.report.validation_sections import validation
+from llrkit.validation.criteria import read_criteria
+from llrkit.validation.validate import validate
+from llrkit.validation.validation_report import outcome
+
+BANNERS = {"passed": ("PASS", "good"), "failed": ("FAIL", "poor"), "not decided": ("NOT DECIDED", "fair")}
+
+
+def validate_task(task: Task) -> dict[str, Any]:
+    """As ``llrkit validate``."""
+    asked, name = task.choices, task.choices["file"]
+    path, map_path = task.path(name), in_documents(CALIBRATION)
+    criteria_path = task.out / "criteria.toml"
+    write_atomically(criteria_path, criteria_text(asked))
+    calibration, trials = load_map(map_path), task.open(name)
+    checked = validate(
+        trials, read_criteria(criteria_path), calibration=calibration, apply=not trials.roles.calibrated,
+        curves=True, trained_on_these=calibration.provenance.get("training_sha256") == file_sha256(path),
+    )  # fmt: skip
+    commands = validate_commands(path, task.reading(name), asked)
+    made = task.made_from(commands[0], path, map_path, str(criteria_path))
+    (title,) = titles_of([path])
+    write_report(
+        {title: checked.evaluation}, task.out / "validation.html", title="Validation report",
+        first=validation(checked, verbal=asked["verbal"]), checks={title: checked.check},
+        bands={} if checked.bands is None else {title: checked.bands}, cautions=checked.cautions,
+        made_from=made,
+    )  # fmt: skip
+    text = checked.to_markdown(verbal=asked["verbal"], made_from=made.lines())
+    write_atomically(task.out / "validation.md", printable(text))
+    document = validation_document(title, checked, verbal=asked["verbal"], made_from=made)
+    document.write_word(task.out / "validation.docx")
+    content = {"scores": path, "criteria": in_documents("criteria.toml"), **checked.to_dict()}
+    task.write_json(content, "validate", "validation.json")
+    sections, pictures = shown([*validation(checked, verbal=asked["verbal"]), *document.curves], task)
+    word, grade = BANNERS[checked.outcome]
+    written = ["criteria.toml", *(f"validation.{ending}" for ending in ("html", "docx", "md", "json"))]
+    return {
+        "banner": {"word": word, "grade": grade, "text": outcome(checked)},
+        "remarks": [*checked.cautions, checked.check.verdict.sentence],
+        "sections": sections,
+        "documents": [*written, *pictures],
+        "commands": commands,
+    }

@@ -1,0 +1,100 @@
+"""The process that does one piece of work: a line of JSON in, lines of progress and a result out.
+
+It is a process of its own, so that it can be ended at any moment, the pages answer meanwhile, and a file that
+exhausts the memory ends nothing else. Nothing is unpickled on either side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+import warnings
+from typing import IO, Any
+
+PERIOD = 0.1
+"""Seconds between two messages on progress."""
+
+
+class Telling:
+    """A watcher that writes how far the work is."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self.out, self.last = out, 0.0
+        self.open: list[list[Any]] = []
+        self.lock = threading.Lock()
+
+    def begin(self, what: str, total: float | None, unit: str) -> list[Any]:
+        """A piece of work begins."""
+        work = [what, 0.0, total, unit]
+        with self.lock:
+            self.open.append(work)
+        self._tell()
+        return work
+
+    def advance(self, work: list[Any], amount: float) -> None:
+        """So much more of it is done."""
+        work[1] += amount
+        self._tell()
+
+    def end(self, work: list[Any]) -> None:
+        """It is finished, or given up."""
+        with self.lock:
+            self.open = [one for one in self.open if one is not work]
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        with self.lock:
+            if now - self.last < PERIOD or not self.open:
+                return
+            self.last = now
+            self.say({"progress": self.open[0]})
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Write one line."""
+        self.out.write(json.dumps(message) + "\n")
+        self.out.flush()
+
+
+def main() -> None:
+    """Wait for a task, do it, end."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever else is printed must not be taken for an answer
+    os.environ["MPLBACKEND"] = "agg"
+    telling = Telling(out)
+    from llrkit._progress import watched_by
+    from llrkit.app.tasks import run  # with all that the work needs, while nobody waits
+    from llrkit.errors import LlrkitError, LlrkitWarning
+
+    line = sys.stdin.readline()
+    if not line:
+        return
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with warnings.catch_warnings(record=True) as caught, watched_by(telling):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", LlrkitWarning)
+            result = run(json.loads(line))
+        said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+        result["warnings"] = [*said, *result.get("warnings", ())]
+        telling.say({"result": result})
+    except LlrkitError as error:
+        telling.say({"error": str(error)})
+    except MemoryError:
+        telling.say({"error": "there is not enough memory for this"})
+    except OSError as error:
+        telling.say({"error": error.strerror or str(error)})
+    except BaseException as error:  # a panic of polars is no Exception
+        first = (str(error).strip() or "no message").splitlines()[0][:300]
+        telling.say({"error": f"this should not happen, please report it: {type(error).__name__}: {first}"})
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

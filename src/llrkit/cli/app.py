@@ -1,0 +1,66 @@
+"""``llrkit app``: the steps from score files to documents in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from llrkit.errors import InputError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+
+
+def parse_size(text: str) -> int:
+    """A size such as 500M or 2G, in bytes.
+
+    Examples
+    --------
+    >>> parse_size("2G"), parse_size("1.5 MB"), parse_size("1000")
+    (2000000000, 1500000, 1000)
+    """
+    given = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
+    if given is None or float(given[1]) == 0.0:
+        raise InputError(f"--max-upload: {text!r} is not a size; write 500M or 2G, for instance")
+    return int(float(given[1]) * _UNITS[given[2]])
+
+
+@click.command("app")
+@click.argument("files", nargs=-1)
+@click.option("--projects", "out", metavar="FOLDER", default="llrkit-projects", show_default=True,
+              help="Where projects are saved, each in a folder of its own.")  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="By default one that is free."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--max-upload", default="2G", show_default=True, metavar="SIZE", help="Largest file that a page may send."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Where to listen.")
+@click.option("--allow-remote", is_flag=True, help="With --host: let other machines in, without encryption.")
+def app_command(
+    files: tuple[str, ...],
+    out: str,
+    port: int,
+    no_browser: bool,
+    max_upload: str,
+    host: str,
+    allow_remote: bool,
+) -> None:
+    """From score files to documents in a browser, on this machine and without writing code.
+
+    Prints one line with the address and its token, which works once, and runs until it is interrupted. Files
+    and results are removed at the end unless the project was saved.
+
+    \b
+    Examples:
+      llrkit app
+      llrkit app dev.csv eval.csv --projects cases
+    """
+    size = parse_size(max_upload)
+    from llrkit.app.server import run_app
+
+    run_app(
+        files, host=host, port=port, allow_remote=allow_remote, browser=not no_browser, projects=out,
+        max_upload=size, say=click.echo,
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Evaluations and validations as documents: the words, tables and pictures of their pages, for Word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llrkit.calibrate.tied_scores import TiedScores
+from llrkit.evaluation import words
+from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.result import Evaluation
+from llrkit.report import page_contents
+from llrkit.report.document import Document
+from llrkit.report.method_text import methods_text
+from llrkit.report.page import NOTHING, by_name, system_sections
+from llrkit.report.paper_tables import same_points
+from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.sections import Section, TextTable
+from llrkit.report.validation_sections import validation
+from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.intervals.bands import CurveBands
+from llrkit.validation.validate import Validation
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationDocument(Document):
+    """A document on systems, whose curves can be shown by themselves."""
+
+    curves: Sequence[Section] = ()
+
+
+def evaluation_document(
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    *,
+    title: str = "Evaluation of detection scores",
+    by: str = "condition",
+    comparison: Comparison | None = None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
+    ties: Mapping[str, TiedScores] = NOTHING,
+    first: Sequence[Section] = (),
+    sections: Sequence[Section] = (),
+    cautions: Sequence[str] = (),
+    llrs: bool = False,
+    made_from: Provenance | None = None,
+) -> EvaluationDocument:
+    """What :func:`llrkit.write_report` shows on a page, without what only a screen can do.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> document = evaluation_document(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])))
+    >>> [section.title for section in document.sections]
+    ['Summary', 'Numbers', 'Curves', 'Distributions', 'Methods']
+    """
+    comparison = results if isinstance(results, Comparison) else comparison
+    systems = by_name(results)
+    same_points(systems)
+    alone = isinstance(results, Comparison) and bool(results.maps)
+    headline = comparison.sentence if alone and comparison else page_contents.headline(systems, checks)
+    shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
+    shown += [*first, Section("Summary", (headline, *_verdicts(systems, checks, ties, advise=not alone)))]
+    numbers = [
+        TextTable(("number", "value", "meaning"), tuple(words.rows(one)), name if len(systems) > 1 else "")
+        for name, one in systems.items()
+    ]
+    shown.append(Section("Numbers", (), numbers))
+    tested = any(section.banner for section in first)
+    own = system_sections(results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested)
+    methods = methods_text(systems, list(comparison.maps) if comparison else (), checked=bool(checks))
+    shown += [*own, *sections, Section("Methods", tuple(filter(None, methods.split("\n\n"))))]
+    curves = [section for section in own if section.title in ("Curves", "Distributions")]
+    return EvaluationDocument(title, shown, (made_from or provenance()).lines(), curves)
+
+
+def validation_document(
+    name: str, checked: Validation, *, verbal: bool = False, made_from: Provenance | None = None
+) -> EvaluationDocument:
+    """A validation report as a document."""
+    return evaluation_document(
+        {name: checked.evaluation}, title="Validation report", first=validation(checked, verbal=verbal),
+        bands=NOTHING if checked.bands is None else {name: checked.bands}, checks={name: checked.check},
+        cautions=checked.cautions, llrs=True, made_from=made_from,
+    )  # fmt: skip
+
+
+def _verdicts(
+    systems: Mapping[str, Evaluation],
+    checks: Mapping[str, CalibrationCheck],
+    ties: Mapping[str, TiedScores],
+    *,
+    advise: bool,
+) -> list[str]:
+    """What is said about each system, and what to do, a paragraph each."""
+    told = page_contents.verdicts(systems, checks, ties, advise=advise)
+    names = [f"{one.name} ({one.word}): " if len(systems) > 1 else "" for one in told]
+    return [name + " ".join((one.said, *one.todo)) for name, one in zip(names, told, strict=True)]

@@ -1,0 +1,48 @@
+"""What a case report reads from files: questioned scores, and the training trials of a calibration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from llrkit.calibrate.maps import Map
+from llrkit.errors import InputError
+from llrkit.io.tables import read_table
+
+
+def as_it_was_trained(calibration: Map) -> dict[str, Any]:
+    """Options of reading that a calibration states of its training file, for reading that file again.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> as_it_was_trained(lk.fit_cmlg(lk.Scores([1.0, 3.0], [0.0, 2.0])))
+    {'score': ('system1',)}
+    """
+    known = calibration.reading or {}
+    stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
+    if known.get("score") and not known.get("calibrated"):
+        stated["score"] = tuple(known["score"])
+    if known.get("positive") is not None:
+        stated["positive"] = known["positive"]
+    return stated
+
+
+def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
+    """The scores of a file without labels, by the names of their trials, or by their rows."""
+    table = read_table(Path(path)).table
+    known = (calibration.reading or {}).get("score") or ["score"]
+    column = next((name for name in (*known, "score") if name in table.columns), None)
+    if column is None:
+        raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
+    ids = [name for name in ("enroll", "test") if name in table.columns]
+    names: dict[str, float] = {}
+    for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
+        name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
+        if name in names:
+            raise InputError(f"{path}: the comparison {name} stands there twice")
+        try:
+            names[name] = float(row[column])
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: the score of {name}, {row[column]!r}, is not a number") from None
+    return names
