@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import tomllib
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict
+from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict, criteria_template
 from llrkit.validation.judge import number_of
 from llrkit.validation.validated_scope import find_scope
 
@@ -468,7 +470,33 @@ def test_command_names_faults(files):
     criteria.write_text("[[criterion]]\ncharacteristic = 'accuracy'\n")
     done = run(scores, "--criteria", criteria)
     assert isinstance(done.exception, lk.FileFormatError)
-    assert run(scores).exit_code == 2
+    assert "validate needs --criteria FILE" in str(run(scores).exception)
+    assert "validate needs SCORES" in str(run("--criteria", criteria).exception)
+
+
+def test_the_template_is_written_once_and_can_be_used_as_it_is(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores, template = files[0], tmp_path / "own.toml"
+    assert "fill it in" in run("--init", template).stdout
+    found = json.loads(run(scores, "--criteria", template, "--json", "-").stdout)
+    assert [row["decision"] for row in found["matrix"]][:2] == ["failed", "failed"]  # EER 25 %, as simulated
+    written = template.read_text()
+    assert "is there already" in str(run("--init", template).exception)
+    assert "is not used" in str(run("--init", "other.toml", scores).exception)
+    assert template.read_text() == written
+    assert not (tmp_path / "other.toml").exists()
+    (tmp_path / "criteria.toml").unlink()
+    run("--init")
+    assert (tmp_path / "criteria.toml").read_text() == written
+
+
+def test_everything_the_template_shows_is_accepted():
+    """The lines that are commented out, too: all six characteristics and all fields of the report."""
+    commented = re.compile(r"# (?=\[\[|[a-z_]+ = )")
+    shown = "\n".join(commented.sub("", line) for line in criteria_template().splitlines())
+    found = criteria_from_dict(tomllib.loads(shown.replace('ci = "trial"\n', "")))
+    assert {row.characteristic for row in found.rows} == set(CHARACTERISTICS)
+    assert tuple(found.report) == REPORT_FIELDS
 
 
 def test_criteria_from_python_and_from_a_file_are_the_same(files):

@@ -15,12 +15,11 @@ from llrkit.calibrate.map_files import load_map
 from llrkit.io.systems import titles_of
 from llrkit.report.evaluation_document import validation_document
 from llrkit.report.page import write_report
+from llrkit.report.sections import Banner
 from llrkit.report.validation_sections import validation
 from llrkit.validation.criteria import read_criteria
 from llrkit.validation.validate import validate
-from llrkit.validation.validation_report import outcome
-
-BANNERS = {"passed": ("PASS", "good"), "failed": ("FAIL", "poor"), "not decided": ("NOT DECIDED", "fair")}
+from llrkit.validation.validation_report import SHOWN, outcome
 
 
 def validate_task(task: Task) -> dict[str, Any]:
@@ -50,10 +49,10 @@ def validate_task(task: Task) -> dict[str, Any]:
     content = {"scores": path, "criteria": in_documents("criteria.toml"), **checked.to_dict()}
     task.write_json(content, "validate", "validation.json")
     sections, pictures = shown([*validation(checked, verbal=asked["verbal"]), *document.curves], task)
-    word, grade = BANNERS[checked.outcome]
+    banner = Banner(SHOWN[checked.outcome])
     written = ["criteria.toml", *(f"validation.{ending}" for ending in ("html", "docx", "md", "json"))]
     return {
-        "banner": {"word": word, "grade": grade, "text": outcome(checked)},
+        "banner": {"word": banner.word, "grade": banner.grade, "text": outcome(checked)},
         "remarks": [*checked.cautions, checked.check.verdict.sentence],
         "sections": sections,
         "documents": [*written, *pictures],
