@@ -17,6 +17,16 @@ from llrkit.validation.validation_report import (
 )
 
 
+REFERENCES = (
+    "Validation matrix: D. Meuwly, D. Ramos and R. Haraksim, A guideline for the validation of likelihood ratio "
+    "methods used for forensic evidence evaluation, Forensic Science International 276 (2017) 142-153. What a "
+    "report states: G. S. Morrison et al., Consensus on validation of forensic voice comparison, Science & "
+    "Justice 61 (2021) 299-309. Range that trials support: P. Vergeer, A. van Es, A. de Jongh, I. Alberink and "
+    "R. Stoel, Numerical likelihood ratios outputted by LR systems are often based on extrapolation: when to "
+    "stop extrapolating?, Science & Justice 56 (2016) 482-491."
+)
+
+
 def validation(result: Validation, *, verbal: bool = False) -> list[Section]:
     """Outcome, validation matrix and tests of calibration; what was validated; the worst trials."""
     tests = TextTable(TESTS_HEADER, tuple(rows_of_tests(result.check)), "Tests of calibration", numeric=True)
@@ -25,7 +35,7 @@ def validation(result: Validation, *, verbal: bool = False) -> list[Section]:
     about = "Whatever is not stated was not given with the criteria; the rest is counted."
     return [
         Section("Validation", (outcome(result),), [matrix, tests], banner=Banner(SHOWN[result.outcome])),
-        Section("What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))]),
+        Section("What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))], note=REFERENCES),
         Section(
             "Most misleading trials", (misleading_shares(result),),
             [TextTable(header, cells)] if cells else [],
