@@ -32,6 +32,17 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
+def vocabulary_option(command: Any) -> Any:
+    """The option that chooses the words of tables, plots and reports."""
+    from llrkit._vocabulary import VOCABULARIES
+
+    option = click.option(
+        "--vocabulary", "words", type=click.Choice(list(VOCABULARIES)), default="nist", show_default=True,
+        help="The words of tables and plots: NIST's, forensic science's, or those of biometrics (FMR, FNMR).",
+    )  # fmt: skip
+    return option(command)
+
+
 def bound_options(command: Any) -> Any:
     """The options that bound the LLRs of a calibration by what its training trials can show."""
     for option in (

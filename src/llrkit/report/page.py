@@ -14,6 +14,7 @@ from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._plain import spelled
 from llrkit._version import __version__
+from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.errors import InputError
 from llrkit.evaluation.compare import Comparison
@@ -28,6 +29,7 @@ from llrkit.report.number_tables import Table
 from llrkit.report.page_figures import page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.said import Said
 from llrkit.report.sections import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -52,6 +54,7 @@ def write_report(
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
     made_from: Provenance | None = None,
+    words: str = "nist",
 ) -> None:
     """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
 
@@ -78,6 +81,8 @@ def write_report(
         Sentences that a reader must not miss, shown above the verdicts.
     made_from
         Files, command and date; see :func:`llrkit.report.provenance.provenance`.
+    words
+        The vocabulary of text, tables and plots: 'nist', 'forensic' or 'biometrics'.
 
     Examples
     --------
@@ -100,6 +105,7 @@ def write_report(
         sections=sections,
         cautions=cautions,
         made_from=made_from,
+        words=words,
     )
     write_atomically(path, page)
 
@@ -119,6 +125,7 @@ def report_page(
     ties: Mapping[str, TiedScores] = NOTHING,
     headline: str = "",
     what: str = "",
+    words: str = "nist",
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
@@ -127,13 +134,17 @@ def report_page(
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
     own = _system_sections(results, systems, comparison, by, bands, checks)
-    all_sections = [*first, *own, *sections]
+    keep = (*systems, *(point.point.name for result in systems.values() for point in result.points))
+    said = Said(vocabulary(words), keep)
+    all_sections = [said.section(section) for section in (*first, *own, *sections)]
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
+    data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
     about = _about(results, systems, comparison, table, checks, ties) | (
         {"headline": headline} if headline else {}
     )
+    about = said.about(about)
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     page = HTML.get_template("page.html.j2").render(
@@ -142,8 +153,9 @@ def report_page(
         version=__version__,
         policy=Markup(PAGE_POLICY),
         what=what,
+        say=said.text,
         several=f"{what}es" if what.endswith("s") else f"{what}s",
-        cautions=list(cautions),
+        cautions=[said.text(caution) for caution in cautions],
         first=shown[: len(first)],
         sections=shown[len(first) :],
         moved=moved,

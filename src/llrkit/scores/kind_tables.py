@@ -17,7 +17,7 @@ Kind = Literal["target", "nontarget", "spoof"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
 KIND, TARGET = "kind of trial", "is a target"
-"""Columns of our own beside those of the table."""
+"""Columns of our own beside those of the table; the kind is its place among the three."""
 
 
 def kind_of(word: Any) -> Kind:
@@ -58,10 +58,10 @@ class KindTable:
             row = int(frame[label].is_null().arg_max() or 0)
             raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
         words = frame[label].unique().to_list()
-        kinds = [kind_of(word) for word in words]
-        kind = frame[label].replace_strict(words, kinds, return_dtype=pl.String)
+        codes = [KINDS.index(kind_of(word)) for word in words]
+        kind = frame[label].replace_strict(words, codes, return_dtype=pl.UInt8)
         self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
-        self.frame = frame.with_columns(kind.alias(KIND), (kind == "target").alias(TARGET))
+        self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
         self.label = label
 
     def trials_of(self, score: str) -> Trials:
@@ -82,7 +82,7 @@ class KindTable:
     def counts(self) -> dict[Kind, int]:
         """How many trials of each kind there are."""
         n = dict(self.frame.group_by(KIND).len().iter_rows())
-        return {kind: n.get(kind, 0) for kind in KINDS}
+        return {kind: n.get(code, 0) for code, kind in enumerate(KINDS)}
 
 
 def _scored(name: str) -> pl.Expr:

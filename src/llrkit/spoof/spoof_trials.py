@@ -16,6 +16,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
 from llrkit.scores.roles import require_column
+from llrkit.scores.source import rows_in_memory
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
@@ -77,6 +78,8 @@ class SpoofTrials:
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
+        self._carrying: dict[tuple[str, ...], ScoreSource] = {}
+        self._last_pair: tuple[Any, Scores] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -97,7 +100,11 @@ class SpoofTrials:
         if system not in self._bases:
             self._bases[system] = self._base(system)
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
-        return self._bases[system].with_columns(*carried)
+        if columns:
+            return self._bases[system].with_columns(*carried)
+        if (system,) not in self._carrying:  # it keeps what it has read
+            self._carrying[(system,)] = self._bases[system].with_columns(*carried)
+        return self._carrying[(system,)]
 
     def _base(self, system: System) -> ScoreSource:
         name = self.systems[system]
@@ -111,7 +118,7 @@ class SpoofTrials:
 
     def pair(
         self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
-    ) -> ScoreSource:
+    ) -> DerivedSource:
         """Two classes of trials, made of these kinds; ``attack`` keeps only the spoofs of one attack.
 
         Examples
@@ -131,6 +138,19 @@ class SpoofTrials:
         needs = (self.kind_column, *((self.attack,) if attack is not None and self.attack else ()))
         return DerivedSource(self.source_of(system), change, needs)
 
+    def pair_to_count(
+        self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
+    ) -> ScoreSource:
+        """The same as :meth:`pair` without further columns; of a table the scores themselves."""
+        source = self.pair(system, positive, negative, attack=attack)
+        if self._table is None:
+            return source
+        key = (system, tuple(positive), tuple(negative), attack)
+        if self._last_pair is None or self._last_pair[0] != key:
+            whole = rows_in_memory(self.source_of(system)).scores()
+            self._last_pair = key, partial(source.change, bare=True)(whole)
+        return self._last_pair[1]
+
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
         """The trials with scores of both systems, those of the second -inf where the first rejects."""
         first, second = self.systems[gate], self.systems[system]
@@ -149,7 +169,8 @@ class SpoofTrials:
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
         for word, (n_target, n_other) in seen.items():
-            total[kind_of(word)] += n_target + n_other
+            kind = KINDS[word] if self._table is not None else kind_of(word)
+            total[kind] += n_target + n_other
         return total
 
     def require(self, system: System, *kinds: Kind) -> None:
@@ -193,6 +214,8 @@ def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
 def spoof_mask(chunk: Scores, column: str) -> BoolArray:
     """Which trials of a chunk that are no targets are spoofs."""
     codes, names = chunk.columns[column][1], chunk.categories.get(column)
+    if column == KIND:
+        return np.asarray(codes == KINDS.index("spoof"))
     if names is None:
         return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
     is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
@@ -205,6 +228,7 @@ def _regrouped(
     positive: Sequence[Kind],
     negative: Sequence[Kind],
     attack: tuple[str, str] | None,
+    bare: bool = False,
 ) -> Scores:
     spoof = spoof_mask(chunk, column)
     chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
@@ -219,6 +243,8 @@ def _regrouped(
     def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
         return joined(arrays, positive), joined(arrays, negative)
 
+    if bare:
+        return Scores.part(*both((chunk.target, chunk.nontarget)))
     columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
     return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
 
