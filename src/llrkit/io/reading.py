@@ -250,3 +250,7 @@ CLUSTER = Way(
     "does not go together with a cluster; convert to Parquet first",
 )
 CLASSES = Way(frozenset({"key", "classes", "label", "missing"}), "is for scores of two classes")
+TANDEM = Way(
+    frozenset({*_TEXT, "score", "label"}),
+    "does not go with two files of --sasv; put both scores into one table",
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -67,6 +68,17 @@ class KindTable:
     def trials_of(self, score: str) -> Trials:
         """The trials that have a score in a column, targets against all others."""
         return Trials(self.frame.filter(_scored(score)), score=score, label=TARGET)
+
+    def trials_of_both(self, first: str, second: str) -> Trials:
+        """The trials that have both scores, targets against all others."""
+        kept = self.frame.filter(_scored(first) & _scored(second))
+        return Trials(kept, score=[first, second], label=TARGET)
+
+    def with_scores(self, first: str, second: str, name: str, fuse: Callable[[Any], Any]) -> KindTable:
+        """The trials that have both scores, with one more column made of them."""
+        kept = self.frame.filter(_scored(first) & _scored(second))
+        both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
+        return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
     def where(self, column: str, value: Any) -> KindTable:
         """The trials that have one value in a column."""

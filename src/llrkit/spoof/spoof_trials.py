@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit._format import counted
+from llrkit.calibrate.maps import Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
@@ -80,6 +82,7 @@ class SpoofTrials:
         self._bases: dict[System, ScoreSource] = {}
         self._carrying: dict[tuple[str, ...], ScoreSource] = {}
         self._last_pair: tuple[Any, Scores] | None = None
+        self._both: ScoreSource | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -163,6 +166,33 @@ class SpoofTrials:
             kept = DerivedSource(self._source, change, score=(second,))
         return SpoofTrials(kept, **{system: second}, label=self.label, attack=self.attack)
 
+    def source_of_both(self) -> ScoreSource:
+        """The trials with ASV and CM scores, in two columns; chunks carry their kind."""
+        for system in ("asv", "cm"):
+            if system not in self.systems:
+                raise InputError(f"there are no scores of the {system} system")
+        names = self.systems["asv"], self.systems["cm"]
+        if self._both is None:
+            if self._table is not None:
+                both: ScoreSource = self._table.trials_of_both(*names)
+            else:
+                assert self._source is not None
+                places = [self._source.roles.score.index(name) for name in names]
+                both = DerivedSource(self._source, partial(_chosen_systems, places=places), score=names)
+            self._both = both.with_columns(self.kind_column)
+        return self._both
+
+    def fused(self, fusion: Map, name: str = "sasv llr") -> SpoofTrials:
+        """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores."""
+        both = self.source_of_both()
+        if self._table is None:
+            kept: Any = replace(fusion.on(both), score=(name,))
+        else:
+            asv, cm = self.systems["asv"], self.systems["cm"]
+            nothing: dict[str, Any] = {}
+            kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, nothing))
+        return SpoofTrials(kept, sasv=name, label=self.label, attack=self.attack)
+
     def counts(self, system: System) -> dict[Kind, float]:
         """How many trials of each kind have a score of a system."""
         name = self.kind_column
@@ -200,6 +230,10 @@ class SpoofTrials:
 
 def _one_system(chunk: Scores, place: int) -> Scores:
     return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def _chosen_systems(chunk: Scores, places: list[int]) -> Scores:
+    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
 
 
 def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
