@@ -43,7 +43,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("trust", "shift"),
     ("multiclass",),
     ("evaluation",),
-    ("validation", "spoof"),
+    ("validation", "spoof", "biometrics"),
     ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),

@@ -34,7 +34,18 @@ def run(program):
 
 
 def test_every_room_that_is_a_namespace_has_a_stub():
-    rooms = {"multiclass", "plot", "recognize", "scores", "simulate", "sklearn", "spoof", "theory", "torch"}
+    rooms = {
+        "biometrics",
+        "multiclass",
+        "plot",
+        "recognize",
+        "scores",
+        "simulate",
+        "sklearn",
+        "spoof",
+        "theory",
+        "torch",
+    }
     assert set(ROOMS_WITH_STUB) == {"llrkit"} | {f"llrkit.{room}" for room in rooms}
 
 

@@ -52,3 +52,13 @@ def test_no_word_is_there_twice_and_none_is_missing():
 def test_an_unknown_vocabulary_is_refused():
     with pytest.raises(UnknownNameError, match="known are nist, forensic, biometrics"):
         vocabulary("klingon")
+
+
+def test_texts_about_sources_are_said_in_all_vocabularies():
+    text = "3 % of same-source trials; different-source pairs of same-source.csv"
+    assert vocabulary("nist").say_of_sources(text) == (
+        "3 % of target trials; non-target pairs of same-source.csv"
+    )
+    assert vocabulary("biometrics").say_of_sources(text, keep=["same-source trials"]) == (
+        "3 % of same-source trials; non-mated pairs of same-source.csv"
+    )

@@ -1,3 +1,4 @@
+from . import biometrics as biometrics
 from . import multiclass as multiclass
 from . import plot as plot
 from . import recognize as recognize

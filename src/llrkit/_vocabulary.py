@@ -36,11 +36,16 @@ _WORDS = (
     ("targets accepted", "same-source comparisons accepted", "TMR"),
     ("Pmiss", "false-exclusion rate", "FNMR"),
     ("Pfa", "false-inclusion rate", "FMR"),
+    ("same-source (target)", "same-source", "mated"),
     ("same-source", "same-source", "mated"),
     ("different-source", "different-source", "non-mated"),
     ("speaker", "speaker", "subject"),
     ("speakers", "speakers", "subjects"),
 )
+
+
+_OF_SOURCES = {"same-source": "target", "different-source": "non-target"}
+"""Words of texts that are written for forensic science, and NIST's."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,20 @@ class Vocabulary:
         """
         if self.name == _COLUMNS[0]:
             return text
-        kept = [re.escape(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
-        pattern = re.compile("|".join([*(f"(?:{name})" for name in kept), self._pattern]))
-        return pattern.sub(self._replaced, text)
+        return _either(keep, self._pattern).sub(self._replaced, text)
+
+    def say_of_sources(self, text: str, *, keep: Iterable[str] = ()) -> str:
+        """A text that speaks of same-source and different-source trials, in the words of this community.
+
+        Examples
+        --------
+        >>> said = "2 % of same-source trials below 0"
+        >>> [vocabulary(name).say_of_sources(said) for name in ("nist", "forensic")]
+        ['2 % of target trials below 0', '2 % of same-source comparisons below 0']
+        """
+        names = tuple(keep)
+        pattern = _either(names, rf"(?<![\w./=-])(?P<word>{'|'.join(_OF_SOURCES)})(?![\w=-]|\.\w|/\w)")
+        return self.say(pattern.sub(lambda m: _OF_SOURCES.get(m["word"], m[0]), text), keep=names)
 
     def _replaced(self, match: re.Match[str]) -> str:
         word = match["word"]
@@ -121,6 +137,12 @@ class Vocabulary:
         either = (f"[{word[0].upper()}{word[0].lower()}]{re.escape(word[1:])}" if word[0].islower()
                   else re.escape(word) for word in longest)  # fmt: skip
         return rf"(?<![\w./=-])(?P<word>{'|'.join(either)})(?![\w=-]|\.\w|/\w)"
+
+
+def _either(keep: Iterable[str], words: str) -> re.Pattern[str]:
+    """Names to keep, the longest first, or words."""
+    kept = [re.escape(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
+    return re.compile("|".join([*(f"(?:{name})" for name in kept), words]))
 
 
 VOCABULARIES = {name: Vocabulary(name) for name in _COLUMNS}

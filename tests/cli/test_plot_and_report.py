@@ -136,6 +136,7 @@ def test_plots_of_results(folder, tmp_path):
         (("det",), "at least one file"),
         (("zoo", "a.csv"), "--by COLUMN"),
         (("heat-map", "a.csv"), "two columns"),
+        (("heat-map", "a.csv", "--by", "sex,long,sex"), "two columns"),
         (("heat-map", "a.csv", "--by", "sex,long", "--value", "auc"), "known are eer, cllr"),
         (("det", "a.csv", "--names", "x,y"), "2 names for 1 systems"),
         (("det", "a.csv", "b.csv", "--names", "x,x"), "not all different"),

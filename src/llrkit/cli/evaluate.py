@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.biometric_rates import (
+    failures_option,
+    fmr_option,
+    open_with_failures,
+    print_rates,
+    rates_of,
+    scored_only,
+)
 from llrkit.cli.class_commands import (
     classes_option,
     evaluate_classes,
@@ -26,6 +34,7 @@ from llrkit.cli.output import (
     split_names,
     unconfirmed_option,
     unwarned,
+    vocabulary_option,
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
@@ -59,6 +68,9 @@ if TYPE_CHECKING:
 @click.option("--known", metavar="COLUMN",
               help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
+@vocabulary_option
+@fmr_option
+@failures_option
 @interval_options
 @reading_options
 @cluster_options
@@ -83,6 +95,9 @@ def evaluate_command(
     equalize: str | None,
     known: str | None,
     p_known: str | None,
+    words: str,
+    fmrs: tuple[str, ...],
+    failures: str | None,
     ci: str | None,
     speakers: str | None,
     recordings: str | None,
@@ -111,13 +126,15 @@ def evaluate_command(
       llrkit evaluate scores.csv --html report.html --table latex
       llrkit evaluate sre12.tsv --point sre12 --known known
       llrkit evaluate languages.tsv --key utt2lang --point lre22
+      llrkit evaluate face.csv --vocabulary biometrics --fmr 1e-3 --fmr 1e-4 --failures status
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     given = TrialInput.of(reading)
     if has_classes(scores, classes, prior, given):
         refuse_for_classes(
             by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
-            known=known, p_known=p_known, ci=None if ci == "none" else ci,
+            known=known, p_known=p_known, ci=None if ci == "none" else ci, fmr=fmrs or None,
+            failures=failures, vocabulary=None if words == "nist" else words,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -134,7 +151,8 @@ def evaluate_command(
         raise InputError("--known and --equalize do not go together")
     if known is None and p_known is not None:
         raise InputError("--p-known is for --known")
-    trials = given.open(scores)
+    comparisons = open_with_failures(given, scores, failures)
+    trials = scored_only(comparisons, failures)
     mixed = []
     if known is not None:
         share = None if p_known is None else parse_share(p_known, "--p-known")
@@ -158,27 +176,33 @@ def evaluate_command(
             replicates=replicates,
             seed=seed,
         )
+    rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
         rows = result if by else {name: result}
-        click.echo(format_table(rows, table_style, row_title=by or "system"), nl=False, err=to_stderr)
+        shown = format_table(rows, table_style, row_title=by or "system", words=words)
+        click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr)
+        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr, words=words)
+    if rates is not None and table_style is None:
+        print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
         click.echo(words_on_known(cost), err=to_stderr)
     if html_path is not None:
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key)
         ties = ties_of({name: result}, {name: trials})
-        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside)
+        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words)
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
-    costs = {"known": mixed} if mixed else {}
-    write_json({"scores": scores, **result.to_dict(), **costs, **again}, "evaluate", json_path)
+    more: dict[str, Any] = {"known": mixed} if mixed else {}
+    if rates is not None:
+        more["biometrics"] = rates.to_dict()
+    write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)
 
 
 def _repeated(trials: ScoreSource) -> dict[str, int | None]:
@@ -194,23 +218,32 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(result: Evaluation, *, title: str, by: str | None, to_stderr: bool) -> None:
-    """The table of an evaluation, its groups, and the sentence."""
-    from llrkit.evaluation import words
+def print_evaluation(
+    result: Evaluation, *, title: str, by: str | None, to_stderr: bool, words: str = "nist"
+) -> None:
+    """The table of an evaluation, its groups, and the sentence, in the words of a community."""
+    from llrkit._vocabulary import vocabulary
+    from llrkit.evaluation import words as in_words
 
-    print_table(("", "", ""), words.rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
+    keep = (by or "", *result.groups, *(point.point.name for point in result.points))
+
+    def say(text: str) -> str:
+        return vocabulary(words).say(text, keep=keep)
+
+    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result)]
+    print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = words.group_rows(result.groups, by or "")
-        print_table(header, rows, to_stderr=to_stderr)
-        click.echo(f"\n{words.on_groups(result.groups, by or '')}", err=to_stderr)
+        header, rows = in_words.group_rows(result.groups, by or "")
+        print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
+        click.echo(f"\n{say(in_words.on_groups(result.groups, by or ''))}", err=to_stderr)
     if result.shared is not None:
-        click.echo(result.shared.sentence(by or ""), err=to_stderr)
+        click.echo(say(result.shared.sentence(by or "")), err=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
         click.echo(f"{by} = {name} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
-        click.echo(f"\nIntervals: {note}", err=to_stderr)
-    click.echo(f"\n{result.sentence}", err=to_stderr)
+        click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
+    click.echo(f"\n{say(result.sentence)}", err=to_stderr)

@@ -11,6 +11,7 @@ from llrkit.cli.class_commands import classes_option, has_classes, refuse_for_cl
 from llrkit.cli.class_map_commands import fuse_classes
 from llrkit.cli.output import bound_options, json_option, parse_share, split_names, write_json
 from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.sasv import fuse_sasv, refuse_with_sasv, require_sasv, sasv_options
 from llrkit.errors import InputError
 
 
@@ -28,6 +29,7 @@ from llrkit.errors import InputError
 @click.option(
     "--regularization", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
 )
+@sasv_options
 @bound_options
 @reading_options
 @click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
@@ -47,16 +49,39 @@ def fuse_command(
     regularization: float,
     bound: str,
     speakers: str | None,
+    sasv: bool,
+    asv_column: str | None,
+    cm_column: str | None,
+    costs: str | None,
+    evaluation: tuple[str, ...],
     json_path: str | None,
     **reading: Any,
 ) -> None:
     """Train the fusion of several systems: one file each, joined on the ids of the trials.
 
+    With --sasv the first file holds the scores of speaker verification, with labels target, nontarget and
+    spoof, and the second those of a countermeasure, for trials or for segments.
+
     \b
     Examples:
       llrkit fuse a.csv b.csv c.csv -o fusion.json
       llrkit fuse dev.tsv --score-columns plda,ecapa --quality duration -o fusion.json
+      llrkit fuse --sasv asv.tsv cm.tsv -o sasv.json
+      llrkit fuse --sasv dev.tsv --asv-column ecapa --cm-column aasist --on eval.tsv -o sasv.json
     """
+    if sasv:
+        refuse_with_sasv(
+            prior=prior, classes=classes, score_columns=score_columns, quality=quality, speakers=speakers,
+            features=features if features != "linear" else None,
+            missing=missing if missing != "error" else None, bound=bound if bound != "sources" else None,
+        )  # fmt: skip
+        fuse_sasv(
+            scores, output=output, method=method, columns={"asv": asv_column, "cm": cm_column},
+            evaluation=evaluation, costs=costs, regularization=regularization, ids=ids,
+            json_path=json_path, reading=reading,
+        )  # fmt: skip
+        return
+    require_sasv(asv_column=asv_column, cm_column=cm_column, costs=costs, on=evaluation)
     # trials that some system has not scored are kept until the fit decides what becomes of them
     given = TrialInput.of(reading | {"ids": ids, "missing": "error" if missing == "error" else "subset"})
     if has_classes(scores[0], classes, None, given, score_columns):

@@ -32,6 +32,19 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
+def words_option(default: str) -> Any:
+    """The option that chooses the words of tables, plots and reports, with its default."""
+    from llrkit._vocabulary import VOCABULARIES
+
+    return click.option(
+        "--vocabulary", "words", type=click.Choice(list(VOCABULARIES)), default=default, show_default=True,
+        help="The words of tables and plots: NIST's, forensic science's, or those of biometrics (FMR, FNMR).",
+    )  # fmt: skip
+
+
+vocabulary_option = words_option("nist")
+
+
 def bound_options(command: Any) -> Any:
     """The options that bound the LLRs of a calibration by what its training trials can show."""
     for option in (

@@ -26,6 +26,7 @@ from llrkit.cli.output import (
     point_option,
     split_names,
     unconfirmed_option,
+    vocabulary_option,
     write_json,
 )
 from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
@@ -102,6 +103,7 @@ def require_word(docx_path: str | None) -> None:
 @prior_option
 @click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
 @click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
+@vocabulary_option
 @interval_options
 @reading_options
 @cluster_options
@@ -124,6 +126,7 @@ def report_command(
     prior: str | None,
     check: bool,
     theory: bool,
+    words: str,
     ci: str | None,
     speakers: str | None,
     recordings: str | None,
@@ -152,7 +155,10 @@ def report_command(
     require_word(docx_path)
     given = TrialInput.of(reading)
     if has_classes(scores[0], classes, prior, given, score_columns):
-        refuse_for_classes(by=by, train=train, check=check or None, theory=theory or None, docx=docx_path)
+        refuse_for_classes(
+            by=by, train=train, check=check or None, theory=theory or None, docx=docx_path,
+            vocabulary=None if words == "nist" else words,
+        )  # fmt: skip
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
         evaluate_classes(
@@ -180,7 +186,7 @@ def report_command(
         name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {"ties": ties_of(results, systems)}
+    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words}
     if check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}

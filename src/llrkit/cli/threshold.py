@@ -15,6 +15,7 @@ from llrkit.cli.output import (
     print_table,
     split_names,
     unconfirmed_option,
+    vocabulary_option,
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 @point_option
 @click.option(
     "--false-alarm-rate",
+    "--fmr",
+    "--far",
     "false_alarm_rates",
     multiple=True,
     metavar="RATE",
@@ -35,11 +38,17 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--miss-rate",
+    "--fnmr",
+    "--frr",
     "miss_rates",
     multiple=True,
     metavar="RATE",
     help="The highest threshold that misses at most this share of targets. Repeatable.",
 )
+@click.option(
+    "--tar", "--tmr", "accept_rates", multiple=True, metavar="RATE",
+    help="The highest threshold that accepts at least this share of targets. Repeatable.",
+)  # fmt: skip
 @click.option("--eer", "at_eer", is_flag=True, help="The threshold at which both error rates are equal.")
 @click.option(
     "--calibrated",
@@ -55,6 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-key", "evaluation_key", metavar="KEY", help="The labels of EVAL, if in a file of their own."
 )
+@vocabulary_option
 @interval_options
 @reading_options
 @cluster_options
@@ -65,10 +75,12 @@ def threshold_command(
     points: tuple[str, ...],
     false_alarm_rates: tuple[str, ...],
     miss_rates: tuple[str, ...],
+    accept_rates: tuple[str, ...],
     at_eer: bool,
     calibrated: bool,
     evaluation: str | None,
     evaluation_key: str | None,
+    words: str,
     allow_unconfirmed: bool,
     json_path: str | None,
     ci: str | None,
@@ -88,6 +100,7 @@ def threshold_command(
     Examples:
       llrkit threshold dev.csv
       llrkit threshold dev.csv --false-alarm-rate 1% --miss-rate 5%
+      llrkit threshold dev.csv --fmr 1e-4 --vocabulary biometrics
       llrkit threshold dev.csv --point 0.01,10,1 --on eval.csv
       llrkit threshold llrs.csv --point 0.05 --calibrated
       llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
@@ -107,6 +120,7 @@ def threshold_command(
     rates = [("--false-alarm-rate", "false_alarm_rate", text) for text in false_alarm_rates]
     rates += [("--miss-rate", "miss_rate", text) for text in miss_rates]
     demands += [{name: parse_share(text, flag)} for flag, name, text in rates]
+    demands += [{"miss_rate": 1.0 - parse_share(text, "--tar")} for text in accept_rates]
     if calibrated and demands and not points:
         raise InputError("--calibrated is about the threshold of a point (--point)")
     demands = demands or [{}, {"point": "sre08"}, {"point": "sre10"}]
@@ -130,31 +144,35 @@ def threshold_command(
         for demand in demands
     ]
     to_stderr = json_path == "-"
-    _print(thresholds, scores, to_stderr=to_stderr)
+    _print(thresholds, scores, words, to_stderr=to_stderr)
     content = {"scores": scores, "on": evaluation, "thresholds": [one.to_dict() for one in thresholds]}
     write_json(content, "threshold", json_path)
 
 
-def _print(thresholds: list[Threshold], title: str, *, to_stderr: bool) -> None:
+def _print(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
     from llrkit._format import number
+    from llrkit._vocabulary import vocabulary
     from llrkit.evaluation.threshold_result import rate_in_words
+
+    def say(text: str) -> str:
+        return vocabulary(words).say(text, keep=[one.point.name for one in thresholds if one.point])
 
     def ends(pair: tuple[float, float] | None, shown: Any) -> str:
         return "" if pair is None else f"[{shown(pair[0])}, {shown(pair[1])}]"
 
     rows = [
         (
-            one.criterion, f"{one.in_file:.6g}", ends(one.in_file_interval, lambda end: f"{end:.4g}"),
+            say(one.criterion), f"{one.in_file:.6g}", ends(one.in_file_interval, lambda end: f"{end:.4g}"),
             rate_in_words(one.p_miss), ends(one.intervals.get("p_miss"), rate_in_words),
             rate_in_words(one.p_fa), ends(one.intervals.get("p_fa"), rate_in_words),
             "" if one.cost is None else number(one.cost), ends(one.intervals.get("cost"), number),
         )
         for one in thresholds
     ]  # fmt: skip
-    header = ("", "threshold", "", "Pmiss", "", "Pfa", "", "cost", "")
+    header = ("", "threshold", "", say("Pmiss"), "", say("Pfa"), "", "cost", "")
     print_table(header, rows, to_stderr=to_stderr, title=title, left=(0, 2, 4, 6, 8))
     click.echo("", err=to_stderr)
     for one in thresholds:
-        click.echo(one.sentence, err=to_stderr)
+        click.echo(say(one.sentence), err=to_stderr)
     for note in dict.fromkeys(note for one in thresholds for note in one.notes):
-        click.echo(f"Note: {note}; --on FILE counts them elsewhere.", err=to_stderr)
+        click.echo(f"Note: {say(note)}; --on FILE counts them elsewhere.", err=to_stderr)

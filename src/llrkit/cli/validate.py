@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._format import printable
-from llrkit.cli.output import input_files, json_option, made_by_command, print_table, unwarned, write_json
+from llrkit.cli.output import (
+    input_files,
+    json_option,
+    made_by_command,
+    print_table,
+    unwarned,
+    words_option,
+    write_json,
+)
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from llrkit.calibrate.maps import Map
     from llrkit.scores import ScoreSource
+    from llrkit.validation.validate import Validation
 
 _HASH = re.compile(r" ([0-9a-f]{12})$")
 """Ends the name of a calibration in a file of its LLRs."""
@@ -41,6 +52,7 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
     show_default=True,
     help="How many of the most misleading trials of each class are listed.",
 )
+@words_option("forensic")
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
 @click.option(
     "--map",
@@ -60,6 +72,7 @@ def validate_command(
     criteria: str | None,
     template_path: str | None,
     worst: int,
+    words: str,
     verbal: bool,
     map_path: str | None,
     accept_changed: bool,
@@ -84,7 +97,8 @@ def validate_command(
     """
     if template_path is not None:
         _write_template(
-            template_path, scores or criteria or map_path or report_path or html_path or json_path
+            template_path,
+            scores or criteria or map_path or report_path or html_path or docx_path or json_path,
         )
         return
     if scores is None or criteria is None:
@@ -95,7 +109,6 @@ def validate_command(
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
-    from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
     if accept_changed and not map_path:
         raise InputError("--accept-changed is about a calibration file; name it with --map")
@@ -113,23 +126,14 @@ def validate_command(
             curves=bool(html_path or docx_path),
             trained_on_these=calibration is not None and _trained_it(calibration, scores),
         )  # fmt: skip
-    for caution in checked.cautions:
-        click.echo(caution, err=to_stderr)
-    cells = [matrix_cells(row) for row in checked.rows]
-    print_table(HEADER, cells, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
-    if checked.misleading:
-        click.echo("\nMost misleading trials:", err=to_stderr)
-        head, rows = misleading_rows(checked, verbal)
-        print_table(head, rows, to_stderr=to_stderr, left=(0, 3, 4))
-    # a row about the verdict has its words in the table
-    told = any(checked.check.verdict.text in cell for row in cells for cell in row)
-    click.echo("" if told else f"\n{checked.check.verdict.sentence}", err=to_stderr)
-    click.echo(outcome(checked), err=to_stderr)
+    _print_validation(checked, scores, verbal=verbal, words=words, to_stderr=to_stderr)
     changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
         made_from = made_by_command(files).lines()
-        write_atomically(report_path, printable(checked.to_markdown(verbal=verbal, made_from=made_from)))
+        write_atomically(
+            report_path, printable(checked.to_markdown(verbal=verbal, words=words, made_from=made_from))
+        )
     if html_path or docx_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
@@ -137,11 +141,38 @@ def validate_command(
         (name,) = titles_of([scores])
         write_page(
             {name: checked.evaluation}, html_path, docx_path, files=files, title="Validation report",
-            llrs=True, first=validation(checked, verbal=verbal), checks={name: checked.check},
+            llrs=True, words=words, first=validation(checked, verbal=verbal, words=words),
+            checks={name: checked.check},
             bands={name: checked.bands}, cautions=checked.cautions, to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
+
+
+def _print_validation(checked: Validation, scores: str, *, verbal: bool, words: str, to_stderr: bool) -> None:
+    """The matrix, the worst trials and the outcome, in the words of a vocabulary."""
+    from llrkit._vocabulary import vocabulary
+    from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
+
+    def say(text: str) -> str:
+        return vocabulary(words).say_of_sources(text, keep=checked.names)
+
+    def say_all(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+        return [[say(cell) for cell in row] for row in rows]
+
+    for caution in checked.cautions:
+        click.echo(say(caution), err=to_stderr)
+    cells = [matrix_cells(row) for row in checked.rows]
+    shown = say_all(cells)
+    print_table(HEADER, shown, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
+    if checked.misleading:
+        click.echo(say("\nMost misleading trials:"), err=to_stderr)
+        head, rows = misleading_rows(checked, verbal)
+        print_table([say(cell) for cell in head], say_all(rows), to_stderr=to_stderr, left=(0, 3, 4))
+    # a row about the verdict has its words in the table
+    told = any(checked.check.verdict.text in cell for row in cells for cell in row)
+    click.echo("" if told else say(f"\n{checked.check.verdict.sentence}"), err=to_stderr)
+    click.echo(say(outcome(checked)), err=to_stderr)
 
 
 def _write_template(path: str, other: str | None) -> None:

@@ -69,8 +69,9 @@ def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     scans = scan_tables(paths, **table_options(reading))
     if reading.selection is not None:
         scans = [reading.selection.of_scan(one_after_another(scans))]
-    if reading.missing_scores == "drop":
-        scans = [scan_without_missing_scores(one_after_another(scans))]
+    if reading.missing_scores != "error":
+        instead = reading.instead_of_missing(scans[0].like.roles)
+        scans = [scan_without_missing_scores(one_after_another(scans), instead)]
     like = scans[0].like.roles
     roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
@@ -185,7 +186,8 @@ def read_trials(
     key_columns, key_label
         Names for the columns of a key without header; the column of the key with the labels.
     missing_scores
-        A trial whose score is missing or NaN: 'error', or 'drop' with a warning that says how many there are.
+        A trial whose score is missing or NaN: 'error', 'drop', or 'reject', which gives it the worst score;
+        a warning says how many there are.
     decimal
         What numbers in text have before their fraction: '.' or ','. By default a comma where the scores can
         be nothing else, for example ``0,25`` between semicolons.

@@ -1,4 +1,4 @@
-"""Trials without a score, left out where that was asked for, and counted."""
+"""Trials without a score, left out or rejected where that was asked for, and counted."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ class _Counts:
     rows: int = 0
     missing: int = 0
 
-    def say(self, file: str) -> None:
-        """Warn of what was left out; nothing left at all is an error."""
+    def say(self, file: str, instead: float | None) -> None:
+        """Warn of what became of them; nothing left at all is an error."""
         if self.rows and self.missing == self.rows:
             raise FileFormatError(f"{file}: none of the {self.rows:,} trials has a score")
         if self.missing:
+            fate = "are left out" if instead is None else "are rejected at every threshold"
             warn_caller(
-                f"{file}: {self.missing:,} of {self.rows:,} trials have no score and are left out",
+                f"{file}: {self.missing:,} of {self.rows:,} trials have no score and {fate}",
                 MissingScoresWarning,
             )
 
 
-def without_missing_scores(trials: TrialTable) -> TrialTable:
-    """The trials that have a score of every system; a warning says how many have not.
+def without_missing_scores(trials: TrialTable, instead: float | None = None) -> TrialTable:
+    """The trials that have a score of every system, or all with another score ``instead``.
+
+    A warning says how many have none.
 
     Examples
     --------
@@ -45,28 +48,28 @@ def without_missing_scores(trials: TrialTable) -> TrialTable:
     (1, 'a.csv: 2 of 3 trials have no score and are left out')
     """
     counts = _Counts()
-    kept = _scored(trials, counts)
-    counts.say(trials.file)
+    kept = _scored(trials, counts, instead)
+    counts.say(trials.file, instead)
     return kept
 
 
-def scan_without_missing_scores(scan: Scan) -> Scan:
-    """The same for a file that is read in batches; the first pass says how many are left out."""
+def scan_without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
+    """The same for a file that is read in batches; the first pass says how many have none."""
     said: list[_Counts] = []
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         counts = _Counts()
         for batch in scan.read([*dict.fromkeys([*wanted, *scan.like.score])]):
-            kept = _scored(batch, counts)
+            kept = _scored(batch, counts, instead)
             yield replace(kept, table=kept.table.select(wanted))
         if not said:
             said.append(counts)
-            counts.say(scan.like.file)
+            counts.say(scan.like.file, instead)
 
     return Scan(scan.like, read, in_memory=scan.in_memory)
 
 
-def _scored(trials: TrialTable, counts: _Counts) -> TrialTable:
+def _scored(trials: TrialTable, counts: _Counts, instead: float | None) -> TrialTable:
     trials = with_scores(trials, missing=True)
     columns = [trials.table[name] for name in trials.score]
     mask = pl.Series([True]).new_from_index(0, trials.table.height)
@@ -74,4 +77,9 @@ def _scored(trials: TrialTable, counts: _Counts) -> TrialTable:
         mask &= column.is_not_null() & (column.is_not_nan() if column.dtype.is_float() else True)
     counts.rows += trials.table.height
     counts.missing += trials.table.height - int(mask.sum())
-    return trials if mask.all() else trials.only(mask)
+    if mask.all():
+        return trials
+    if instead is None:
+        return trials.only(mask)
+    filled = [column.cast(pl.Float64).fill_nan(None).fill_null(instead) for column in columns]
+    return replace(trials, table=trials.table.with_columns(filled))

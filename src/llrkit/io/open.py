@@ -42,8 +42,8 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
         table = with_quality(table, reading.quality, missing=absent, **_how_text_is_written(reading))
     if reading.selection is not None:
         table = reading.selection.of_table(table)
-    if reading.missing_scores == "drop":
-        table = without_missing_scores(table)
+    if reading.missing_scores != "error":
+        table = without_missing_scores(table, reading.instead_of_missing(table.roles))
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
@@ -70,8 +70,8 @@ def open_batches(path: PathArg, reading: Reading, *, held: bool = False) -> Scan
         scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing, **text))
     if reading.selection is not None:
         scan = reading.selection.of_scan(scan)
-    if reading.missing_scores == "drop":
-        scan = scan_without_missing_scores(scan)
+    if reading.missing_scores != "error":
+        scan = scan_without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
     if reading.positive is not None:
         scan = _with_positive(scan, reading.positive)
     factor = 1.0 if held else reading.factor_for(scan.like.roles)
@@ -125,8 +125,8 @@ def _one_file(path: PathArg, reading: Reading) -> TrialTable:
 def _two_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> TrialTable:
     text = _how_text_is_written(reading)
     tables = [read_table(path, format=reading.format, **text) for path in (targets, nontargets)]
-    if reading.missing_scores == "drop":
-        tables = [without_missing_scores(table) for table in tables]
+    if reading.missing_scores != "error":
+        tables = [without_missing_scores(table, reading.instead_of_missing(table.roles)) for table in tables]
     for table in tables:
         if len(table.score) != 1:
             raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
@@ -147,9 +147,9 @@ def _several_systems(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
         keys = trial_columns(tables, reading.ids)
         tables = [repeated(table, "drop", keys) for table in tables]
     names = [str(path) for path in paths]
-    dropped = reading.missing_scores == "drop"
+    settled = reading.missing_scores != "error"
     joined = join_systems(
-        tables, system_names(names), ids=reading.ids, missing=reading.missing, unscored=dropped
+        tables, system_names(names), ids=reading.ids, missing=reading.missing, unscored=settled
     )
     return replace(joined, file=" + ".join(names))
 

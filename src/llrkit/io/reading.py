@@ -65,7 +65,7 @@ class Reading:
     """Trials that only some of the files to be joined have: 'error', 'drop', or 'subset' (kept, without a
     score)."""
     missing_scores: str = "error"
-    """Trials without a score, or with NaN for one: 'error' or 'drop'."""
+    """Trials without a score, or with NaN for one: 'error', 'drop', or 'reject' (the worst score)."""
     duplicates: str | None = None
     """Trials that occur more than once: 'keep', 'error' or 'drop'; by default kept, an error when joining."""
     quality: PathArg | None = None
@@ -88,7 +88,7 @@ class Reading:
                 object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
         _ = self.selection  # a condition that is none is refused before anything is read
         _one_of(self.missing, MISSING, "missing")
-        _one_of(self.missing_scores, ("error", "drop"), "missing_scores")
+        _one_of(self.missing_scores, ("error", "drop", "reject"), "missing_scores")
         _one_of(self.decimal, (None, ".", ","), "decimal")
         _require_encoding(self.encoding)
         _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
@@ -119,6 +119,10 @@ class Reading:
         if self.log10 and roles.factor != 1.0:
             raise InputError(f"--log10: the column {roles.score[0]!r} says so already")
         return self.factor * roles.factor
+
+    def instead_of_missing(self, roles: Roles) -> float | None:
+        """What stands for a missing score, as the file would hold it; None if such trials are left out."""
+        return None if self.missing_scores == "drop" else math.copysign(math.inf, -self.factor_for(roles))
 
     @property
     def files(self) -> tuple[PathArg, ...]:
@@ -246,3 +250,7 @@ CLUSTER = Way(
     "does not go together with a cluster; convert to Parquet first",
 )
 CLASSES = Way(frozenset({"key", "classes", "label", "missing"}), "is for scores of two classes")
+TANDEM = Way(
+    frozenset({*_TEXT, "score", "label"}),
+    "does not go with two files of --sasv; put both scores into one table",
+)

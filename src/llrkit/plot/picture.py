@@ -7,13 +7,14 @@ order in which they are listed. Colors are given by role, an :class:`Ink`; each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._vocabulary import Vocabulary
 
 Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"]
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
@@ -190,3 +191,29 @@ class Picture:
     def labels(self) -> Iterator[str]:
         """What the legend lists."""
         return (mark.label for mark in self.marks if not isinstance(mark, Text | Cells) and mark.label)
+
+    def said_in(self, words: Vocabulary, *, keep: Iterable[str] = ()) -> Picture:
+        """The same picture in the words of a community; names of systems and those to ``keep`` stay."""
+        groups = (getattr(mark, "group", "") for mark in self.marks)
+        names = [name for name in (*keep, *groups) if name]
+
+        def say(text: str) -> str:
+            return words.say(text, keep=names)
+
+        return replace(
+            self,
+            title=say(self.title),
+            x=replace(self.x, label=say(self.x.label)),
+            y=replace(self.y, label=say(self.y.label)),
+            marks=tuple(_said_mark(mark, say) for mark in self.marks),
+            described=say(self.described),
+        )
+
+
+def _said_mark(mark: Mark, say: Callable[[str], str]) -> Mark:
+    if isinstance(mark, Text):
+        return replace(mark, text=say(mark.text))
+    said = replace(mark, label=say(mark.label))
+    if isinstance(said, Line | Points | Stairs):
+        said = replace(said, hover=tuple(replace(one, name=say(one.name)) for one in said.hover))
+    return said

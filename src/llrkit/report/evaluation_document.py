@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation import words
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.words import rows
 from llrkit.report import page_contents
 from llrkit.report.document import Document
 from llrkit.report.method_text import methods_text
-from llrkit.report.page import NOTHING, by_name, system_sections
+from llrkit.report.page import NOTHING, by_name, said_of, system_sections
 from llrkit.report.paper_tables import same_points
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.sections import Section, TextTable
@@ -42,6 +42,7 @@ def evaluation_document(
     sections: Sequence[Section] = (),
     cautions: Sequence[str] = (),
     llrs: bool = False,
+    words: str = "nist",
     made_from: Provenance | None = None,
 ) -> EvaluationDocument:
     """What :func:`llrkit.write_report` shows on a page, without what only a screen can do.
@@ -61,7 +62,7 @@ def evaluation_document(
     shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
     shown += [*first, Section("Summary", (headline, *_verdicts(systems, checks, ties, advise=not alone)))]
     numbers = [
-        TextTable(("number", "value", "meaning"), tuple(words.rows(one)), name if len(systems) > 1 else "")
+        TextTable(("number", "value", "meaning"), tuple(rows(one)), name if len(systems) > 1 else "")
         for name, one in systems.items()
     ]
     shown.append(Section("Numbers", (), numbers))
@@ -69,18 +70,26 @@ def evaluation_document(
     own = system_sections(results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested)
     methods = methods_text(systems, list(comparison.maps) if comparison else (), checked=bool(checks))
     shown += [*own, *sections, Section("Methods", tuple(filter(None, methods.split("\n\n"))))]
-    curves = [section for section in own if section.title in ("Curves", "Distributions")]
+    said = said_of(systems, words)
+    shown = [section if section in first else said.section(section) for section in shown]
+    curves = [section for section in shown if section.title in ("Curves", "Distributions")]
     return EvaluationDocument(title, shown, (made_from or provenance()).lines(), curves)
 
 
 def validation_document(
-    name: str, checked: Validation, *, verbal: bool = False, made_from: Provenance | None = None
+    name: str,
+    checked: Validation,
+    *,
+    verbal: bool = False,
+    words: str = "forensic",
+    made_from: Provenance | None = None,
 ) -> EvaluationDocument:
     """A validation report as a document."""
     return evaluation_document(
-        {name: checked.evaluation}, title="Validation report", first=validation(checked, verbal=verbal),
+        {name: checked.evaluation}, title="Validation report",
+        first=validation(checked, verbal=verbal, words=words),
         bands=NOTHING if checked.bands is None else {name: checked.bands}, checks={name: checked.check},
-        cautions=checked.cautions, llrs=True, made_from=made_from,
+        cautions=checked.cautions, llrs=True, words=words, made_from=made_from,
     )  # fmt: skip
 
 

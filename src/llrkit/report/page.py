@@ -14,6 +14,7 @@ from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._plain import spelled
 from llrkit._version import __version__
+from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.errors import InputError
 from llrkit.evaluation.compare import Comparison
@@ -28,6 +29,7 @@ from llrkit.report.number_tables import Table
 from llrkit.report.page_figures import page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.said import Said
 from llrkit.report.sections import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -53,6 +55,7 @@ def write_report(
     cautions: Sequence[str] = (),
     llrs: bool = False,
     made_from: Provenance | None = None,
+    words: str = "nist",
 ) -> None:
     """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
 
@@ -82,6 +85,8 @@ def write_report(
         Whether the scores are LLRs that a calibration made, for the words at the axes.
     made_from
         Files, command and date; see :func:`llrkit.report.provenance.provenance`.
+    words
+        The vocabulary of text, tables and plots: 'nist', 'forensic' or 'biometrics'.
 
     Examples
     --------
@@ -94,7 +99,8 @@ def write_report(
     """
     parts: dict[str, Any] = {
         "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
-        "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "made_from": made_from,
+        "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "words": words,
+        "made_from": made_from,
     }  # fmt: skip
     if str(path).lower().endswith(".docx"):
         from llrkit.report.evaluation_document import evaluation_document
@@ -120,6 +126,7 @@ def report_page(
     headline: str = "",
     what: str = "",
     llrs: bool = False,
+    words: str = "nist",
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     comparison = results if isinstance(results, Comparison) else comparison
@@ -129,13 +136,16 @@ def report_page(
     table = summary_table(systems, row_title=what)
     tested = any(section.banner for section in first)  # a validation shows the tests beside its matrix
     own = system_sections(results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested)
-    all_sections = [*first, *own, *sections]
+    said = said_of(systems, words)
+    all_sections = [*first, *(said.section(section) for section in (*own, *sections))]
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
+    data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
     about = _about(results, systems, comparison, table, checks, ties) | (
         {"headline": headline} if headline else {}
     )
+    about = said.about(about)
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
     page = HTML.get_template("page.html.j2").render(
@@ -144,8 +154,9 @@ def report_page(
         version=__version__,
         policy=Markup(PAGE_POLICY),
         what=what,
+        say=said.text,
         several=f"{what}es" if what.endswith("s") else f"{what}s",
-        cautions=list(cautions),
+        cautions=[said.text(caution) for caution in cautions],
         first=shown[: len(first)],
         sections=shown[len(first) :],
         moved=moved,
@@ -204,6 +215,12 @@ def _about(
         ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
     }
+
+
+def said_of(systems: Mapping[str, Evaluation], words: str) -> Said:
+    """A report in a vocabulary; names of systems and operating points stay as they are."""
+    points = (point.point.name for result in systems.values() for point in result.points)
+    return Said(vocabulary(words), (*systems, *points))
 
 
 def by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from llrkit._format import csv_text, number
+from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.result import Evaluation
@@ -84,7 +86,12 @@ def same_points(results: Mapping[str, Evaluation]) -> None:
 
 
 def format_table(
-    results: Any, style: str = "markdown", *, row_title: str = "system", caption: str = ""
+    results: Any,
+    style: str = "markdown",
+    *,
+    row_title: str = "system",
+    caption: str = "",
+    words: str = "nist",
 ) -> str:
     """The numbers of evaluations or of a comparison as LaTeX, Markdown or CSV.
 
@@ -97,6 +104,8 @@ def format_table(
         An Evaluation, a Comparison, or a dict of Evaluations by system; of two classes or of several.
     style
         'latex' (uses booktabs), 'markdown' or 'csv'.
+    words
+        The vocabulary of the titles: 'nist', 'forensic' or 'biometrics'; CSV has the names of the JSON.
 
     Examples
     --------
@@ -110,6 +119,8 @@ def format_table(
         if isinstance(results, Table)
         else summary_table(results, row_title=row_title, caption=caption)
     )
+    titles = tuple(map(vocabulary(words).say, table.titles))
+    table = replace(table, titles=titles)
     if style == "csv":
         return _csv(table)
     if style == "markdown":

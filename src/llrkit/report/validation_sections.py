@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from llrkit._vocabulary import vocabulary
+from llrkit.report.said import Said
 from llrkit.report.sections import Banner, Section, TextTable
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import rows_of_tests
@@ -16,28 +20,31 @@ from llrkit.validation.validation_report import (
     stated,
 )
 
-
 REFERENCES = (
-    "Validation matrix: D. Meuwly, D. Ramos and R. Haraksim, A guideline for the validation of likelihood ratio "
-    "methods used for forensic evidence evaluation, Forensic Science International 276 (2017) 142-153. What a "
-    "report states: G. S. Morrison et al., Consensus on validation of forensic voice comparison, Science & "
-    "Justice 61 (2021) 299-309. Range that trials support: P. Vergeer, A. van Es, A. de Jongh, I. Alberink and "
-    "R. Stoel, Numerical likelihood ratios outputted by LR systems are often based on extrapolation: when to "
-    "stop extrapolating?, Science & Justice 56 (2016) 482-491."
+    "Validation matrix: D. Meuwly, D. Ramos and R. Haraksim, A guideline for the validation of likelihood "
+    "ratio methods used for forensic evidence evaluation, Forensic Science International 276 (2017) 142-153. "
+    "What a report states: G. S. Morrison et al., Consensus on validation of forensic voice comparison, "
+    "Science & Justice 61 (2021) 299-309. Range that is supported: P. Vergeer, A. van Es, A. de Jongh, "
+    "I. Alberink and R. Stoel, Numerical likelihood ratios outputted by LR systems are often based on "
+    "extrapolation: when to stop extrapolating?, Science & Justice 56 (2016) 482-491."
 )
 
 
-def validation(result: Validation, *, verbal: bool = False) -> list[Section]:
+def validation(result: Validation, *, verbal: bool = False, words: str = "forensic") -> list[Section]:
     """Outcome, validation matrix and tests of calibration; what was validated; the worst trials."""
+    said = Said(vocabulary(words), result.names, of_sources=True)
     tests = TextTable(TESTS_HEADER, tuple(rows_of_tests(result.check)), "Tests of calibration", numeric=True)
     matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row)) for row in result.rows))
     header, cells = misleading_rows(result, verbal)
     about = "Whatever is not stated was not given with the criteria; the rest is counted."
-    return [
+    sections = [
         Section("Validation", (outcome(result),), [matrix, tests], banner=Banner(SHOWN[result.outcome])),
-        Section("What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))], note=REFERENCES),
+        Section(
+            "What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))], note=REFERENCES
+        ),
         Section(
             "Most misleading trials", (misleading_shares(result),),
             [TextTable(header, cells)] if cells else [],
         ),
     ]  # fmt: skip
+    return [replace(said.section(section), note=section.note) for section in sections]  # references stay

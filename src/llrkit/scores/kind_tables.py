@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ Kind = Literal["target", "nontarget", "spoof"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
 KIND, TARGET = "kind of trial", "is a target"
-"""Columns of our own beside those of the table."""
+"""Columns of our own beside those of the table; the kind is its place among the three."""
 
 
 def kind_of(word: Any) -> Kind:
@@ -58,15 +59,26 @@ class KindTable:
             row = int(frame[label].is_null().arg_max() or 0)
             raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
         words = frame[label].unique().to_list()
-        kinds = [kind_of(word) for word in words]
-        kind = frame[label].replace_strict(words, kinds, return_dtype=pl.String)
+        codes = [KINDS.index(kind_of(word)) for word in words]
+        kind = frame[label].replace_strict(words, codes, return_dtype=pl.UInt8)
         self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
-        self.frame = frame.with_columns(kind.alias(KIND), (kind == "target").alias(TARGET))
+        self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
         self.label = label
 
     def trials_of(self, score: str) -> Trials:
         """The trials that have a score in a column, targets against all others."""
         return Trials(self.frame.filter(_scored(score)), score=score, label=TARGET)
+
+    def trials_of_both(self, first: str, second: str) -> Trials:
+        """The trials that have both scores, targets against all others."""
+        kept = self.frame.filter(_scored(first) & _scored(second))
+        return Trials(kept, score=[first, second], label=TARGET)
+
+    def with_scores(self, first: str, second: str, name: str, fuse: Callable[[Any], Any]) -> KindTable:
+        """The trials that have both scores, with one more column made of them."""
+        kept = self.frame.filter(_scored(first) & _scored(second))
+        both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
+        return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
     def where(self, column: str, value: Any) -> KindTable:
         """The trials that have one value in a column."""
@@ -82,7 +94,7 @@ class KindTable:
     def counts(self) -> dict[Kind, int]:
         """How many trials of each kind there are."""
         n = dict(self.frame.group_by(KIND).len().iter_rows())
-        return {kind: n.get(kind, 0) for kind in KINDS}
+        return {kind: n.get(code, 0) for code, kind in enumerate(KINDS)}
 
 
 def _scored(name: str) -> pl.Expr:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llrkit.core.counting import count_bins
 from llrkit.core.special import probability
-from llrkit.core.trial_counts import count_trials
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores.kind_tables import KINDS, Kind
@@ -158,7 +158,7 @@ def _counts(
     if "cm" in trials.systems:
         source = cm_source(trials, attack)
         with suppress(EmptyClassError):
-            cm = count_trials(source).bins()
+            cm = count_bins(source)
         if cm is not None and asv_rates is not None:
             losses = losses_at(source, thresholds=cm_thresholds(settings, asv_rates))
             cm_rates = np.column_stack([losses.p_miss, losses.p_fa])

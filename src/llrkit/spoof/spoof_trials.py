@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -10,12 +11,14 @@ import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit._format import counted
+from llrkit.calibrate.maps import Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
 from llrkit.scores.roles import require_column
+from llrkit.scores.source import rows_in_memory
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
@@ -77,6 +80,9 @@ class SpoofTrials:
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
+        self._carrying: dict[tuple[str, ...], ScoreSource] = {}
+        self._last_pair: tuple[Any, Scores] | None = None
+        self._both: ScoreSource | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -97,7 +103,11 @@ class SpoofTrials:
         if system not in self._bases:
             self._bases[system] = self._base(system)
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
-        return self._bases[system].with_columns(*carried)
+        if columns:
+            return self._bases[system].with_columns(*carried)
+        if (system,) not in self._carrying:  # it keeps what it has read
+            self._carrying[(system,)] = self._bases[system].with_columns(*carried)
+        return self._carrying[(system,)]
 
     def _base(self, system: System) -> ScoreSource:
         name = self.systems[system]
@@ -111,7 +121,7 @@ class SpoofTrials:
 
     def pair(
         self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
-    ) -> ScoreSource:
+    ) -> DerivedSource:
         """Two classes of trials, made of these kinds; ``attack`` keeps only the spoofs of one attack.
 
         Examples
@@ -131,6 +141,19 @@ class SpoofTrials:
         needs = (self.kind_column, *((self.attack,) if attack is not None and self.attack else ()))
         return DerivedSource(self.source_of(system), change, needs)
 
+    def pair_to_count(
+        self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
+    ) -> ScoreSource:
+        """The same as :meth:`pair` without further columns; of a table the scores themselves."""
+        source = self.pair(system, positive, negative, attack=attack)
+        if self._table is None:
+            return source
+        key = (system, tuple(positive), tuple(negative), attack)
+        if self._last_pair is None or self._last_pair[0] != key:
+            whole = rows_in_memory(self.source_of(system)).scores()
+            self._last_pair = key, partial(source.change, bare=True)(whole)
+        return self._last_pair[1]
+
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
         """The trials with scores of both systems, those of the second -inf where the first rejects."""
         first, second = self.systems[gate], self.systems[system]
@@ -143,13 +166,41 @@ class SpoofTrials:
             kept = DerivedSource(self._source, change, score=(second,))
         return SpoofTrials(kept, **{system: second}, label=self.label, attack=self.attack)
 
+    def source_of_both(self) -> ScoreSource:
+        """The trials with ASV and CM scores, in two columns; chunks carry their kind."""
+        for system in ("asv", "cm"):
+            if system not in self.systems:
+                raise InputError(f"there are no scores of the {system} system")
+        names = self.systems["asv"], self.systems["cm"]
+        if self._both is None:
+            if self._table is not None:
+                both: ScoreSource = self._table.trials_of_both(*names)
+            else:
+                assert self._source is not None
+                places = [self._source.roles.score.index(name) for name in names]
+                both = DerivedSource(self._source, partial(_chosen_systems, places=places), score=names)
+            self._both = both.with_columns(self.kind_column)
+        return self._both
+
+    def fused(self, fusion: Map, name: str = "sasv llr") -> SpoofTrials:
+        """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores."""
+        both = self.source_of_both()
+        if self._table is None:
+            kept: Any = replace(fusion.on(both), score=(name,))
+        else:
+            asv, cm = self.systems["asv"], self.systems["cm"]
+            nothing: dict[str, Any] = {}
+            kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, nothing))
+        return SpoofTrials(kept, sasv=name, label=self.label, attack=self.attack)
+
     def counts(self, system: System) -> dict[Kind, float]:
         """How many trials of each kind have a score of a system."""
         name = self.kind_column
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
         for word, (n_target, n_other) in seen.items():
-            total[kind_of(word)] += n_target + n_other
+            kind = KINDS[word] if self._table is not None else kind_of(word)
+            total[kind] += n_target + n_other
         return total
 
     def require(self, system: System, *kinds: Kind) -> None:
@@ -181,6 +232,10 @@ def _one_system(chunk: Scores, place: int) -> Scores:
     return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
 
 
+def _chosen_systems(chunk: Scores, places: list[int]) -> Scores:
+    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
+
+
 def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
     first, second = place
 
@@ -193,6 +248,8 @@ def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
 def spoof_mask(chunk: Scores, column: str) -> BoolArray:
     """Which trials of a chunk that are no targets are spoofs."""
     codes, names = chunk.columns[column][1], chunk.categories.get(column)
+    if column == KIND:
+        return np.asarray(codes == KINDS.index("spoof"))
     if names is None:
         return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
     is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
@@ -205,6 +262,7 @@ def _regrouped(
     positive: Sequence[Kind],
     negative: Sequence[Kind],
     attack: tuple[str, str] | None,
+    bare: bool = False,
 ) -> Scores:
     spoof = spoof_mask(chunk, column)
     chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
@@ -219,6 +277,8 @@ def _regrouped(
     def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
         return joined(arrays, positive), joined(arrays, negative)
 
+    if bare:
+        return Scores.part(*both((chunk.target, chunk.nontarget)))
     columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
     return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
 

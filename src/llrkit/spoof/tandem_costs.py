@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.llr_costs import losses_at
@@ -81,13 +81,13 @@ class TandemCostCurve(Curve):
 def asv_eer_threshold(trials: SpoofTrials, bins: KindBins | None = None) -> float:
     """The equal-error threshold of the ASV system as the organizers take it, see :func:`eer_nearest`."""
     bins = count_kinds(trials, "asv").bins() if bins is None else bins
-    pair = trials.pair("asv", ("target",), ("nontarget",))
+    pair = trials.pair_to_count("asv", ("target",), ("nontarget",))
     return nearest_threshold(pair, bins.pair(nontarget=True, spoof=False))
 
 
 def cm_source(trials: SpoofTrials, attack: str | None = None) -> ScoreSource:
     """All bona fide trials against the spoofs, or those of one attack, with CM scores."""
-    return trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
+    return trials.pair_to_count("cm", BONA_FIDE, ("spoof",), attack=attack)
 
 
 def min_t_dcf(
@@ -131,14 +131,12 @@ def min_t_dcf(
     if asv_threshold == "free":
         if counting == "joint":
             raise InputError("a free ASV threshold goes with counting='product' only")
-        return min_free_t_dcf(
-            count_kinds(trials, "asv").bins(), count_trials(cm_source(trials)).bins(), costs
-        )
+        return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
     threshold = _fixed(trials, asv_threshold)
     if counting == "joint":
         return _min_joint(trials, costs, threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
-    return min_from_terms(terms, count_trials(cm_source(trials)).bins())
+    return min_from_terms(terms, count_bins(cm_source(trials)))
 
 
 def t_dcf(
@@ -181,7 +179,7 @@ def t_dcf_curve(
     costs = spoof_costs(costs)
     threshold = _fixed(trials, asv_threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
-    path = error_path(count_trials(cm_source(trials)).bins())
+    path = error_path(count_bins(cm_source(trials)))
     cost = terms.cost(path.p_miss, path.p_fa)
     return TandemCostCurve(path.threshold, cost, path.p_miss, path.p_fa, threshold, costs.name)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.counting import count_bins
 from llrkit.core.hull import ErrorPath, error_path
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
@@ -69,7 +69,7 @@ def t_eer(trials: SpoofTrials) -> float:
     >>> t_eer(trials)
     0.0
     """
-    return t_eer_from_bins(count_kinds(trials, "asv").bins(), count_trials(cm_source(trials)).bins()).t_eer
+    return t_eer_from_bins(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials))).t_eer
 
 
 def t_eer_from_bins(asv: KindBins, cm: ScoreBins) -> TandemPoint:
@@ -78,7 +78,7 @@ def t_eer_from_bins(asv: KindBins, cm: ScoreBins) -> TandemPoint:
     rates = np.stack([path.p_miss, path.p_fa, path.p_fa_spoof])
     if np.isnan(rates).any():
         raise InputError("the t-EER needs targets, non-targets and spoofs with ASV scores")
-    countermeasure = error_path(cm)
+    countermeasure = CmRoc.of(error_path(cm))
     # from the equal error rate of the ASV system on, it alone rejects targets too often
     end = int(np.argmax(rates[0] >= rates[1]))
     if end > 0:
@@ -103,20 +103,31 @@ def _cm_miss(rates: FloatArray) -> FloatArray:
     return np.asarray(ahead / (1.0 + ahead))
 
 
-def _cm_false_alarms(p_miss: FloatArray, cm: ErrorPath) -> FloatArray:
-    """False-alarm rate of the CM system at these miss rates, on its ROC; the lower end where it is steep."""
-    misses, false_alarms = cm.p_miss, cm.p_fa
-    last = np.append(misses[1:] != misses[:-1], True)
-    return np.asarray(np.interp(p_miss, misses[last], false_alarms[last]))
+@dataclass(frozen=True, eq=False)
+class CmRoc:
+    """The ROC of the CM system: one false-alarm rate for each miss rate, the lowest where it is steep."""
+
+    p_miss: FloatArray
+    p_fa: FloatArray
+
+    @classmethod
+    def of(cls, path: ErrorPath) -> CmRoc:
+        """From all of its vertices."""
+        last = np.append(path.n_miss[1:] != path.n_miss[:-1], True)
+        return cls(path.p_miss[last], path.p_fa[last])
+
+    def false_alarms(self, p_miss: FloatArray) -> FloatArray:
+        """False-alarm rate at these miss rates."""
+        return np.asarray(np.interp(p_miss, self.p_miss, self.p_fa))
 
 
-def _gap(rates: FloatArray, cm: ErrorPath) -> FloatArray:
+def _gap(rates: FloatArray, cm: CmRoc) -> FloatArray:
     """Accepted non-targets less accepted spoofs, where rejected targets are as frequent as the first."""
     p_miss = _cm_miss(rates)
-    return np.asarray((1.0 - p_miss) * rates[1] - _cm_false_alarms(p_miss, cm) * rates[2])
+    return np.asarray((1.0 - p_miss) * rates[1] - cm.false_alarms(p_miss) * rates[2])
 
 
-def _root(start: FloatArray, stop: FloatArray, cm: ErrorPath) -> FloatArray:
+def _root(start: FloatArray, stop: FloatArray, cm: CmRoc) -> FloatArray:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -134,9 +145,9 @@ def _crossed(start: FloatArray, stop: FloatArray) -> FloatArray:
     return np.asarray(start + share * (stop - start))
 
 
-def _tandem_point(rates: FloatArray, cm: ErrorPath) -> TandemPoint:
+def _tandem_point(rates: FloatArray, cm: CmRoc) -> TandemPoint:
     p_miss_cm = float(_cm_miss(rates))
-    p_fa_cm = float(_cm_false_alarms(np.array([p_miss_cm]), cm)[0])
+    p_fa_cm = float(cm.false_alarms(np.array([p_miss_cm]))[0])
     missed = p_miss_cm + (1.0 - p_miss_cm) * float(rates[0])
     p_miss, p_fa, p_fa_spoof = rates.tolist()
     return TandemPoint(missed, p_miss, p_fa, p_fa_spoof, p_miss_cm, p_fa_cm)
@@ -157,7 +168,7 @@ def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1
     [0.0, 0.0]
     """
     asv = count_kinds(trials, "asv").bins().path()
-    cm = error_path(count_trials(cm_source(trials)).bins())
+    cm = error_path(count_bins(cm_source(trials)))
     rates = np.stack([asv.p_miss, asv.p_fa, asv.p_fa_spoof])
     for prevalence in prevalences:
         if not 0.0 <= prevalence <= 1.0:

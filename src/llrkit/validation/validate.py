@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
@@ -18,6 +19,7 @@ from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
 from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
 from llrkit.validation.judge import Judge, ValidationRow
+from llrkit.validation.markdown import clean
 from llrkit.validation.misleading import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
 from llrkit.validation.validation_report import markdown, summary_lines
@@ -66,13 +68,26 @@ class Validation:
             "misleading": [trial.to_dict() for trial in self.misleading],
         }
 
-    def to_markdown(self, *, verbal: bool = False, made_from: Sequence[tuple[str, str]] = ()) -> str:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people named or wrote themselves, and no vocabulary changes."""
+        places = (trial.words_of_place for trial in self.misleading)
+        points = (point.point.name for point in self.evaluation.points)
+        return (*self.report.values(), *places, *points)
+
+    def to_markdown(
+        self, *, verbal: bool = False, words: str = "forensic", made_from: Sequence[tuple[str, str]] = ()
+    ) -> str:
         """A validation report: what was validated, the matrix, the numbers, the worst trials, their origin.
+
+        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'.
 
         ``made_from`` says where the numbers come from, as pairs of a name and a text, see
         :meth:`llrkit.report.provenance.Provenance.lines`; without it date and version are stated.
         """
-        return markdown(self, verbal=verbal, made_from=made_from)
+        keep = (*self.names, *(text for pair in made_from for text in pair))
+        text = markdown(self, verbal=verbal, made_from=made_from)
+        return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:
         return "\n".join(summary_lines(self))

@@ -82,7 +82,8 @@ function moveShapes() {
 }
 
 function describe(odds, prior, miss, fa, note) {
-  return `Target prior ${Number(prior.toPrecision(4))}, cost of a miss ${miss}, of a false alarm ${fa}: ` +
+  const [target, one, other] = data.words;
+  return `${target} ${Number(prior.toPrecision(4))}, ${one} ${miss}, ${other} ${fa}: ` +
     `accept when the LLR is at least ${fixed(0 - odds, 3)} (prior log-odds ${fixed(odds + 0, 3)}${note}).`;
 }
 

@@ -1,0 +1,156 @@
+"""FNMR at given FMRs with thresholds, intervals, one-sided bounds and what the comparisons can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.biometrics.failures import FailureCounts, fold_failures
+from llrkit.biometrics.rates_result import RatesAtFmr, VerificationRates
+from llrkit.biometrics.rules_of_thumb import comparisons_needed
+from llrkit.core.hull import ErrorPath, error_path
+from llrkit.core.special import probability
+from llrkit.errors import InputError
+from llrkit.metrics.measure import measure
+from llrkit.metrics.measurements import Measurements
+from llrkit.metrics.threshold_choice import same_rate
+from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
+from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates
+from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.speakers import Columns, find_speakers
+
+FMRS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+_STEEPEST = 20.0
+
+
+@takes_labels
+def verification_rates(
+    source: ScoreSource,
+    fmr: Sequence[float] | float = FMRS,
+    *,
+    failures: str | None = None,
+    speakers: Columns | None = None,
+    level: float = 0.95,
+) -> VerificationRates:
+    """FNMR (and TAR = 1 - FNMR) at given false match rates, as ISO/IEC 19795-1 and NIST FRTE report them.
+
+    For each FMR the lowest threshold whose FMR on these comparisons is no larger; a comparison is a match
+    when its score is at or above the threshold. The interval of the FNMR takes into account that the
+    threshold was found on the same comparisons. One-sided upper bounds are of both rates at the threshold.
+
+    Parameters
+    ----------
+    fmr
+        False match rates between 0 and 1; 0 gives ZeroFMR, the FNMR without any false match.
+    failures
+        A column that marks failures to enroll and to acquire (``fte``, ``fta``, true): these comparisons
+        are rejected at every threshold, see :func:`fold_failures`.
+    speakers
+        The column, or the two columns, with the subjects of the two sides of a comparison; without them
+        comparisons are taken as independent.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.02).rvs(2000, 50000, np.random.default_rng(1)))
+    >>> rates = verification_rates(scores, [1e-2, 1e-3])
+    >>> [round(row.fnmr, 4) for row in rates.rows], round(rates["FMR1000"].tar, 4)
+    ([0.0355, 0.1945], 0.8055)
+    >>> [round(end, 3) for end in rates["FMR1000"].fnmr_interval]
+    [0.171, 0.221]
+    """
+    wanted = [float(rate) for rate in np.atleast_1d(np.asarray(fmr, dtype=np.float64))]
+    for rate in wanted:
+        if not 0.0 <= rate <= 1.0:
+            raise InputError(f"an FMR is between 0 and 1, got {rate!r}")
+    if not wanted:
+        raise InputError("give at least one FMR")
+    probability(level, "level")
+    source = as_source(source)
+    failed: FailureCounts | None = None
+    if failures is not None:
+        source, failed = fold_failures(source, failures)
+    result = measure(source, [])
+    path = error_path(result.summaries.bins)
+    places = [int(np.argmax(path.p_fa <= rate)) for rate in wanted]
+    people = find_speakers(source, speakers) if speakers is not None else None
+    cuts = np.minimum(path.threshold[places], _above_all(path))
+    rates = curve_rates(source, cuts, people, level)
+    low, high = rates.along_roc(_slopes(result, rates.thresholds))
+    rows = []
+    for rate, place, cut in zip(wanted, places, cuts.tolist(), strict=True):
+        at = int(np.searchsorted(rates.thresholds, cut))
+        interval, reason = _interval(rate, at, low, high, result)
+        # where infinite scores must be rejected no threshold does it, and no error is left
+        nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
+        beyond = place == len(path.threshold) - 1 and math.isinf(path.threshold[place - 1])
+        effect = _design_effect(rates, at)
+        rows.append(
+            RatesAtFmr(
+                wanted=rate,
+                threshold=float(path.threshold[place]),
+                threshold_interval=(
+                    same_rate(path, "p_fa", rate, quantile(level), effect) if rate > 0.0 else None
+                ),
+                fmr=float(path.p_fa[place]),
+                fnmr=float(path.p_miss[place]),
+                n_false_matches=float(path.n_fa[place]),
+                n_false_nonmatches=float(path.n_miss[place]),
+                fnmr_interval=interval,
+                no_interval=reason,
+                fnmr_bound=1.0 if beyond else float(rates.miss.bound[at]),
+                fmr_bound=nothing if beyond else float(rates.fa.bound[at]),
+                factor=source.roles.factor,
+            )
+        )
+    i = int(np.searchsorted(path.p_miss, 0.0, side="right")) - 1
+    return VerificationRates(
+        rows=tuple(rows),
+        n_mated=round(path.n_target),
+        n_nonmated=round(path.n_nontarget),
+        eer=result.eer_roc,
+        zero_fnmr=float(path.p_fa[i]),
+        failures=failed,
+        level=level,
+        n_subjects=None if people is None else people.n_speakers,
+    )
+
+
+def _above_all(path: ErrorPath) -> float:
+    """A finite threshold above all finite scores, where rejecting everything is the answer."""
+    finite = path.threshold[np.isfinite(path.threshold)]
+    return float(np.nextafter(finite[-1], math.inf)) if len(finite) else 0.0
+
+
+def _slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
+    """The slope of the ROC, which is the likelihood ratio."""
+    blocks = result.summaries.blocks
+    block = np.maximum(np.searchsorted(blocks.low, thresholds, side="right") - 1, 0)
+    return np.asarray(np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST)))
+
+
+def _design_effect(rates: CurveRates, at: int) -> float:
+    """Variance of the FMR over that of as many independent comparisons; at least 1."""
+    rate = float(rates.fa.rate[at])
+    if rates.by_speaker is None or not 0.0 < rate < 1.0:
+        return 1.0
+    error = float(rates.by_speaker[1].standard_error[at]) * math.sqrt(float(rates.counted_once[at]))
+    return max(1.0, error**2 * rates.n[1] / (rate * (1.0 - rate)))
+
+
+def _interval(
+    rate: float, at: int, low: FloatArray, high: FloatArray, result: Measurements
+) -> tuple[tuple[float, float] | None, str]:
+    """The interval of the FNMR at an FMR, or why there is none."""
+    n = result.n_nontarget
+    if rate == 0.0 or n < comparisons_needed(rate):
+        needed = "infinitely many" if rate == 0.0 else f"{comparisons_needed(rate):,.0f}"
+        return None, f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"
+    if math.isnan(low[at]):
+        return None, "too few errors of a kind, or of too few subjects"
+    return (float(low[at]), float(high[at])), ""

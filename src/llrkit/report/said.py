@@ -1,0 +1,64 @@
+"""A report in the words of a community: its text, tables and pictures, but no names of people's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llrkit._vocabulary import Vocabulary
+from llrkit.report.number_tables import Table
+from llrkit.report.sections import Section, TextTable
+
+
+@dataclass(frozen=True)
+class Said:
+    """Says what a report is made of in the words of a vocabulary."""
+
+    words: Vocabulary
+    keep: tuple[str, ...]
+    """Names of systems and operating points, which stay as they are."""
+    of_sources: bool = False
+    """Whether texts speak of same-source and different-source trials, as those on validations do."""
+
+    def text(self, text: str) -> str:
+        """A sentence."""
+        if self.of_sources:
+            return self.words.say_of_sources(text, keep=self.keep)
+        return self.words.say(text, keep=self.keep)
+
+    def section(self, section: Section) -> Section:
+        """A section with its tables and pictures."""
+        return replace(
+            section,
+            title=self.text(section.title),
+            paragraphs=tuple(map(self.text, section.paragraphs)),
+            tables=[self._table(table) for table in section.tables],
+            pictures=[picture.said_in(self.words, keep=self.keep) for picture in section.pictures],
+            note=self.text(section.note),
+            hint=self.text(section.hint),
+        )
+
+    def about(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """What the template says about the systems."""
+        verdicts = [
+            replace(one, said=self.text(one.said), todo=tuple(map(self.text, one.todo)))
+            for one in about["verdicts"]
+        ]
+        return {
+            **about,
+            "headline": self.text(about["headline"]),
+            "verdicts": verdicts,
+            "numbers": [self._table(table) for table in about["numbers"]],
+            "conventions": {name: self.text(value) for name, value in about["conventions"].items()},
+            "methods": self.text(about["methods"]),
+        }
+
+    def _table(self, table: Table | TextTable) -> Any:
+        if isinstance(table, Table):
+            return replace(
+                table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption)
+            )
+        header = (table.header[0], *map(self.text, table.header[1:])) if table.header else ()
+        rows = tuple(tuple(map(self.text, row)) for row in table.rows) if self.of_sources else table.rows
+        return replace(table, header=header, rows=rows, caption=self.text(table.caption))

@@ -1,0 +1,177 @@
+"""Fusion of ASV and CM scores: closed forms, finite differences, files, commands."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import minimize
+from tests.support.commands import run
+
+import llrkit as lk
+from llrkit import spoof
+from llrkit.calibrate.composite.sasv_map import SasvMap, combined
+from llrkit.errors import InputError, UnknownNameError
+
+COSTS = spoof.spoof_costs("a-dcf1")
+KIND = np.repeat(["target", "nontarget", "spoof"], [500, 900, 1200])
+MEAN = {"target": (2.0, 2.0), "nontarget": (-2.0, 2.0), "spoof": (2.0, -2.0)}
+
+
+def draw(seed):
+    rng = np.random.default_rng(seed)
+    asv, cm = (np.array([MEAN[k][i] for k in KIND]) + rng.normal(size=len(KIND)) for i in (0, 1))
+    return {"asv": 0.5 * asv + 0.2, "cm": 3 * cm - 1, "label": KIND}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return draw(1)
+
+
+@pytest.fixture(scope="module")
+def trials(table):
+    return spoof.SpoofTrials(table)
+
+
+def test_combination_is_the_ratio_of_densities_by_hand():
+    rng = np.random.default_rng(2)
+    l_asv, l_cm = rng.normal(size=(2, 50)) * 5
+    by_hand = [-math.log(0.3 * math.exp(-a) + 0.7 * math.exp(-c)) for a, c in zip(l_asv, l_cm, strict=True)]
+    np.testing.assert_allclose(combined(l_asv, l_cm, 0.7), by_hand, rtol=1e-12)
+    ends = combined(np.array([np.inf, np.inf, -np.inf]), np.array([np.inf, -np.inf, 3.0]), 0.5)
+    np.testing.assert_array_equal(ends, [np.inf, -np.inf, -np.inf])
+
+
+def test_the_closed_form_finds_the_true_llr(trials, table):
+    """Unit-variance Gaussians two from zero: both LLRs are 4 times the deviation."""
+    fitted = spoof.fit_sasv(trials, "bayes", costs=COSTS)
+    asv, cm = (np.asarray(table["asv"]) - 0.2) / 0.5, (np.asarray(table["cm"]) + 1) / 3
+    share = 2 / 3  # the prices of a-dcf1 count spoofs twice
+    true = -np.logaddexp(np.log(1 - share) - 4 * asv, np.log(share) - 4 * cm)
+    got = fitted(np.column_stack([table["asv"], table["cm"]]))
+    assert np.corrcoef(true, got)[0, 1] > 0.99
+    assert 0.8 < np.polyfit(true, got, 1)[0] < 1.25
+
+
+@pytest.mark.parametrize("method", ["linear", "bayes-trained"])
+def test_trained_fusions_have_the_lowest_loss_against_another_optimizer(trials, table, method):
+    share, prior = 2 / 3, 1 / (1 + math.exp(COSTS.threshold))
+    x = np.column_stack([table["asv"], table["cm"]])
+    weight = {"target": prior, "nontarget": (1 - prior) * (1 - share), "spoof": (1 - prior) * share}
+    spread = []
+    for i in (0, 1):
+        own = [np.var(x[KIND == "target", i]), np.var(x[KIND != "target", i])]
+        spread.append(math.sqrt(np.mean(own)))
+
+    def objective(theta):
+        if method == "linear":
+            score = x @ theta[:2] + theta[2]
+        else:
+            lines = theta[0] * x[:, 0] + theta[2], theta[1] * x[:, 1] + theta[3]
+            score = -np.log((1 - share) * np.exp(-lines[0]) + share * np.exp(-lines[1]))
+        z = score - COSTS.threshold
+        loss = sum(
+            w * np.mean(np.logaddexp(0, (-z if kind == "target" else z)[kind == KIND]))
+            for kind, w in weight.items()
+        )
+        return loss + 0.5e-4 * np.sum(np.square(np.asarray(theta[:2]) * spread))
+
+    fitted = spoof.fit_sasv(trials, method, costs=COSTS)
+    if method == "linear":
+        theta = np.append(fitted.weights, fitted.offset)
+    else:
+        theta = np.array([fitted.asv_slope, fitted.cm_slope, fitted.asv_offset, fitted.cm_offset])
+    best = minimize(objective, theta, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+    assert objective(theta) <= best.fun + 1e-7
+
+
+def test_non_linear_fusion_beats_linear_and_the_sum(table):
+    compared = spoof.compare_sasv(spoof.SpoofTrials(table), spoof.SpoofTrials(draw(3)), costs="a-dcf1")
+    rows = {row["method"]: row for row in compared.rows}
+    for method in ("bayes", "bayes-trained"):
+        assert rows[method]["eval_min"] < rows["linear"]["eval_min"] < rows["sum of scores"]["eval_min"]
+        assert rows[method]["eval_act"] < 1.3 * rows[method]["eval_min"]
+    assert rows["sum of scores"]["eval_act"] is None
+
+
+def test_files_and_memory_agree(trials, table, tmp_path):
+    path = tmp_path / "both.parquet"
+    pl.DataFrame(table).write_parquet(path)
+    scanned = spoof.SpoofTrials(
+        lk.scan_trials(path, score=["asv", "cm"], positive="target"), asv="asv", cm="cm"
+    )
+    for method in ("linear", "bayes", "bayes-trained"):
+        here, there = (spoof.fit_sasv(one, method) for one in (trials, scanned))
+        np.testing.assert_allclose(here([[0.3, 2.0]]), there([[0.3, 2.0]]), rtol=1e-5)
+        fused = [spoof.min_a_dcf(one.fused(here)) for one in (trials, scanned)]
+        assert fused[0] == fused[1]
+
+
+def test_a_saved_fusion_is_the_same(trials, tmp_path):
+    fitted = spoof.fit_sasv(trials)
+    fitted.save(tmp_path / "sasv.json")
+    loaded = lk.load_map(tmp_path / "sasv.json")
+    assert isinstance(loaded, SasvMap)
+    assert loaded([[0.3, 2.0]]) == fitted([[0.3, 2.0]])
+    assert loaded.system_names == ["asv", "cm"]
+
+
+def test_wrong_use_is_refused(trials):
+    with pytest.raises(UnknownNameError, match="known are bayes, bayes-trained, linear"):
+        spoof.fit_sasv(trials, "magic")
+    with pytest.raises(InputError, match="no scores of the cm system"):
+        spoof.fit_sasv(spoof.SpoofTrials({"asv": [1.0, 2.0, 3.0], "label": ["target", "nontarget", "spoof"]}))
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sasv")
+    frame = pl.DataFrame(table).with_row_index("utt").with_columns(pl.col("utt").cast(pl.String))
+    frame.write_csv(folder / "both.tsv", separator="\t")
+    frame.select("utt", pl.col("asv").alias("score"), "label").write_csv(folder / "asv.tsv", separator="\t")
+    cm = frame.select("utt", pl.col("cm").alias("score")).reverse()
+    cm.write_csv(folder / "cm.tsv", separator="\t")
+    cm.head(100).write_csv(folder / "few.tsv", separator="\t")
+    return folder
+
+
+def test_the_command_with_one_file_and_with_two(files, trials):
+    code, out, err = run("fuse", "--sasv", files / "asv.tsv", files / "cm.tsv", "-o", files / "a.json",
+                         "--json", "-")  # fmt: skip
+    assert code == 0, err
+    two = json.loads(out)
+    code, out, err = run("fuse", "--sasv", files / "both.tsv", "--on", files / "both.tsv", "-o",
+                         files / "b.json", "--json", "-")  # fmt: skip
+    assert code == 0, err
+    one = json.loads(out)
+    assert "bayes-trained" in err
+    for ours, theirs in zip(two["methods"], one["methods"], strict=True):
+        assert ours["dev_min"] == theirs["dev_min"] == theirs["eval_min"]
+    best = next(row for row in one["methods"] if row["method"] == "bayes-trained")
+    assert best["dev_min"] == spoof.min_a_dcf(trials.fused(spoof.fit_sasv(trials)))
+    code, _, err = run("apply", files / "b.json", files / "both.tsv", "-o", files / "llrs.tsv")
+    assert code == 0, err
+    llrs = pl.read_csv(files / "llrs.tsv", separator="\t")["llr"].to_numpy()
+    both = np.column_stack([pl.read_csv(files / "both.tsv", separator="\t")[c] for c in ("asv", "cm")])
+    np.testing.assert_allclose(llrs, lk.load_map(files / "b.json")(both), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("asv.tsv", "few.tsv", "--sasv"), "no score for 2,500 trials"),
+        (("asv.tsv", "cm.tsv", "cm.tsv", "--sasv"), "one file with both scores"),
+        (("asv.tsv", "cm.tsv", "--sasv", "--prior", "0.1"), "--prior does not go with --sasv"),
+        (("asv.tsv", "cm.tsv", "--costs", "a-dcf1"), "--costs is for --sasv"),
+        (("asv.tsv", "cm.tsv", "--sasv", "--method", "gaussian"), "unknown fusion 'gaussian'"),
+        (("asv.tsv", "cm.tsv", "--sasv", "--distance"), "put both scores into one table"),
+    ],
+)
+def test_wrong_use_of_the_command(files, tmp_path, arguments, words):
+    paths = [files / part if part.endswith(".tsv") else part for part in arguments]
+    code, _, err = run("fuse", *paths, "-o", tmp_path / "out.json")
+    assert code == 2
+    assert words in err
+    assert not list(tmp_path.iterdir())
