@@ -144,7 +144,7 @@ def test_advice_follows_from_what_was_measured(tmp_path):
 
 def test_a_criterion_that_always_passes_is_refused_and_one_that_cannot_be_decided_says_so(tmp_path):
     path = write(tmp_path / "validation.csv", *calibrated(100, 1000))
-    for at_most, code, said in ((8, 2, "8 % is 0.08"), (0.05, 1, "not decided")):
+    for at_most, code, said in ((8, 2, "8 % is 0.08"), (0.05, 1, "NOT DECIDED")):
         row = f'[[criterion]]\ncharacteristic = "accuracy"\nmetric = "eer"\nat_most = {at_most}\n'
         (tmp_path / "criteria.toml").write_text(f'[options]\nci = "trial"\n{row}use = "interval"\n')
         got, out, err = run("validate", path, "--criteria", tmp_path / "criteria.toml")

@@ -11,6 +11,7 @@ import llrkit as lk
 from llrkit.validation.given_calibration import makers_of, use_calibration
 
 TRAINED = "These trials trained the calibration"
+SHOWN = "These comparisons trained the calibration"  # in the words of forensic science
 IN_ROW = "measured on the trials that trained the calibration"
 CRITERIA = """
 [[criterion]]
@@ -71,7 +72,7 @@ def test_training_trials_are_recognized_in_another_file(folder, copy):
         found = json.loads(out)
         assert any(TRAINED in caution for caution in found["cautions"]) == flagged
         assert [IN_ROW in row["note"] for row in found["matrix"]] == [flagged] * 2
-        assert (TRAINED in err) == flagged
+        assert (SHOWN in err) == flagged
         trials = lk.read_trials(folder / f"{name}{copy}")
         in_python = lk.validate(trials, ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
         assert [IN_ROW in row.note for row in in_python.rows] == [flagged] * 2
@@ -115,8 +116,8 @@ def test_the_flag_stands_in_the_matrix_of_every_report(folder, tmp_path):
     report, page = tmp_path / "report.md", tmp_path / "page.html"
     validated(folder, "dev_llrs.csv", "--report", report, "--html", page)
     for text in (report.read_text(), page.read_text()):
-        assert TRAINED in text
-        assert text.count(IN_ROW) == 2
+        assert SHOWN in text
+        assert text.count(IN_ROW.replace("trials", "comparisons")) == 2
 
 
 def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
@@ -235,7 +236,7 @@ def test_no_level_is_stated_where_no_test_was_made(folder, tmp_path):
     pl.DataFrame(few).write_csv(tmp_path / "few.csv")
     back = pl.read_csv(folder / "eval_llrs.csv").select((-pl.col("llr")).alias("score"), "label")
     back.write_csv(tmp_path / "reversed.csv")
-    for name, said in (("few", "too few trials"), ("reversed", "reversed: ")):
+    for name, said in (("few", "too few comparisons"), ("reversed", "reversed: ")):
         arguments = ("--criteria", folder / "criteria.toml", "--report", tmp_path / "report.md")
         code, out, _ = run("validate", tmp_path / f"{name}.csv", *arguments)
         assert code == 1

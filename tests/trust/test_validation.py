@@ -281,8 +281,8 @@ def test_report_states_everything_and_is_safe():
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
     for words in (
         "**bounds**: not stated", "**sources**: 30 (", "same-source",
-        "| ECE | &lt;= 0.9 | simulated |", "| ECE | &lt;= 0.1 % | these trials |",
-        "range these trials support",
+        "| ECE | &lt;= 0.9 | simulated |", "| ECE | &lt;= 0.1 % | these comparisons |",
+        "range these comparisons support",
         "range of the LLRs", "min Cllr",
         "Cllr - min", "ROC convex hull", "each speaker left out in turn", "design effect",
         "if calibrated", "Tippett at 0",
@@ -367,7 +367,7 @@ def test_command_writes_a_page(files, tmp_path):
     assert "&lt;b&gt;bold&lt;/b&gt;" in page
     for words in (
         "Both criteria are met.",
-        "Most misleading trials",
+        "Most misleading comparisons",
         "support for",
         "each speaker left out in turn",
         "95 % interval",

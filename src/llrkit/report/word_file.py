@@ -82,7 +82,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
     Examples
     --------
     >>> [round(w, 1) for w in column_widths([("metric", "what was found"), ("eer", "3.25 % " * 8)], 6.0)]
-    [1.2, 4.8]
+    [0.5, 5.5]
     """
     columns = list(zip(*rows, strict=True))
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
