@@ -32,9 +32,9 @@ from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, 
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""
-_RARE = 0.1
-"""How far the upper end of a cost is moved from that by its logarithm to that by its two rates, on the
-logarithmic scale: what few errors leave open, the first does not see, and the second exaggerates."""
+_FEW_MAKERS = 2.0 * FEWEST_MAKERS
+"""Up to so many speakers with errors, the upper end of a cost is that by its two rates; with more of them
+it goes over to that by its logarithm, which does not see what few errors leave open."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -235,7 +235,8 @@ class _Intervals:
             (lower,), (upper,) = (
                 from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
             )
-            high = float(high**_RARE * upper ** (1.0 - _RARE))
+            rare = min(1.0, _FEW_MAKERS / min(float(one.makers[i]) for one in kinds))
+            high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
         self.intervals[name] = (min(low, value), min(max(high, value), most))
