@@ -211,6 +211,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--speakers", type=int, nargs="+", default=[15, 30, 100])
+    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
     parser.add_argument("--kinds", nargs="+", default=["speaker"], choices=["trial", "speaker", "bootstrap"])
     parser.add_argument("--replicates", type=int, default=300, help="of each bootstrap")
     parser.add_argument("--seed", type=int, default=1)
@@ -223,6 +224,8 @@ def main() -> None:
     plain: dict[str, Any] = {}
     start = time.perf_counter()
     for design in designs(options.speakers):
+        if options.tails not in (None, "heavy tails" if design.heavy else "Gaussian"):
+            continue
         found = coverage(design, options.runs, options.kinds, options.seed, options.replicates)
         for kind, tallies in found.items():
             cells = [tally.cell() for tally in tallies.values()]

@@ -254,6 +254,7 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path)
     parser.add_argument("--splits", type=int, default=2, help="of each set")
+    parser.add_argument("--seed", type=int, default=1, help="of the splits; the populations stay the same")
     parser.add_argument("--size", type=int, choices=(0, 1), action="append", help="100+1,000 or 500+5,000")
     parser.add_argument("--fast", action="store_true", help="every fifth set, one split")
     options = parser.parse_args()
@@ -265,7 +266,7 @@ def main() -> None:
                 if (
                     not options.fast or number % 5 == 0
                 ):  # 5 and the four versions of a set have no common factor
-                    rows.append(measured(one, size, (1, number, size[0], split)))
+                    rows.append(measured(one, size, (options.seed, number, size[0], split)))
             seconds = time.perf_counter() - start
             print(f"\n{size[0]:,} + {size[1]:,} trials, {split + 1} splits, {seconds:.0f} s\n")
             print("\n".join(table(rows, limit)), flush=True)

@@ -64,6 +64,8 @@ def test_trials_that_share_speakers_never_say_more_than_independent_ones():
         result = measure(trials)
         known = check_trials(trials, result, find_speakers(trials, SIDES)).test
         assert known.p_value >= check_cells(result).test.p_value
+        # an evaluation counts for its test while it counts for its intervals
+        assert lk.evaluate(trials, speakers=SIDES).tested.test == known
 
 
 def test_cross_validated_loss_against_lines_of_the_other_speakers():

@@ -16,11 +16,13 @@ from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.theory.operating_points import Points
-from llrkit.trust.calibration.calibration_test import check_trials
+from llrkit.trust.calibration.calibration_test import check_speakers, check_trials
+from llrkit.trust.calibration.speaker_test import SpeakersInCells, judged_edges
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.functionals import REASONS, functionals
 from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
 from llrkit.trust.intervals.speakers import (
     Columns,
     Speakers,
@@ -147,9 +149,7 @@ def evaluate(
             resampling = speaker_resampling(trials, speakers, recordings, seed)
             made = bootstrap(trials, evaluation, resampling, level, replicates)
             return _tested(replace(evaluation, uncertainty=made), trials, resampling.speakers)
-        known = find_speakers(trials, speakers)
-        made = closed_form(trials, evaluation, known, level)
-        return _tested(replace(evaluation, uncertainty=made), trials, known)
+        return _by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
 
     groups = {}
     for name, group in result.groups.items():
@@ -167,6 +167,19 @@ def evaluate(
     result = replace(with_intervals(source, result), groups=MappingProxyType(groups))
     warn_of(result)
     return result
+
+
+def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
+    """The evaluation with intervals and the test of calibration, both from one more pass."""
+    if math.isinf(result.cllr):
+        return replace(result, uncertainty=closed_form(source, result, speakers, level))
+    edges = judged_edges(result)
+    made, cells = intervals_and_cells(source, result, speakers, level, edges[1:-1])
+    result = replace(result, uncertainty=made)
+    try:
+        return replace(result, tested=check_speakers(result, SpeakersInCells(edges, cells)))
+    except TooFewTrialsError:
+        return result
 
 
 def _tested(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:

@@ -24,7 +24,7 @@ Partition = tuple[frozenset[Any], ...]
 FEWEST_IN_BLOCK = 5
 MOST_BLOCKS = 4
 """More blocks than these, or smaller ones, are themselves a matter of chance."""
-_SAMPLED = 20
+_SAMPLED = 8
 """Trials for each speaker that are looked at first: mostly they connect all speakers already."""
 
 

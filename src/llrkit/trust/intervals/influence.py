@@ -8,7 +8,7 @@ piece of the ROC around it, ``dEER = w dPmiss + (1 - w) dPfa``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,14 @@ class StepInfluences:
     def columns(self, class_index: int) -> tuple[int, ...]:
         """The sums of a class."""
         return tuple(range(class_index, self.size, 2))
+
+    def cut_also(self, cuts: npt.ArrayLike) -> StepInfluences:
+        """The same sums with more cells: those between its own cuts and these."""
+        finer = CellFinder(np.union1d(self.finder.cuts, np.asarray(cuts, dtype=np.float64)))
+        left = np.concatenate([[-np.inf], finer.cuts])
+        within = np.searchsorted(self.finder.cuts, left, side="right")
+        within[0] = 0
+        return replace(self, finder=finer, steps=(self.steps[0][:, within], self.steps[1][:, within]))
 
     def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
         """What each score adds."""

@@ -164,6 +164,14 @@ class Jackknife(ReadOnlyArrays):
         return np.asarray(middle - down * error), np.asarray(middle + up * error)
 
 
+def correlations(a: Jackknife, b: Jackknife) -> FloatArray:
+    """Correlation of each number of one jackknife with that of another; zero where one does not vary."""
+    left, right = a.deviations, b.deviations
+    product = np.sqrt(np.square(left).sum(axis=0) * np.square(right).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
+
+
 @lru_cache(maxsize=4)
 def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
     """How often each of n is drawn in each of several draws of n with replacement."""

@@ -117,6 +117,12 @@ class SpeakerCells(SummaryBase):
             self, target=self.target * weight, nontarget=self.nontarget * weight, sums=self.sums * weight
         )
 
+    def joined(self, cuts: FloatArray) -> SpeakerCells:
+        """The same trials in fewer cells, between some of the cuts only."""
+        starts = np.concatenate([[0], np.searchsorted(self.cuts, cuts) + 1])
+        target, nontarget = (np.add.reduceat(rows, starts, axis=1) for rows in (self.target, self.nontarget))
+        return replace(self, cuts=cuts, target=target, nontarget=nontarget)
+
     @property
     def n_speakers(self) -> int:
         """Number of speakers, or of groups of them."""

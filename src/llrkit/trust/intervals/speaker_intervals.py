@@ -21,7 +21,7 @@ from llrkit.trust.intervals.functionals import (
     functionals,
     trial_numbers,
 )
-from llrkit.trust.intervals.jackknife import Jackknife, from_scale
+from llrkit.trust.intervals.jackknife import correlations, from_scale
 from llrkit.trust.intervals.leave_out import leave_out
 from llrkit.trust.intervals.numbers import decision_thresholds, score_cuts
 from llrkit.trust.intervals.rare_errors import KINDS, few_makers, rates_looked_at, thresholds_looked_at
@@ -32,9 +32,9 @@ from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, 
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""
-_RARE = 0.1
-"""How far the upper end of a cost is moved from that by its logarithm to that by its two rates, on the
-logarithmic scale: what few errors leave open, the first does not see, and the second exaggerates."""
+_FEW_MAKERS = 2.0 * FEWEST_MAKERS
+"""Up to so many speakers with errors, the upper end of a cost is that by its two rates; with more of them
+it goes over to that by its logarithm, which does not see what few errors leave open."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -43,12 +43,25 @@ def speaker_intervals(
     source: ScoreSource, result: Measurements, speakers: Speakers, level: float, seed: int = 0
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, from one more pass over its trials."""
+    return intervals_and_cells(source, result, speakers, level, np.empty(0), seed)[0]
+
+
+def intervals_and_cells(
+    source: ScoreSource,
+    result: Measurements,
+    speakers: Speakers,
+    level: float,
+    cuts: FloatArray,
+    seed: int = 0,
+) -> tuple[Uncertainty, SpeakerCells]:
+    """The same, and the trials of every speaker (or group) counted between other cuts in the same pass."""
     groups = speakers.grouped()
     wanted = functionals(result, trial_numbers(source), score_cuts(result))
-    cells, spread = speaker_pass(source, wanted.influences, groups)
+    counted, spread = speaker_pass(source, wanted.influences.cut_also(cuts), groups)
+    cells = counted.joined(wanted.influences.finder.cuts)
     made = _Intervals(result, wanted, cells, spread, level, seed)
     made.make()
-    return Uncertainty(
+    used = Uncertainty(
         kind="speaker",
         level=level,
         intervals=MappingProxyType(made.intervals),
@@ -64,6 +77,7 @@ def speaker_intervals(
             *_few_note(cells.effective_speakers),
         ),
     )
+    return used, counted.joined(np.unique(cuts))
 
 
 def counted_once(spread: Covariance, number: Functional) -> float:
@@ -165,7 +179,7 @@ class _Intervals:
         )
         makers = np.maximum(np.minimum(miss.makers, fa.makers), FEWEST_MAKERS)
         # correlations of errors that few speakers make are not known
-        together = _correlations(miss.jackknife, fa.jackknife) * (1.0 - np.square(FEWEST_MAKERS / makers))
+        together = correlations(miss.jackknife, fa.jackknife) * (1.0 - np.square(FEWEST_MAKERS / makers))
         for i, prefix in enumerate(prefixes):
             for name, rates in zip(("p_miss", "p_fa"), kinds, strict=True):
                 self._put_rate(f"{prefix}.{name}", rates, i)
@@ -221,7 +235,8 @@ class _Intervals:
             (lower,), (upper,) = (
                 from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
             )
-            high = float(high**_RARE * upper ** (1.0 - _RARE))
+            rare = min(1.0, _FEW_MAKERS / min(float(one.makers[i]) for one in kinds))
+            high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
         self.intervals[name] = (min(low, value), min(max(high, value), most))
@@ -253,14 +268,6 @@ class _Intervals:
 
 def _is_minimum(name: str) -> bool:
     return name == "min_cllr" or name.endswith((".min_dcf", ".min"))
-
-
-def _correlations(a: Jackknife, b: Jackknife) -> FloatArray:
-    """Correlation of the two rates at each threshold; zero where one does not vary."""
-    left, right = a.deviations, b.deviations
-    product = np.sqrt(np.square(left).sum(axis=0) * np.square(right).sum(axis=0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
 
 
 def _reach(weights: tuple[float, float], distances: list[float], together: float) -> float:

@@ -58,12 +58,11 @@ def _of_class(
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0
     pairs, trials_of_pair = np.zeros((len(kept), n * n)), np.zeros(n * n, dtype=np.int64)
     edges = [_only_edge(step) for step in steps]
-    total, all_losses = np.zeros(width, dtype=np.int64), 0.0
+    all_losses = 0.0
     # blocks no smaller than the tables, which are added up for each
     for block in blocks(len(values), max(BLOCK, size // 4)):
         cell, one, other = influences.finder(values[block]), first[block], second[block]
         loss = influences.loss(values[block], class_index)
-        total += np.bincount(cell, minlength=width)
         counts += np.bincount(one * width + cell, minlength=size)
         if crossed:
             counts += np.bincount(other * width + cell, minlength=size)
@@ -87,6 +86,8 @@ def _of_class(
             if edge:
                 pairs[row] += step[0] * trials_of_pair
     table: IntArray = counts.reshape(n + 1, width)
+    # a trial is in the rows of both of its speakers, or of one and of nobody
+    total = table.sum(axis=0) // (2 if crossed else 1)
     table[n], losses[n] = total, all_losses
     mean = influences.mean_loss[class_index]
     uncentered = losses + (mean * table.sum(axis=1) if np.isfinite(mean) else np.inf)
