@@ -10,7 +10,7 @@ from commands import run
 
 import llrkit as lk
 from llrkit.engine import open_trials as module
-from llrkit.engine.open_trials import open_trials
+from llrkit.engine.open_trials import open_in_batches, open_trials, open_unlabeled
 from llrkit.engine.scanned_files import Files
 from llrkit.io import reading as ways
 from llrkit.io.reading import CLUSTER, MEMORY, Reading, Way
@@ -193,3 +193,75 @@ def test_the_same_reading_can_be_changed_for_another_file():
     reading = Reading(key="k.tsv", log10=True)
     assert replace(reading, key=None).given() == ["log10"]
     assert MEMORY.honors > CLUSTER.honors - {"unreadable"}
+
+
+UNTOLD = {
+    "decimal": ("0,5;a\n-1,25;ü\n", {"decimal": ","}, [0.5, -1.25]),
+    "encoding": ("0.5;a\n-1.25;ü\n", {"encoding": "latin-1"}, [0.5, -1.25]),
+    "missing_scores": ("0.5;a\n;b\n-1.25;ü\n", {"missing_scores": "drop"}, [0.5, -1.25]),
+    "where": ("0.5;a\n3;b\n-1.25;ü\n", {"where": ("test != b",)}, [0.5, -1.25]),
+    "log10": ("0.5;a\n-1.25;ü\n", {"log10": True}, [0.5 * np.log(10), -1.25 * np.log(10)]),
+    "distance": ("0.5;a\n-1.25;ü\n", {"distance": True}, [-0.5, 1.25]),
+}
+
+
+def listed(chunk):
+    return chunk.target.tolist()
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.MissingScoresWarning")
+@pytest.mark.parametrize("name", UNTOLD)
+def test_trials_without_labels_are_read_as_the_options_say(name, tmp_path):
+    text, options, expected = UNTOLD[name]
+    encoding = options.get("encoding", "utf-8")
+    (tmp_path / "new.csv").write_bytes(f"score;test\n{text}".encode(encoding))
+    source = open_unlabeled(tmp_path / "new.csv", Reading(**options))
+    assert source.reduce(listed) == expected
+    if name in ("decimal", "encoding"):
+        other = {"decimal": ".", "encoding": "utf-8"}[name]
+        with pytest.raises(lk.FileFormatError, match=r"new\.csv, line"):
+            open_unlabeled(tmp_path / "new.csv", Reading(**{name: other})).reduce(listed)
+
+
+def test_options_about_two_classes_are_refused_where_there_are_none(tmp_path):
+    (tmp_path / "new.csv").write_text("score,label\n1,target\n0,nontarget\n2,spoof\n")
+    with pytest.raises(lk.InputError, match="--positive is about labels, which are not looked at here"):
+        open_unlabeled(tmp_path / "new.csv", Reading(positive="target"))
+    for options in ({"positive": "spoof"}, {"key": "key.csv"}, {"duplicates": "drop"}):
+        with pytest.raises(lk.InputError, match=f"--{next(iter(options))} is for trials of two classes"):
+            open_in_batches(tmp_path / "new.csv", Reading(**options))
+    with pytest.raises(lk.InputError, match="--unreadable is for a cluster"):
+        open_in_batches(tmp_path / "new.csv", Reading(unreadable="skip"))
+
+
+@pytest.mark.parametrize("option", ["--distance", "--log10"])
+def test_no_command_drops_what_contradicts_its_calibration(option, table, tmp_path):
+    table.write_csv(tmp_path / "t.csv")
+    lk.fit_cmlg(lk.read_trials(tmp_path / "t.csv", score="llr")).save(tmp_path / "cal.json")
+    (tmp_path / "c.toml").write_text(
+        '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'
+    )
+    scores, named = tmp_path / "t.csv", ("--score-column", "llr", option)
+    for command in (
+        ("apply", tmp_path / "cal.json", scores, "-o", tmp_path / "o.csv"),
+        ("shift", tmp_path / "cal.json", scores),
+        ("adapt", tmp_path / "cal.json", scores, "-o", tmp_path / "o.csv"),
+        ("validate", scores, "--map", tmp_path / "cal.json", "--criteria", tmp_path / "c.toml"),
+    ):
+        code, out, err = run(*command, *named)
+        assert (code, out) == (2, ""), command
+        assert f"{option}: the calibration was trained on scores that were read without it" in err
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_calibration_of_arrays_names_no_column(table, tmp_path):
+    x, y = table["llr"].to_numpy(), table["target"].to_numpy()
+    fitted = lk.fit_cmlg(lk.Scores.from_labels(x, y))
+    assert fitted.reading["score"] == []
+    fitted.save(tmp_path / "cal.json")
+    table.rename({"llr": "score"}).write_csv(tmp_path / "t.csv")
+    code, out, err = run("apply", tmp_path / "cal.json", tmp_path / "t.csv", "-o", tmp_path / "o.csv")
+    assert (code, "system1" in out + err) == (0, False)
+    propositions = ("--h1", "one", "--h2", "two", "--train", tmp_path / "t.csv")
+    code, _, err = run("case", tmp_path / "cal.json", "--score", "0.5", *propositions)
+    assert code == 0, err

@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter
 from contextlib import suppress
 from importlib import import_module
@@ -43,6 +44,10 @@ COMMANDS = {
     "calibrate": each(
         "calibrate x.csv --method {} -o o/cal.json --json o/n.json", "cmlg", "logistic", "pav"
     ),
+    "case": each(
+        "case k.json --h1 same --h2 other --train x.csv {} --report o/r.md --html o/p.html --docx o/p.docx "
+        "--json o/n.json", "--score 0.5", "--scores u.csv --validation y.csv --verbal",
+    ),
     "compare": each(
         "compare x.csv z.csv --methods {} --json o/n.json --html o/p.html", "cmlg", "logistic,pav"
     ),
@@ -56,7 +61,6 @@ COMMANDS = {
     "convert with a key": each("convert {} o/s.kaldi --key-output o/k", "x.csv", "y.csv"),
     "convert to Parquet": each("convert {} o/one.parquet", "d --score-column plda", "y.csv --log10"),
     "demo": each("demo --out o/demo --seed {}", "2013", "7"),
-    "threshold": each("threshold {} --json o/n.json", "x.csv", "y.csv"),
     "diagnose": each("diagnose {} --json o/n.json", "x.csv", "y.csv"),
     "evaluate": each("evaluate {} --json o/n.json --html o/p.html", "x.csv", "y.csv --point 0.05"),
     "fuse": each(
@@ -77,6 +81,7 @@ COMMANDS = {
     "reproduce real": each(
         "reproduce real --scores {} --by room --out o/r --json o/n.json", "x.csv", "y.csv"
     ),
+    "shift": each("shift t.json {} --json o/n.json", "x.csv", "y.csv --share 0.3,0.7"),
     "simulate durations": each(f"simulate durations {SMALL} {{}} -o o/s.csv --json o/n.json", "1", "2"),
     "simulate embeddings": each(f"simulate embeddings {SPEECH} {{}} -o o/e.npz", "1", "2"),
     "simulate frames": each(
@@ -90,7 +95,9 @@ COMMANDS = {
         "simulate plda --dim 6 --speakers 8 --models 16 --tests 16 --seed {} -o o/s.csv", "1", "2"
     ),
     "simulate unequal": each(f"simulate unequal {SMALL} {{}} -o o/s.arrow", "1", "2"),
+    "spoof": each("spoof w.csv --json o/n.json {}", "", "--attack-column attack --eer nearest"),
     "theory": each("theory --eer {} --json o/n.json", "5%", "7%"),
+    "threshold": each("threshold {} --json o/n.json", "x.csv", "y.csv --on x.csv --false-alarm-rate 5%"),
     "validate": each(
         "validate {} --criteria c.toml --report o/r.md --html o/p.html --json o/n.json", "x.csv",
         "y.csv --verbal",
@@ -104,6 +111,7 @@ TIMES = [
     (rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", b"DATE"),
     (rb'"seconds": [0-9.e-]+', b'"seconds": 0'),
     (rb"<dc:date>[^<]*", b"<dc:date>"),
+    (rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"DATE"),
     (rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", b"NAME"),  # of a plot in a page
 ]
 
@@ -236,7 +244,10 @@ def written(place: Path) -> dict[str, bytes]:
 
 def without_times(file: Path) -> bytes:
     data = b"" if file.is_dir() else file.read_bytes()
-    if file.suffix in (".html", ".json", ".md", ".svg"):
+    if file.suffix == ".docx":
+        with zipfile.ZipFile(file) as document:  # whose directory has the times of writing
+            data = b"".join(name.encode() + document.read(name) for name in document.namelist())
+    if file.suffix in (".docx", ".html", ".json", ".md", ".svg"):
         for pattern, word in TIMES:
             data = re.sub(pattern, word, data)
     return data
@@ -309,6 +320,12 @@ def make_inputs(folder: Path) -> None:
     label = model == segment % 10
     crossed = {"enroll": model, "test": segment, "score": rng.normal(size=400) + 2 * label, "label": label}
     pl.DataFrame(crossed).write_csv(folder / "q.csv")
+    questioned = {"enroll": ["m0", "m1"], "test": ["t0", "t1"], "score": [0.25, 1.5]}
+    pl.DataFrame(questioned).write_csv(folder / "u.csv")
+    kinds = np.array(["target", "nontarget", "spoof"])[np.arange(300) % 3]
+    attacks = np.where(kinds == "spoof", np.array(["A1", "A2"])[np.arange(300) // 3 % 2], "bonafide")
+    asv, cm = rng.normal(size=300) + 2 * (kinds != "nontarget"), rng.normal(size=300) + 2 * (kinds != "spoof")
+    pl.DataFrame({"asv": asv, "cm": cm, "label": kinds, "attack": attacks}).write_csv(folder / "w.csv")
     lk.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
     lk.fit_cmlg(lk.Scores(rng.normal(1.5, 1.0, 300), rng.normal(0.0, 1.0, 300))).save(folder / "t.json")
     lk.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
@@ -316,7 +333,7 @@ def make_inputs(folder: Path) -> None:
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'
     )
     os.chdir(folder)
-    for command in (f"simulate embeddings {SPEECH} 3 -o e.npz", "recognize train e.npz -o m.npz",
-                    "recognize enroll m.npz e.npz -o s.npz"):  # fmt: skip
+    for command in ("calibrate x.csv --method cmlg -o k.json", f"simulate embeddings {SPEECH} 3 -o e.npz",
+                    "recognize train e.npz -o m.npz", "recognize enroll m.npz e.npz -o s.npz"):  # fmt: skip
         with suppress(SystemExit):
             llrkit(command)

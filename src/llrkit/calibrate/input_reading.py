@@ -12,13 +12,15 @@ from llrkit.scores.roles import Roles
 def reading_of(roles: Roles) -> dict[str, Any]:
     """How scores were read, as a calibration file records it.
 
+    Arrays, which have no column of labels, have none of scores either: no file is to be searched for one.
+
     Examples
     --------
-    >>> reading_of(Roles(("cosine",), factor=-1.0))
+    >>> reading_of(Roles(("cosine",), "label", factor=-1.0))
     {'score': ['cosine'], 'log10': False, 'distance': True, 'positive': None, 'calibrated': False}
     """
     return {
-        "score": list(roles.score),
+        "score": list(roles.score) if roles.label is not None else [],
         "log10": abs(roles.factor) != 1.0,
         "distance": roles.factor < 0.0,
         "positive": roles.positive,

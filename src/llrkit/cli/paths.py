@@ -28,7 +28,7 @@ FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
     "accept_rates", "asv_column", "asv_threshold", "attack_column", "bound", "by", "classes", "cllr",
-    "cm_column", "columns", "conditions", "convention", "costs", "d_prime", "decide", "durations", "eer",
+    "cm_column", "columns", "conditions", "costs", "d_prime", "decide", "durations", "eer",
     "eer_full", "eer_short", "encoding", "equalize", "failures", "false_alarm_rates", "features", "fmrs",
     "format", "groups", "h1", "h2", "ids", "key_columns", "key_label_column", "known", "label_column",
     "level", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",

@@ -50,10 +50,12 @@ def shift_command(
       llrkit shift cal.json new.parquet --share 0.001,0.05 --json shift.json
     """
     from llrkit.calibrate.map_files import load_map
+    from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.check import check_shift
 
     given = TrialInput.of(reading)
     fitted = load_map(calibration, accept_changed=accept_changed)
+    refuse_other_scale(fitted, given.reading)
     trials = given.open_unlabeled(scores)
     check = check_shift(fitted, trials, speakers=split_names(speakers), share=parse_share(share))
     click.echo(check.text, err=json_path == "-")
@@ -95,11 +97,13 @@ def adapt_command(
     """
     from llrkit.calibrate.map_files import load_map
     from llrkit.cli.calibrate import sha256_of
+    from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.adapt import fit_adapted
     from llrkit.shift.check import check_shift
 
     given = TrialInput.of(reading)
     fitted = load_map(calibration, accept_changed=accept_changed)
+    refuse_other_scale(fitted, given.reading)
     shares, columns = parse_share(share), split_names(speakers)
     few = given.open(labelled) if labelled is not None else None
     trials = given.open_unlabeled(scores)

@@ -123,12 +123,11 @@ def open_spoof_trials(
 
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:
+    from llrkit.io.open import table_options
     from llrkit.io.tables import scan_tables
 
     try:
-        scan_tables(
-            [path], format=reading.format, columns=reading.columns, score=(name,), label=reading.label
-        )
+        scan_tables([path], **table_options(replace(reading, score=(name,))))
     except UnknownNameError:
         return False
     return True

@@ -106,6 +106,7 @@ def validate_command(
         raise InputError(f"validate needs {missing}; llrkit validate --init writes a template of criteria")
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
+    from llrkit.engine.apply import refuse_other_scale
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
@@ -118,7 +119,8 @@ def validate_command(
     trials, asked = given.open(scores), read_criteria(criteria)
     to_stderr = json_path == "-"
     apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
-    if apply:
+    if apply and calibration is not None:
+        refuse_other_scale(calibration, given.reading)
         click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(

@@ -152,13 +152,28 @@ def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]
     if fitted.reading is None:
         note = "the calibration does not say how its training scores were read; what is said here decides"
         return reading, (note,)
-    for name, flag in (("distance", "--distance"), ("log10", "--log10")):
-        if getattr(reading, name) and not fitted.reading.get(name):
-            raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
+    refuse_other_scale(fitted, reading)
     trained = fitted.reading.get("positive")
     if reading.positive and trained and str(reading.positive).strip().lower() != str(trained).strip().lower():
         raise InputError(f"--positive {reading.positive}: in training targets were labeled {trained!r}")
     return replace(reading, distance=False, log10=False), ()  # the map does it
+
+
+def refuse_other_scale(fitted: Map, reading: Reading) -> None:
+    """Refuse what would turn or scale scores that the map takes as they are.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.affine.cmlg import fit_cmlg
+    >>> refuse_other_scale(fit_cmlg(([1.0, -0.5, -1.0, 0.0], [1, 1, 0, 0])), Reading(distance=True))
+    Traceback (most recent call last):
+    llrkit.errors.InputError: --distance: the calibration was trained on scores that were read without it
+    """
+    if fitted.reading is None:
+        return
+    for name, flag in (("distance", "--distance"), ("log10", "--log10")):
+        if getattr(reading, name) and not fitted.reading.get(name):
+            raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
 
 
 def _held_scale(fitted: Map, roles: Roles, reading: Reading) -> float:

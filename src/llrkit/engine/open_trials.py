@@ -13,9 +13,9 @@ from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.missing_scores import scan_without_missing_scores
 from llrkit.io.one_label import with_one_label
 from llrkit.io.open import read_whole, table_options
-from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, PathArg, Reading
+from llrkit.io.reading import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
 from llrkit.io.tables import files_of, scan_tables
-from llrkit.io.trial_table import one_after_another
+from llrkit.io.trial_table import Scan, one_after_another
 from llrkit.scores.source import ScoreSource
 from llrkit.scores.trials import Trials
 
@@ -55,7 +55,11 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
 
     Chunks can then carry the column of labels, which tells apart more kinds of trials than two classes.
     """
-    return _in_batches([path], reading) if client is None else _on_cluster([path], reading, client)
+    if client is None:
+        reading.require(THREE_KINDS)
+        return _in_batches([path], reading)
+    replace(PLAIN, positive=reading.positive).require(THREE_KINDS)
+    return _on_cluster([path], reading, client)
 
 
 def _are_large(path: PathArg) -> bool:
@@ -66,15 +70,21 @@ def _are_large(path: PathArg) -> bool:
 
 def _in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
     reading.require(BATCHES)
+    scans = _selected_scans(paths, reading)
+    like = scans[0].like.roles
+    roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
+    return Files(scans, roles)
+
+
+def _selected_scans(paths: PathArg | Sequence[PathArg], reading: Reading) -> list[Scan]:
+    """The files to be read in batches, without the trials that were not asked for."""
     scans = scan_tables(paths, **table_options(reading))
     if reading.selection is not None:
         scans = [reading.selection.of_scan(one_after_another(scans))]
     if reading.missing_scores != "error":
         instead = reading.instead_of_missing(scans[0].like.roles)
         scans = [scan_without_missing_scores(one_after_another(scans), instead)]
-    like = scans[0].like.roles
-    roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
-    return Files(scans, roles)
+    return scans
 
 
 def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
@@ -93,13 +103,8 @@ def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | 
     """
     if client is not None or reading.needs_memory:
         return open_trials(path, reading, client=client)
-    reading.require(BATCHES)
-    scans = scan_tables(
-        path, format=reading.format, columns=reading.columns, score=reading.score, label=reading.label
-    )
-    if reading.selection is not None:
-        scans = [reading.selection.of_scan(one_after_another(scans))]
-    scans = [with_one_label(scan) for scan in scans]
+    reading.require(UNLABELED)
+    scans = [with_one_label(scan) for scan in _selected_scans(path, reading)]
     like = scans[0].like.roles
     roles = replace(like, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)

@@ -160,7 +160,8 @@ class Reading:
         """Refuse the first option that a way of reading cannot honor."""
         for name in self.given():
             if name not in way.honors:
-                raise InputError(f"{FLAGS.get(name, '--' + name)} {way.refusal}")
+                refusal = MEMORY.refusal if name == "unreadable" else way.refusal
+                raise InputError(f"{FLAGS.get(name, '--' + name)} {refusal}")
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked for, as plain values; :meth:`from_dict` is the way back."""
@@ -244,6 +245,12 @@ BATCHES = Way(
     frozenset({*_TABLE, *_TEXT, "missing", "missing_scores"}),
     "needs all trials in memory; use read_trials",
 )
+UNLABELED = Way(BATCHES.honors - {"positive"}, "is about labels, which are not looked at here")
+THREE_KINDS = Way(
+    BATCHES.honors - {"positive"},
+    "is for trials of two classes; write one file with labels of three kinds (llrkit convert joins a key)",
+)
+"""Spoofing trials: labels stay as they are written."""
 REWRITE = Way(MEMORY.honors - {"weight"}, "has no effect on what is written")
 CLUSTER = Way(
     frozenset({*_TABLE, "missing", "unreadable"}),
