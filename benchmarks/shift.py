@@ -3,6 +3,7 @@
     python benchmarks/shift.py real ../shared/data
     python benchmarks/shift.py halves ../shared/data --halvings 200
     python benchmarks/shift.py simulated
+    python benchmarks/shift.py few ../shared/data
 
 Prints the tables of docs/shift.md. No label of an evaluation part is used but by the oracle (logistic
 regression on the evaluation part itself) and for Cllr.
@@ -87,6 +88,36 @@ def real_table(data: Path) -> None:
     print("\n| set | logistic | logistic, groups | best | best, groups |\n|---|--:|--:|--:|--:|")
     for name, *values in bounds:
         print(f"| {name} | " + " | ".join(f"{value:.4f}" for value in values) + " |")
+
+
+def few_table(data: Path, draws: int) -> None:
+    """A few labeled trials of the new domain, half of them targets: means over random draws of them."""
+    print("| set | labeled | old map | the few alone | adapted with them | worst draw | oracle |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name, (train, test, _) in real(data).items():
+        fitted, whole = lk.fit_logistic(train), test if isinstance(test, lk.Scores) else test.scores()
+        old, oracle = lk.cllr(fitted.on(whole)), lk.cllr(lk.fit_logistic(whole).on(whole))
+        for n in (10, 30, 100, 200):
+            alone, adapted = [], []
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, n])
+                drawn = [rng.permutation(len(one)) for one in (whole.target, whole.nontarget)]
+                parts = list(zip((whole.target, whole.nontarget), drawn, strict=True))
+                few = lk.Scores(*(values[order[: n // 2]] for values, order in parts))
+                rest = lk.Scores(*(values[order[n // 2 :]] for values, order in parts))
+                try:
+                    alone.append(lk.cllr(lk.fit_logistic(few).on(rest)))
+                except lk.InputError:  # the classes of so few trials do not overlap
+                    alone.append(np.nan)
+                adapted.append(lk.cllr(lk.fit_adapted(fitted, rest, labelled=few).on(rest)))
+            missing = int(np.isnan(alone).sum())
+            said = "none fits" if missing == draws else f"{np.nanmean(alone):.4f}"
+            said += f" ({missing} of {draws} refused)" if 0 < missing < draws else ""
+            print(
+                f"| {name} | {n} | {old:.4f} | {said} | {np.mean(adapted):.4f} | {np.max(adapted):.4f} "
+                f"| {oracle:.4f} |",
+                flush=True,
+            )
 
 
 def halved_sets(data: Path) -> dict[str, pl.DataFrame]:
@@ -245,9 +276,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", choices=["real", "halves", "simulated"])
+    parser.add_argument("table", choices=["real", "halves", "simulated", "few"])
     parser.add_argument("data", type=Path, nargs="?", default=Path("../shared/data"))
     parser.add_argument("--halvings", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=10, help="of a few labeled trials")
     parser.add_argument("--train", type=int, default=20_000, help="non-targets of training, ten per target")
     parser.add_argument("--new", type=int, default=50_000, help="unlabeled scores")
     parser.add_argument("--seed", type=int, default=0)
@@ -255,6 +287,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if options.table == "real":
         real_table(options.data)
+    elif options.table == "few":
+        few_table(options.data, options.draws)
     elif options.table == "halves":
         halves_table(options.data, options.halvings)
     else:
