@@ -124,6 +124,7 @@ from .scores.weights import weigh as weigh
 from .shift.adapt import fit_adapted as fit_adapted
 from .shift.check import ShiftCheck as ShiftCheck
 from .shift.check import check_shift as check_shift
+from .shift.monitor import ShiftMonitor as ShiftMonitor
 from .simulate.independent_trials import simulate_trials as simulate_trials
 from .theory.operating_points import OperatingPoint as OperatingPoint
 from .theory.operating_points import operating_point as operating_point

@@ -28,7 +28,8 @@ def test_a_file_saved_long_ago_still_gives_the_same_llrs(path):
 
 def test_there_is_a_file_for_every_method():
     saved = {path.stem for path in SAVED.glob("*.json")}
-    fits = {name.removeprefix("fit_") for name in lk.__all__ if name.startswith("fit_")}
+    # an adapted map is made of kinds that others have: composed maps, and knots
+    fits = {name.removeprefix("fit_") for name in lk.__all__ if name.startswith("fit_")} - {"adapted"}
     assert fits <= saved
 
 

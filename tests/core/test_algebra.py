@@ -14,10 +14,12 @@ from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
 from llrkit.core.grid import Grid
+from llrkit.core.group_cells import GroupCells
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
+from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
 from llrkit.core.trial_counts import TrialCounts
@@ -47,6 +49,9 @@ SUMMARIES = {
     "JoinedNumbers": lambda chunk: JoinedNumbers.of(
         10, np.searchsorted(POINTS, chunk.target), 7 + chunk.columns["room"][0]
     ),
+    "ClassHistogram": lambda chunk: ClassHistogram.of(chunk.target),
+    "ScoreHistogram": ScoreHistogram.of,
+    "GroupCells": GroupCells.at(["room"], {0: 0, 1: 1, 2: 2}, np.array([-0.5, 0.25])),
     "Grouped of Both": grouped(both(Grid.of, LossSums.of), "room"),
 }
 

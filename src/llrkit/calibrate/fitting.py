@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from llrkit.calibrate.composite.group_counts import bound_groups
+from llrkit.calibrate.composite.group_counts import bound_groups, bounding_groups
 from llrkit.calibrate.composite.named_bounds import bound_map, parse_bound
 from llrkit.calibrate.guard import guarded
 from llrkit.calibrate.input_reading import reading_of
@@ -25,13 +25,15 @@ M_co = TypeVar("M_co", bound=Map, covariant=True)
 
 BOUND_DOCUMENTATION = """
 bound
-    How strong an LLR may be: ``"none"``, ``"elub"``, ``"invariance"``, ``"sources"`` or
-    ``"fixed:LOW,HIGH"``, see :func:`bound_map`. The result is a :class:`BoundedMap` around the fitted map.
+    How strong an LLR may be: ``"none"`` (the default without groups), ``"elub"``, ``"invariance"``,
+    ``"sources"`` or ``"fixed:LOW,HIGH"``, see :func:`bound_map`. The result is a :class:`BoundedMap` around
+    the fitted map.
 speakers
     For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.
 groups
     The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by
-    ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials.
+    ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials;
+    unless ``bound`` asks for another bound or none: then groups only deal folds, in fits that have some.
 """
 
 
@@ -93,21 +95,25 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     def fitting(
         source: ScoreSource,
         *args: Any,
-        bound: str = "none",
+        bound: str | None = None,
         speakers: str | Sequence[str] | None = None,
         **options: Any,
     ) -> Map:
+        given, bound = bound, "none" if bound is None else bound
         kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
-        groups = options.get("groups") if deals_groups(options) else options.pop("groups", None)
+        deals = deals_groups(options)
+        groups = options.get("groups") if deals else options.pop("groups", None)
         columns = () if groups is None else names_of(groups, "groups")
-        by_groups = len(columns) == 1 or (groups is not None and not deals_groups(options))
-        if by_groups and kind not in ("none", "sources"):
+        other_bound = given is not None and kind != "sources"
+        if columns and other_bound and not deals:
             raise InputError(f"groups bound the LLRs by themselves: leave out bound={bound!r}, or the groups")
+        by_groups = bool(columns) and not other_bound and (len(columns) == 1 or not deals)
         if speakers is not None and kind != "sources" and not by_groups:
             raise InputError(f"speakers are counted for bound='sources', not for {bound!r}; leave them out")
 
         def fitted_to(trials: ScoreSource) -> Map:
-            fitted = cast(Callable[..., Map], fit)(trials, *args, **options)
+            with bounding_groups(by_groups):
+                fitted = cast(Callable[..., Map], fit)(trials, *args, **options)
             return replace(fitted, reading=reading_of(as_source(source).roles))
 
         # a bound that costs much is the user's wish: the map inside is judged
@@ -122,7 +128,7 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
     names = "str | Sequence[str] | None"
     more = [
-        Parameter("bound", Parameter.KEYWORD_ONLY, default="none", annotation="str"),
+        Parameter("bound", Parameter.KEYWORD_ONLY, default=None, annotation="str | None"),
         Parameter("speakers", Parameter.KEYWORD_ONLY, default=None, annotation=names),
         *(
             []

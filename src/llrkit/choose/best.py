@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._progress import tracked
-from llrkit.calibrate.composite.group_counts import count_groups
+from llrkit.calibrate.composite.group_counts import count_groups, groups_bound_llrs
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.option_checks import names_of, whole_number, yes_or_no
+from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
@@ -107,7 +107,8 @@ def fit_best(
     ----------
     groups
         As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
-        number of its values; if only one class has several, they are left out one at a time.
+        number of its values, unless ``bound`` says otherwise; if only one class has several, they are left
+        out one at a time.
     repeats
         How many times the folds are dealt.
     prior
@@ -146,7 +147,7 @@ def fit_best(
     prior, names = probability(prior, "prior"), method_names(methods)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
     limits = LlrLimits.of(moments)
-    if groups is not None and len(names_of(groups, "groups")) == 1:
+    if groups is not None and groups_bound_llrs():
         limits = LlrLimits.of_groups(count_groups(source, groups, moments=moments))
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]

@@ -27,6 +27,9 @@ from llrkit.errors import InputError
 @click.option("--outside", type=click.Choice(["warn", "error", "bound"]), default="warn", show_default=True,
               help="Scores outside the range of the training scores: say how many, refuse them, or take the "
               "nearest score of the range.")  # fmt: skip
+@click.option("--shift", type=click.Choice(["ignore", "warn", "error"]), default="warn", show_default=True,
+              help="Scores that are unlike those of training, so that the calibration loses by it: say so, "
+              "refuse them, or do not look.")  # fmt: skip
 @click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
 @click.option("--force", is_flag=True, help="Calibrate LLRs that a calibration wrote once more.")
 @click.option(
@@ -49,6 +52,7 @@ def apply_command(
     to: str | None,
     key_output: str | None,
     outside: str,
+    shift: str,
     base_10: bool,
     force: bool,
     posterior: str | None,
@@ -75,13 +79,15 @@ def apply_command(
     """
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import ApplyOptions, apply_map
+    from llrkit.shift.judge import judge_for
     from llrkit.theory.operating_points import operating_point
 
     given = TrialInput.of(reading)
     if is_class_map(calibration, accept_changed=accept_changed):
         refuse_for_classes(
-            key_output=key_output, base_10=base_10, force=force, posterior=posterior, decide=decide
-        )
+            key_output=key_output, base_10=base_10, force=force, posterior=posterior, decide=decide,
+            shift=shift != "warn",
+        )  # fmt: skip
         apply_classes(calibration, scores, output, to=to, given=given, accept_changed=accept_changed)
         return
     fitted = load_map(calibration, accept_changed=accept_changed)
@@ -92,21 +98,23 @@ def apply_command(
     options = ApplyOptions(
         name=name,
         outside=outside,
+        shift=shift,
         base_10=base_10,
         force=force,
         posterior=None if posterior is None else parse_share(posterior, "--posterior"),
         decide=None if decide is None else operating_point(parse_points([decide])[0]),
     )
+    judge = judge_for(fitted, shift)
     if output.endswith("/") or Path(output).is_dir():
         from llrkit.engine.apply_folder import apply_parts
 
         if len(scores) > 1 or key_output or to not in (None, "parquet"):
             raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
-        done = apply_parts(fitted, scores[0], output, how, options, run=given.part_runner())
+        done = apply_parts(fitted, scores[0], output, how, options, run=given.part_runner(), judge=judge)
     elif given.cluster.any:
         raise InputError("a cluster writes a folder: let the output end in '/'")
     else:
-        done = apply_map(fitted, scores, output, how, options, to=to, key_output=key_output)
+        done = apply_map(fitted, scores, output, how, options, to=to, key_output=key_output, judge=judge)
     for note in done.notes:
         click.echo(note, err=True)
     column = "log10_lr" if base_10 else "llr"

@@ -78,7 +78,8 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups",
     metavar="COL[,COL]",
-    help="With 'best', or cmlg and alpha=auto: columns whose values never share two folds.",
+    help="The column with what may be new in use (attacks, devices): no LLR is stronger than their number "
+    "can show. With 'best', or cmlg and alpha=auto, values also never share two folds.",
 )
 @bound_options
 @classes_option
@@ -145,10 +146,19 @@ def calibrate_command(
     refuse_unknown(fit, options, method)
     if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
+    by_groups = False
     if groups:
-        if method != "best" and options.get("alpha") != "auto":
-            raise InputError("--groups is for --method best, and for cmlg with --option alpha=auto")
-        options["groups"] = split_names(groups)
+        if by:
+            raise InputError("--groups and --by do not go together")
+        columns, deals = split_names(groups), method == "best" or options.get("alpha") == "auto"
+        by_groups = bound == "sources" and (len(columns or ()) == 1 or not deals)
+        if not by_groups and not deals:
+            raise InputError(f"--groups bound the LLRs here: leave out --bound {bound}, or the groups")
+        # a fit bounds LLRs by its groups itself; if it only deals its folds by them, another bound may follow
+        options |= {
+            "groups": columns,
+            **({"speakers": split_names(speakers)} if by_groups else {"bound": "none"}),
+        }
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
     with options_as_typed(), unwarned(ReversedScoresWarning, when=not by), unwarned(NoOverlapWarning):
         if method == "best":
@@ -159,7 +169,7 @@ def calibrate_command(
             fitted = fit(trials, **options)
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
-        fitted = bound_map(fitted, trials, bound, speakers=split_names(speakers))
+        fitted = fitted if by_groups else bound_map(fitted, trials, bound, speakers=split_names(speakers))
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,

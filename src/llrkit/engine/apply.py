@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_range import RangeWatch
+from llrkit.core.score_histogram import ClassHistogram
 from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.llr_columns import OWN_COLUMNS, kept_as, refuse_calibrated, with_llrs
@@ -28,6 +29,8 @@ from llrkit.theory.operating_points import OperatingPoint
 
 POSTERIOR, DECISION = "posterior", "decision"
 """Columns that are written beside LLRs on request."""
+Judge = Callable[[ClassHistogram], str]
+"""Looks at the counts of all scores before their LLRs are in place: returns a note, or refuses them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class ApplyOptions:
     """The prior of a target, for posterior probabilities in the column ``posterior``."""
     decide: OperatingPoint | None = None
     """Decisions at this operating point, in the column ``decision``: true where the LLR is high enough."""
+    shift: str = "ignore"
+    """What the ``judge`` does with scores that are unlike those of training; here for the record."""
 
     def more_columns(self) -> dict[str, Callable[[FloatArray], Any]]:
         """The columns that are made of LLRs, beside these."""
@@ -78,12 +83,14 @@ def apply_map(
     *,
     to: str | None = None,
     key_output: PathArg | None = None,
+    judge: Judge | None = None,
 ) -> Applied:
     """Write the LLRs of the scores in one file, or in one file per system.
 
     All columns are kept as they are; the LLRs are in the column ``llr``, and ``llr_map`` says which map made
     them. The map reads scores as its training file was read. Files of several systems with the same trials in
-    the same order are read side by side; otherwise they are joined in memory on the ids of the trials.
+    the same order are read side by side; otherwise they are joined in memory on the ids of the trials. With a
+    ``judge``, which maps of one system can have, the scores are counted on the way.
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
     given, (reading, notes) = reading, _as_trained(fitted, reading)
@@ -91,12 +98,16 @@ def apply_map(
     if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
         raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
     missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
+    counted = [ClassHistogram.of(np.empty(0))]
+    judged: list[str] = []
 
     def change(batch: TrialTable) -> TrialTable:
         scale = _held_scale(fitted, batch.roles, given) if len(paths) == 1 else 1.0
 
         def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
             scores = scores if scale == 1.0 else scores * scale
+            if judge is not None:
+                counted[0] += ClassHistogram.of(scores * fitted.input_factor)
             llr: FloatArray = fitted(watch.seen(scores, batch.place), columns, outside="ignore")
             return llr
 
@@ -108,12 +119,17 @@ def apply_map(
     def write(scan: Scan) -> int:
         if not options.force and not (fitted.reading or {}).get("calibrated"):
             refuse_calibrated(scan)
-        batches = map(change, scan.read(scan.columns))
+        batches = changed(scan)
         return write_batches(batches, change(scan.like), output, format=to, key=key_output)
+
+    def changed(scan: Scan) -> Iterator[TrialTable]:
+        yield from map(change, scan.read(scan.columns))
+        if judge is not None:  # before the file is in place: what is refused here leaves none
+            judged.append(judge(counted[0]))
 
     def applied(scan: Scan, *more: str) -> Applied:
         rows = write(scan)
-        return Applied(rows, tuple(note for note in (*notes, *more, watch.note) if note))
+        return Applied(rows, tuple(note for note in (*notes, *more, watch.note, *judged) if note))
 
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None

@@ -15,7 +15,7 @@ from llrkit._progress import stage
 from llrkit._version import __version__
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
-from llrkit.engine.apply import DEFAULTS, Applied, ApplyOptions, apply_map
+from llrkit.engine.apply import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
 from llrkit.engine.finished_parts import (
     Part,
     begin,
@@ -44,6 +44,7 @@ def apply_parts(
     options: ApplyOptions = DEFAULTS,
     *,
     run: Run | None = None,
+    judge: Judge | None = None,
 ) -> Applied:
     """Write the LLRs of every file of a directory or a pattern as a Parquet file of a folder.
 
@@ -56,6 +57,8 @@ def apply_parts(
     ----------
     run
         Does the parts and gives them back in any order; a cluster has its own way. By default one by one.
+    judge
+        Looks at the scores of every file by itself.
     """
     require_separate([path, *reading.files], [folder])
     files, target = files_of(path), Path(folder)
@@ -74,7 +77,9 @@ def apply_parts(
         names = {part.name for part in kept}
         todo = [part for part in parts if part.name not in names]
         begin(target, [*kept, *todo])
-        work = partial(_apply_one, fitted=fitted, folder=target, reading=reading, options=options)
+        work = partial(
+            _apply_one, fitted=fitted, folder=target, reading=reading, options=options, judge=judge
+        )
         written = list(kept)
         with stage("files", len(todo), "files") as tick:
             for part in (run or _one_by_one)(work, todo):
@@ -89,10 +94,18 @@ def apply_parts(
     return Applied(sum(part.rows for part in written), tuple(notes))
 
 
-def _apply_one(part: Part, *, fitted: Map, folder: Path, reading: Reading, options: ApplyOptions) -> Part:
+def _apply_one(
+    part: Part,
+    *,
+    fitted: Map,
+    folder: Path,
+    reading: Reading,
+    options: ApplyOptions,
+    judge: Judge | None,
+) -> Part:
     with watching([part.source, *(file for one in reading.files for file in files_of(one))]):
         source = file_sha256(part.source)
-        applied = apply_map(fitted, [part.source], folder / part.name, reading, options)
+        applied = apply_map(fitted, [part.source], folder / part.name, reading, options, judge=judge)
     made = file_sha256(folder / part.name)
     finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=applied.notes)
     note(finished, folder)

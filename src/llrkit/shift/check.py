@@ -41,7 +41,7 @@ class ShiftCheck:
     p_value: float
     """Probability of so poor a fit by any mixture of the training classes, if only the share had changed."""
     share: float
-    """Estimated share of targets."""
+    """Estimated share of targets; where no model is trusted, that of the training classes as they are."""
     share_interval: tuple[float, float]
     target: ClassMove
     nontarget: ClassMove
@@ -55,7 +55,9 @@ class ShiftCheck:
     refusal: str
     """Why the scores do not tell how they moved; empty if they do."""
     by_groups: bool
-    """Whether speakers (or other groups) were taken into account."""
+    """Whether the speakers (or other groups) of the new scores were taken into account."""
+    trained_by_groups: bool
+    """Whether those of the training trials were; without both, new speakers look like a shift."""
 
     @property
     def is_shifted(self) -> bool:
@@ -108,7 +110,8 @@ def check_shift(
     speakers
         The column, or the two columns, with the speakers of a trial: trials that share one are not
         independent, and without this the test finds a shift wherever other people speak. The training
-        trials have them in the same columns, or the map was fitted with ``speakers=`` or ``groups=``.
+        trials have them in the same columns, or the map was fitted with ``speakers=`` and ``bound="sources"``
+        or ``groups=``.
     share
         The share of targets, or a range of it, if something is known.
 
@@ -186,8 +189,12 @@ class Setting:
         source = as_new_source(self.fitted, scores, self.densities.of)
         new = NewScores.of(source, self.densities.cuts, speakers)
         test = shift_test(self.densities, new)
+        return new, test, self.climb(new, test, shares, harm=harm)
+
+    def climb(self, new: NewScores, test: ShiftTest, shares: tuple[float, float], *, harm: bool) -> Climb:
+        """The rung that describes scores after the test."""
         counted = self.densities.histogram
-        reached = climb(
+        return climb(
             self.llrs,
             (ClassDensity.of(counted.target), ClassDensity.of(counted.nontarget)),
             new.histogram,
@@ -197,7 +204,6 @@ class Setting:
             is_shifted=test.p_value < ALPHA,
             look_up=harm,
         )
-        return new, test, reached
 
 
 def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
@@ -236,6 +242,7 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
         distances=mixture.distances(),
         refusal=reached.refusal,
         by_groups=test.by_groups,
+        trained_by_groups=test.trained_by_groups,
     )
 
 

@@ -1,9 +1,9 @@
 """The ladder: from "no shift" up to free densities, climbed only as far as the scores ask for.
 
 A rung is adequate if its mixture is close to the scores, as a whole and in the part that each class explains.
-If it is not, the next one is tried, and taken only if what it promises to gain is certain. The likelihood
-alone would choose wrongly: a mixture of two free normal densities often has the better one, and the worse
-LLRs.
+If it is not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes
+of the rungs above it. The likelihood alone would choose wrongly: a mixture of two free normal densities often
+has the better one, and the worse LLRs.
 """
 
 from __future__ import annotations
@@ -18,17 +18,8 @@ from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr
 from llrkit.shift.moved_mixture import RUNGS, SHARES, Mixture, Movable
+from llrkit.shift.refusals import MOST_APART, MOST_APART_OF_CLASS, hard_edge, reason_against
 
-MOST_APART = 0.055
-"""Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
-MOST_APART_OF_CLASS = 0.07
-"""The same for the part of the scores that a class explains."""
-MOST_BEFORE_FREE = 0.09
-"""The same on the last parametric rung, up to which free shapes may follow."""
-FEWEST_OF_CLASS = 50
-"""Trials that the share of each class must stand for: fewer do not show where it is."""
-EDGE = 0.02
-"""Share of the scores in the outermost cell from which on scores have a hard edge."""
 DRAWS = 200
 
 
@@ -55,12 +46,15 @@ class Step:
     @property
     def adequate(self) -> bool:
         """Whether the mixture is as close to the scores as it should be."""
-        whole, *classes = self.mixture.distances()
-        limits = class_limits(self.mixture)
-        close = all(
-            one <= max(MOST_APART_OF_CLASS, limit) for one, limit in zip(classes, limits, strict=True)
-        )
-        return whole <= MOST_APART and close
+        return is_adequate(self.mixture)
+
+
+def is_adequate(mixture: Mixture) -> bool:
+    """Whether a mixture is close to the scores, as a whole and in the part that each class explains."""
+    whole, *classes = mixture.distances()
+    limits = class_limits(mixture)
+    close = all(one <= max(MOST_APART_OF_CLASS, limit) for one, limit in zip(classes, limits, strict=True))
+    return whole <= MOST_APART and close
 
 
 def class_limits(mixture: Mixture) -> tuple[float, float]:
@@ -130,19 +124,22 @@ def climb(
     steps = [step(movable.fitted(0))]
     if not is_shifted or steps[0].adequate:
         return Climb(tuple(steps), above=step(movable.fitted(1, steps[0].mixture)) if look_up else None)
-    if refusal := _hard_edge(new):
+    if refusal := hard_edge(new):
         return Climb(tuple(steps), refusal)
+    moved: list[Mixture] = [steps[0].mixture]
     for rung in (1, 2, 3):
-        mixture = movable.fitted(rung, steps[-1].mixture if steps[-1].mixture.rung == rung - 1 else None)
+        moved.append(movable.fitted(rung, moved[-1]))
+    for rung in (1, 2, 3):
+        mixture = moved[rung]
         if rung == 3:
             normal = movable.fitted(3, normal=True)
             mixture = max(mixture, normal, key=lambda one: one.log_likelihood)
         made = step(mixture)
         steps.append(made)
-        if made.adequate:
+        if made.adequate and not _loses(llrs, made, moved[rung + 1 :]):
             break
     last = steps[-1]
-    if refusal := refusal_of(last, shares, n):
+    if refusal := reason_against(last.mixture, shares, n, adequate=last.adequate):
         return Climb(tuple(steps), refusal)
     if last.adequate:
         # a gain that may be a loss is not taken
@@ -151,54 +148,15 @@ def climb(
     return Climb(tuple(steps), free=_free_shape(last.mixture))
 
 
-def refusal_of(step: Step, shares: tuple[float, float], n: float) -> str:
-    """Why a rung must not be trusted; empty if it may be."""
-    mixture = step.mixture
-    whole, target, nontarget = mixture.distances()
-    low, high = shares
-    at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
-    if low < high and at_end:
-        given = "of what was given" if shares != SHARES else ""
-        return f"the estimated share of targets, {mixture.share:.3g}, is at the end {given}".rstrip()
-    if min(mixture.share, 1.0 - mixture.share) * n < FEWEST_OF_CLASS:
-        few = "targets" if mixture.share < 0.5 else "non-targets"
-        return (
-            f"the scores hold about {min(mixture.share, 1.0 - mixture.share) * n:.0f} independent {few}; "
-            f"at least {FEWEST_OF_CLASS} are needed"
-        )
-    if not step.adequate and (whole > MOST_APART or max(target, nontarget) > MOST_BEFORE_FREE):
-        return (
-            "no move of the training classes describes the scores "
-            f"(distances: all {whole:.3f}, targets {target:.3f}, non-targets {nontarget:.3f}; "
-            f"allowed are {MOST_APART}, {MOST_APART_OF_CLASS} and {MOST_APART_OF_CLASS})"
-        )
-    if not _has_two_modes(mixture):
-        return "the two classes do not show as two modes in the scores"
-    return ""
-
-
-def _has_two_modes(mixture: Mixture) -> bool:
-    """Whether the mixture has a valley between the middles of its classes."""
-    mixed, below = mixture.mixed, np.cumsum(mixture.masses, axis=1)
-    middle = [int(np.searchsorted(part, 0.5)) for part in below]
-    low, high = min(middle), max(middle)
-    if high - low < 3 or middle[0] < middle[1]:
-        return False
-    between = mixed[low : high + 1]
-    tops = [mixed[max(i - 2, 0) : i + 3].max() for i in middle]
-    return bool(between.min() < 0.9 * min(tops))
-
-
-def _hard_edge(new: ClassHistogram) -> str:
-    """Scores that pile up at their lowest or highest value have been clipped or saturate."""
-    for name, edge, beside in (
-        ("lowest", new.count[0], new.count[1:6]),
-        ("highest", new.count[-1], new.count[-6:-1]),
-    ):
-        share = float(edge) / new.total
-        if share > EDGE and edge > 2.0 * beside.mean():
-            return f"{100.0 * share:.0f} % of the scores are at the {name} one: a hard edge no move explains"
-    return ""
+def _loses(llrs: Llrs, step: Step, above: list[Mixture]) -> bool:
+    """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
+    slope, offset = step.line
+    for rival in above:
+        before = expected_cllr(llrs(rival.at), rival.masses)
+        after = expected_cllr(llrs(slope * rival.at + offset), rival.masses)
+        if after > before and is_adequate(rival):
+            return True
+    return False
 
 
 def _step(llrs: Llrs, movable: Movable, mixture: Mixture, n: float) -> Step:

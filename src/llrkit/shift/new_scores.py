@@ -60,18 +60,28 @@ class NewScores:
     ) -> NewScores:
         """The scores of a source, whose labels are not looked at; two more passes with speakers."""
         histogram = source.reduce(ScoreHistogram.of).pooled
-        if histogram.total < FEWEST:
-            raise TooFewTrialsError(
-                f"{histogram.total:,.0f} finite scores are too few to tell a shift from chance: "
-                f"at least {FEWEST} are needed"
-            )
         if speakers is None:
-            share = share_below(histogram, cuts)
-            independent = np.minimum.outer(share, share) - np.outer(share, share)
-            return cls(histogram, independent / histogram.total, np.inf, by_groups=False)
+            return cls.of_counts(histogram, cuts)
+        _require_enough(histogram)
         cells = group_cells(source, names_of(speakers, "speakers"), cuts)
         covariance, df = share_covariance(cells.target + cells.nontarget)
         return cls(histogram, covariance, df, by_groups=True)
+
+    @classmethod
+    def of_counts(cls, histogram: ClassHistogram, cuts: FloatArray) -> NewScores:
+        """Scores that were counted already, taken as independent."""
+        _require_enough(histogram)
+        share = share_below(histogram, cuts)
+        independent = np.minimum.outer(share, share) - np.outer(share, share)
+        return cls(histogram, independent / histogram.total, np.inf, by_groups=False)
+
+
+def _require_enough(histogram: ClassHistogram) -> None:
+    if histogram.total < FEWEST:
+        raise TooFewTrialsError(
+            f"{histogram.total:,.0f} finite scores are too few to tell a shift from chance: "
+            f"at least {FEWEST} are needed"
+        )
 
 
 def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:

@@ -32,7 +32,9 @@ class ShiftTest:
     inflation: float
     """The variance of shares as a multiple of what independent trials would have; at least 1."""
     by_groups: bool
-    """Whether groups (speakers) were known on at least one side."""
+    """Whether the groups (speakers) of the new scores were known."""
+    trained_by_groups: bool
+    """Whether those of the training trials were."""
 
 
 def shift_test(densities: TrainingDensities, new: NewScores, confidence: float = 0.95) -> ShiftTest:
@@ -80,7 +82,8 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
         max(share - reach, 0.0),
         min(share + reach, 1.0),
         inflation,
-        new.by_groups or spread is not None,
+        new.by_groups,
+        spread is not None,
     )
 
 

@@ -8,9 +8,17 @@ if TYPE_CHECKING:
     from llrkit.shift.check import ClassMove, ShiftCheck
 
 
+_TAKEN = {
+    (True, True): "speakers taken into account",
+    (True, False): "speakers taken into account, but those of training are not known",
+    (False, True): "speakers of training taken into account, but not those of the scores",
+    (False, False): "trials taken as independent",
+}
+
+
 def shift_text(check: ShiftCheck) -> str:
     """What the scores tell of a shift, in a few sentences."""
-    taken = "speakers taken into account" if check.by_groups else "trials taken as independent"
+    taken = _TAKEN[check.by_groups, check.trained_by_groups]
     p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
     low, high = check.share_interval
     share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."

@@ -188,7 +188,7 @@ def case_report(
     if validation is not None:
         known = as_source(validation)
         given = use_calibration(known, calibration, apply=not known.roles.calibrated)
-        cautions += [caution for caution in (given.not_its_llrs,) if caution]
+        cautions += [caution for caution in (given.not_its_llrs, given.shift) if caution]
         if given.on_training_trials:
             cautions.append(
                 "The trials of the validation trained the calibration: misleading LLRs are rarer among them "

@@ -24,6 +24,7 @@ from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.evaluation.result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.scores import Scores, ScoreSource
+from llrkit.shift.judge import shift_note
 
 TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
 TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
@@ -44,6 +45,8 @@ class GivenCalibration:
     """What is to be said of scores outside the training range."""
     not_its_llrs: str = ""
     """What is to be said of LLRs that the calibration does not make of the scores beside them."""
+    shift: str = ""
+    """What is to be said of scores that are so unlike those of training that the calibration loses by it."""
 
 
 def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | None) -> GivenCalibration:
@@ -69,11 +72,12 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
         moments, seen = source.reduce(partial(_moments_and_range, fitted=calibration, factor=factor))
         outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
         trained = _same_trials(moments, calibration)
+        shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source)
     else:
-        llrs, outside = source, ""
+        llrs, outside, shift = source, "", ""
         trained = any(_same_trials(kept, calibration) for kept in _kept_scores(source, calibration))
     wrong = "" if llrs is not source else _other_llrs(source, calibration)
-    return GivenCalibration(llrs, llrs is not source, trained, outside, wrong)
+    return GivenCalibration(llrs, llrs is not source, trained, outside, wrong, shift)
 
 
 def makers_of(source: ScoreSource) -> tuple[str, ...]:

@@ -180,7 +180,9 @@ def validate(
     if trained or (calibration is not None and same_losses(result, calibration)):
         rows = tuple(replace(row, note="; ".join(filter(None, (row.note, TRAINED_ON_NOTE)))) for row in rows)
         cautions = (*cautions, TRAINED_ON)
-    cautions = tuple(filter(None, (*cautions, given.not_its_llrs, given.outside and f"{given.outside}.")))
+    cautions = tuple(
+        filter(None, (*cautions, given.not_its_llrs, given.outside and f"{given.outside}.", given.shift))
+    )
     level = options.get("level", 0.95)
     bands = curve_bands(source, result, speakers=speakers, level=level) if curves else None
     return Validation(rows, result, check, listed, criteria.report, setting, bands, cautions)

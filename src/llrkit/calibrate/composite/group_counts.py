@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 from llrkit.calibrate.composite.bounded import BoundedMap
@@ -15,6 +17,23 @@ from llrkit.core.moments import Moments
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
+
+_bounding: ContextVar[bool] = ContextVar("bounding", default=False)
+
+
+def groups_bound_llrs() -> bool:
+    """Whether the groups that a fit is given bound its LLRs, and not only deal its folds."""
+    return _bounding.get()
+
+
+@contextmanager
+def bounding_groups(wanted: bool) -> Iterator[None]:
+    """Tell the fit inside whether its groups bound LLRs."""
+    token = _bounding.set(wanted)
+    try:
+        yield
+    finally:
+        _bounding.reset(token)
 
 
 def count_groups(
@@ -76,4 +95,5 @@ def bound_groups(
     """
     moments, gap = training_gap(fitted, source)
     counts = count_groups(source, groups, speakers, moments=moments)
-    return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
+    bounded = bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
+    return replace(bounded, details={**fitted.details, **bounded.details})  # a choice stays in sight

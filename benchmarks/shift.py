@@ -1,0 +1,300 @@
+"""What a shift costs, what unlabeled scores tell of it, and what adaptation gives back.
+
+    python benchmarks/shift.py real ../shared/data
+    python benchmarks/shift.py halves ../shared/data --halvings 200
+    python benchmarks/shift.py simulated
+    python benchmarks/shift.py few ../shared/data
+
+Prints the tables of docs/shift.md. No label of an evaluation part is used but by the oracle (logistic
+regression on the evaluation part itself) and for Cllr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import llrkit as lk
+from llrkit.shift.check import ALPHA, Setting
+from llrkit.shift.new_scores import NewScores
+from llrkit.shift.shift_test import shift_test
+from real_sets import components
+
+LEVELS = ((True, 0.05), (True, 0.01), (False, 0.01))
+
+
+def read(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, separator="\t", infer_schema_length=None)
+
+
+def speaker_shift(data: Path) -> tuple[lk.Scores, lk.Scores]:
+    """The two corpora of spkr_shift_psr."""
+    with np.load(data / "spkr_shift_psr/spkr_verif.npz") as arrays:
+        odds = {part: np.diff(arrays[f"{part}_logpost"].astype(np.float64))[:, 0] for part in ("trn", "tst")}
+        return tuple(lk.Scores.from_labels(odds[part], arrays[f"{part}_target"]) for part in odds)
+
+
+def real(data: Path) -> dict[str, tuple[Any, Any, str | None]]:
+    """Training part, evaluation part, and the column of speakers or None, of the six sets that shift."""
+    sets: dict[str, tuple[Any, Any, str | None]] = {"spkr_shift": (*speaker_shift(data), None)}
+    parts = [read(data / f"asvspoof2019_la/tandem_{part}.tsv.gz") for part in ("dev", "eval")]
+    parts = [part.filter(pl.col("label") != "spoof") for part in parts]
+    for name in ("asv_xvector", "asv_ecapa"):
+        sets[name] = (*(lk.Trials(part, score=name) for part in parts), "enroll_speaker")
+    parts = [read(data / f"asvspoof2019_la/cm_{part}.tsv.gz") for part in ("dev", "eval")]
+    for name in ("cm_lfcc_gmm", "cm_ocsoftmax", "cm_timeemb"):
+        sets[name] = (*(lk.Trials(part, score=name) for part in parts), "speaker")
+    return sets
+
+
+def adapted_cllr(train: Any, test: Any, **options: Any) -> tuple[float, str]:
+    """Cllr after adaptation and the rung; that of the map as it was, and the reason, where it is refused."""
+    try:
+        adapted = lk.fit_adapted(train, test, **options)
+    except lk.AdaptationError as error:
+        fitted = train if isinstance(train, lk.Map) else lk.fit_logistic(train)
+        return lk.cllr(fitted.on(test)), f"refused: {error}"
+    return lk.cllr(adapted.on(test)), adapted.details["adaptation"]["rung"]
+
+
+def real_table(data: Path) -> None:
+    """The six sets: before, after, oracle, what the check says, and bounds by groups."""
+    print("| set | raw | old map | oracle | adapted | how | p, trials | p, speakers | harm |")
+    print("|---|--:|--:|--:|--:|---|--:|--:|--:|")
+    bounds = []
+    for name, (train, test, speakers) in real(data).items():
+        fitted = lk.fit_logistic(train)
+        oracle = lk.cllr(lk.fit_logistic(test).on(test))
+        after, how = adapted_cllr(fitted, test)
+        check = lk.check_shift(fitted, test)
+        known = "-" if speakers is None else f"{lk.check_shift(train, test, speakers=speakers).p_value:.2g}"
+        harm = f"{check.harm:.4f} ({check.harm_interval[0]:.4f} to {check.harm_interval[1]:.4f})"
+        print(
+            f"| {name} | {lk.cllr(test):.4f} | {lk.cllr(fitted.on(test)):.4f} | {oracle:.4f} | {after:.4f} "
+            f"| {how} | {check.p_value:.2g} | {known} | {'not told' if check.refusal else harm} |",
+            flush=True,
+        )
+        if name.startswith("cm_"):
+            best = lk.fit_best(train)
+            by_groups = [fit(train, groups="attack") for fit in (lk.fit_logistic, lk.fit_best)]
+            bounds.append(
+                (name, *(lk.cllr(one.on(test)) for one in (fitted, by_groups[0], best, by_groups[1])))
+            )
+    print("\n| set | logistic | logistic, groups | best | best, groups |\n|---|--:|--:|--:|--:|")
+    for name, *values in bounds:
+        print(f"| {name} | " + " | ".join(f"{value:.4f}" for value in values) + " |")
+
+
+def few_table(data: Path, draws: int) -> None:
+    """A few labeled trials of the new domain, half of them targets: means over random draws of them."""
+    print("| set | labeled | old map | the few alone | adapted with them | worst draw | oracle |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name, (train, test, _) in real(data).items():
+        fitted, whole = lk.fit_logistic(train), test if isinstance(test, lk.Scores) else test.scores()
+        old, oracle = lk.cllr(fitted.on(whole)), lk.cllr(lk.fit_logistic(whole).on(whole))
+        for n in (10, 30, 100, 200):
+            alone, adapted = [], []
+            for seed in range(draws):
+                rng = np.random.default_rng([seed, n])
+                drawn = [rng.permutation(len(one)) for one in (whole.target, whole.nontarget)]
+                parts = list(zip((whole.target, whole.nontarget), drawn, strict=True))
+                few = lk.Scores(*(values[order[: n // 2]] for values, order in parts))
+                rest = lk.Scores(*(values[order[n // 2 :]] for values, order in parts))
+                try:
+                    alone.append(lk.cllr(lk.fit_logistic(few).on(rest)))
+                except lk.InputError:  # the classes of so few trials do not overlap
+                    alone.append(np.nan)
+                adapted.append(lk.cllr(lk.fit_adapted(fitted, rest, labelled=few).on(rest)))
+            missing = int(np.isnan(alone).sum())
+            said = "none fits" if missing == draws else f"{np.nanmean(alone):.4f}"
+            said += f" ({missing} of {draws} refused)" if 0 < missing < draws else ""
+            print(
+                f"| {name} | {n} | {old:.4f} | {said} | {np.mean(adapted):.4f} | {np.max(adapted):.4f} "
+                f"| {oracle:.4f} |",
+                flush=True,
+            )
+
+
+def halved_sets(data: Path) -> dict[str, pl.DataFrame]:
+    """Sets without a shift, with the columns score, target, speaker1 and speaker2."""
+    table = read(data / "voxceleb1_o/voxceleb1_o_4systems.tsv.gz")
+    table = table.with_columns(speaker1=pl.col("enroll").str.head(7), speaker2=pl.col("test").str.head(7))
+    sets = {
+        name: table.select("speaker1", "speaker2", "target", score=name)
+        for name in ("ivector_cosine", "ivector_lda", "ivector_plda", "resnet_aam")
+    }
+    table = read(data / "sre08_tno/tno2008.tsv.gz").with_columns(
+        side1=pl.format("model:{}", "model"), side2=pl.format("test:{}:{}", "test", "chan")
+    )
+    targets = table.filter(pl.col("target").cast(pl.String).str.to_lowercase().is_in(["1", "true"]))
+    known = components(targets["side1"].to_numpy(), targets["side2"].to_numpy())
+    for side in ("side1", "side2"):  # one without a target trial is a speaker of its own
+        for node in table[side].unique().sort().to_list():
+            known.setdefault(node, len(known) + len(table))
+    sets["sre08"] = table.with_columns(
+        speaker1=pl.col("side1").replace_strict(known), speaker2=pl.col("side2").replace_strict(known)
+    ).select("speaker1", "speaker2", "target", "score")
+    return sets
+
+
+def halvings(table: pl.DataFrame, n: int) -> Any:
+    """Random halves with no speaker in both; trials between the halves are left out."""
+    speakers = pl.concat([table["speaker1"], table["speaker2"].alias("speaker1")]).unique().sort()
+    for seed in range(n):
+        rng = np.random.default_rng([seed, 25])
+        chosen = speakers.gather(rng.permutation(len(speakers))[: len(speakers) // 2]).implode()
+        one, two = pl.col("speaker1").is_in(chosen), pl.col("speaker2").is_in(chosen)
+        yield tuple(
+            lk.Trials(part, score="score", label="target")
+            for part in (table.filter(one & two), table.filter(~one & ~two))
+        )
+
+
+def halves_table(data: Path, n: int) -> None:
+    """Halves of one set: how often the check finds a shift where there is none, and what adaptation costs.
+
+    Without a shift beyond chance the map is returned as it was, so that nothing needs to be fitted then.
+    """
+    columns = ("speaker1", "speaker2")
+    print("| set | halves | p < 0.05 | p < 0.01 | trials only, p < 0.01 | old map | adapted | trials only |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for name, table in halved_sets(data).items():
+        found: dict[bool, list[float]] = {True: [], False: []}
+        after: dict[bool, list[float]] = {True: [], False: []}
+        before = []
+        for train, test in halvings(table, n):
+            fitted = lk.fit_logistic(train)
+            before.append(lk.cllr(fitted.on(test)))
+            for known in (True, False):
+                speakers = columns if known else None
+                setting = Setting.of(train, speakers)
+                new = NewScores.of(test, setting.densities.cuts, speakers)
+                found[known].append(shift_test(setting.densities, new).p_value)
+                is_found = found[known][-1] < ALPHA
+                cllr = adapted_cllr(train, test, speakers=speakers)[0] if is_found else before[-1]
+                after[known].append(cllr)
+        rates = [100.0 * np.mean(np.array(found[known]) < level) for known, level in LEVELS]
+        costs = [100.0 * (np.mean(after[known]) / np.mean(before) - 1.0) for known in (True, False)]
+        print(
+            f"| {name} | {n} | {rates[0]:.1f} % | {rates[1]:.1f} % | {rates[2]:.1f} % "
+            f"| {np.mean(before):.4f} | {costs[0]:+.2f} % | {costs[1]:+.2f} % |",
+            flush=True,
+        )
+
+
+def gamma_pair(rng: np.random.Generator, n: int, is_target: bool) -> np.ndarray:
+    """Scores of a skewed system: the non-targets have a long upper tail."""
+    return rng.normal(5.0, 1.2, n) if is_target else rng.gamma(4.0, 0.5, n) - 1.0
+
+
+def new_population(rng: np.random.Generator, n: int, is_target: bool) -> np.ndarray:
+    """Speakers of another population: each has a mean and a spread of its own."""
+    speakers = rng.integers(0, 200, n)
+    means, spreads = rng.normal(0.0, 0.6, 200), rng.lognormal(0.0, 0.25, 200)
+    return (3.4 if is_target else 0.4) + means[speakers] + spreads[speakers] * rng.standard_normal(n)
+
+
+def normal_pair(rng: np.random.Generator, n: int, is_target: bool) -> np.ndarray:
+    return rng.normal(4.0 if is_target else 0.0, 1.0, n)
+
+
+def codec(rng: np.random.Generator, scores: np.ndarray, is_target: bool) -> np.ndarray:
+    """A third of the trials through a codec that pulls scores together and down."""
+    coded = rng.random(len(scores)) < 1.0 / 3.0
+    return np.where(coded, 0.7 * scores - 0.5, scores)
+
+
+def simulated() -> list[tuple[str, Any, Any, float]]:
+    """Name, training scores by class, new scores by class, share of targets."""
+
+    def moved(change: Any, base: Any = normal_pair) -> Any:
+        return lambda rng, n, is_target: change(rng, base(rng, n, is_target), is_target)
+
+    def line(slope: float, offset: float) -> Any:
+        return moved(lambda _, s, __: slope * s + offset)
+
+    def per_class(target: tuple[float, float], nontarget: tuple[float, float]) -> Any:
+        def change(_: Any, s: np.ndarray, is_target: bool) -> np.ndarray:
+            middle, (slope, offset) = (4.0, target) if is_target else (0.0, nontarget)
+            return middle + offset + slope * (s - middle)
+
+        return moved(change)
+
+    return [
+        ("gain 0.7", normal_pair, line(0.7, 0.0), 0.1),
+        ("gain 1.5", normal_pair, line(1.5, 0.0), 0.1),
+        ("gain 3", normal_pair, line(3.0, 0.0), 0.02),
+        ("offset -1", normal_pair, line(1.0, -1.0), 0.1),
+        ("offset +2", normal_pair, line(1.0, 2.0), 0.02),
+        ("gain 1.5, offset 2", normal_pair, line(1.5, 2.0), 0.1),
+        ("share 0.1 %", normal_pair, line(1.0, 0.0), 0.001),
+        ("share 1 %", normal_pair, line(1.0, 0.0), 0.01),
+        ("share 50 %", normal_pair, line(1.0, 0.0), 0.5),
+        ("offset +1, share 0.1 %", normal_pair, line(1.0, 1.0), 0.001),
+        ("offset +1, share 50 %", normal_pair, line(1.0, 1.0), 0.5),
+        ("targets lower by 1", normal_pair, per_class((1.0, -1.0), (1.0, 0.0)), 0.1),
+        ("non-targets higher by 1", normal_pair, per_class((1.0, 0.0), (1.0, 1.0)), 0.1),
+        ("targets spread 1.6", normal_pair, per_class((1.6, 0.0), (1.0, 0.0)), 0.1),
+        ("non-targets spread 1.5", normal_pair, per_class((1.0, 0.0), (1.5, 0.0)), 0.1),
+        ("both spread and moved", normal_pair, per_class((1.4, 1.0), (0.8, -0.5)), 0.05),
+        ("codec, a third", normal_pair, moved(codec), 0.1),
+        ("codec, skewed scores", gamma_pair, moved(codec, gamma_pair), 0.1),
+        ("skewed scores, gain 1.3", gamma_pair, moved(lambda _, s, __: 1.3 * s, gamma_pair), 0.05),
+        ("new population", normal_pair, new_population, 0.1),
+    ]
+
+
+def simulated_table(n_train: int, n_new: int, seed: int) -> int:
+    """Twenty shifts: Cllr before, after, oracle."""
+    print("| shift | share | found share | old map | adapted | oracle | how |\n|---|--:|--:|--:|--:|--:|---|")
+    above = 0
+    for number, (name, old, new, share) in enumerate(simulated()):
+        rng = np.random.default_rng([seed, number])
+        train = lk.Scores(old(rng, n_train // 10, True), old(rng, n_train, False))
+        n_target = max(round(share * n_new), 1)
+        test = lk.Scores(new(rng, n_target, True), new(rng, n_new - n_target, False))
+        fitted = lk.fit_logistic(train)
+        before, oracle = lk.cllr(fitted.on(test)), lk.cllr(lk.fit_logistic(test).on(test))
+        after, how = adapted_cllr(fitted, test)
+        found = lk.check_shift(fitted, test).share
+        too_high = after > max(before + 0.02, 1.05 * before)
+        above += too_high
+        print(
+            f"| {name} | {100 * share:g} % | {100 * found:.3g} % | {before:.4f} | {after:.4f} | {oracle:.4f} "
+            f"| {how}{' ABOVE THE LIMIT' if too_high else ''} |",
+            flush=True,
+        )
+    return above
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("table", choices=["real", "halves", "simulated", "few"])
+    parser.add_argument("data", type=Path, nargs="?", default=Path("../shared/data"))
+    parser.add_argument("--halvings", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=10, help="of a few labeled trials")
+    parser.add_argument("--train", type=int, default=20_000, help="non-targets of training, ten per target")
+    parser.add_argument("--new", type=int, default=50_000, help="unlabeled scores")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.table == "real":
+        real_table(options.data)
+    elif options.table == "few":
+        few_table(options.data, options.draws)
+    elif options.table == "halves":
+        halves_table(options.data, options.halvings)
+    else:
+        above = simulated_table(options.train, options.new, options.seed)
+        print(f"\n{above} of {len(simulated())} above the larger of old + 0.02 and 1.05 x old")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""ShiftMonitor: an alarm for a calibration in use, valid whenever one looks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import Array, FloatArray
+from llrkit._warn import warn_caller
+from llrkit.calibrate.maps import Map
+from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.special import probability
+from llrkit.errors import ShiftWarning
+from llrkit.scores import Scores, ScoreSource
+from llrkit.shift.check import Setting
+from llrkit.shift.e_process import TrainedCells
+from llrkit.shift.new_scores import FEWEST, as_new_source, share_below
+
+MOST_KEPT = 512
+"""Batches that are remembered: a shift that goes back further has been seen, or is too small."""
+
+
+class ShiftMonitor:
+    """Watches unlabeled scores batch by batch, and gives an alarm when they are no longer those of training.
+
+    The alarm may be looked at after every batch for as long as the system runs: if the scores remain mixtures
+    of the training classes, the probability that it is ever given is at most ``level``. The share of targets
+    may be another one in every batch. The first alarm is a :class:`ShiftWarning`, too.
+
+    Scores are taken to be independent given their class; those of a few speakers are not, and a new speaker
+    is a shift then. Batches of fewer than 200 scores are gathered until there are so many.
+
+    Parameters
+    ----------
+    map_or_source
+        A map, whose file holds the densities of its training scores; or training trials.
+    level
+        Probability of a false alarm over the whole run.
+
+    References
+    ----------
+    Wasserman, Ramdas & Balakrishnan, "Universal inference", PNAS 117 (2020) 16880; Ramdas, Grünwald, Vovk &
+    Shafer, "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38 (2023) 576.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import llrkit as lk
+    >>> warnings.simplefilter("ignore", lk.ShiftWarning)  # the alarm is looked at below
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 20_000))
+    >>> monitor = lk.ShiftMonitor(lk.fit_logistic(dev))
+    >>> for day in range(10):
+    ...     monitor.update(np.append(rng.normal(4.0, 1.0, 50), rng.normal(0.0, 1.0, 950)))
+    >>> monitor
+    ShiftMonitor(10,000 scores, no alarm)
+    >>> for day in range(10):  # the gain of a microphone has changed
+    ...     monitor.update(1.3 * np.append(rng.normal(4.0, 1.0, 50), rng.normal(0.0, 1.0, 950)))
+    >>> monitor.alarm, monitor.alarm_at < 13_000
+    (True, True)
+    """
+
+    def __init__(self, map_or_source: Map | ScoreSource, *, level: float = 0.05) -> None:
+        self.level = probability(level, "level")
+        self._setting = Setting.of(map_or_source)
+        densities = self._setting.densities
+        self._cuts = densities.cuts
+        # half of the level for what the training trials do not tell, half for the scores to come
+        self._trained = TrainedCells.of(_trained_counts(densities), 0.5 * self.level)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, as after a repair; the level then holds for what comes."""
+        self.n = 0
+        """Scores so far."""
+        self.alarm_at: int | None = None
+        """Scores after which the alarm was given; None if there was none."""
+        self._log_e = 0.0
+        self._batches: list[FloatArray] = []
+        self._first = 0  # the number of the first batch that is kept
+        self._waiting = np.zeros(len(self._cuts) + 1)
+
+    def update(self, scores: Any) -> None:
+        """Take a batch: an array of scores, or a source whose labels are not looked at."""
+        source = as_new_source(self._setting.fitted, scores, self._setting.densities.of)
+        cuts = self._cuts
+
+        def cells(chunk: Scores) -> FloatArray:
+            return np.asarray(_cells(chunk.target, cuts) + _cells(chunk.nontarget, cuts))
+
+        counts = source.reduce(cells)
+        self.n += round(float(counts.sum()))
+        self._waiting = self._waiting + counts
+        if self._waiting.sum() < FEWEST:
+            return
+        self._batches.append(self._waiting)
+        self._waiting = np.zeros_like(counts)
+        if len(self._batches) > MOST_KEPT:
+            del self._batches[0]
+            self._first += 1
+        self._log_e = self._mixture()
+        if self.alarm_at is None and self._log_e >= self._enough:
+            self.alarm_at = self.n
+            warn_caller(self.text, ShiftWarning)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was ever given."""
+        return self.alarm_at is not None
+
+    @property
+    def e_value(self) -> float:
+        """The evidence against "no shift" now, as a bet that began with 1; the alarm is at 2 / level."""
+        return math.exp(min(self._log_e, 700.0))
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        if self.alarm_at is None:
+            return f"No alarm after {self.n:,} scores (false alarms over the whole run: {self.level:g})."
+        return (
+            f"Alarm after {self.alarm_at:,} of {self.n:,} scores: they are no mixture of the training "
+            f"classes (false alarms over the whole run: {self.level:g})."
+        )
+
+    @property
+    def _enough(self) -> float:
+        return math.log(2.0 / self.level)
+
+    def _mixture(self) -> float:
+        """Log of the mean of e-processes that begin at different batches, with weights that sum to 1."""
+        kept = np.array(self._batches)
+        n, logs = len(kept), []
+        for start in _starts(n):
+            number = self._first + start
+            weight = -math.log((number + 1.0) * (number + 2.0))  # these sum to 1 over all batches
+            logs.append(weight + self._trained.log_e(kept[start:], self._enough - weight - 1.0))
+        # bets that have not begun still hold their stakes
+        logs.append(-math.log(self._first + n + 1.0))
+        return float(np.logaddexp.reduce(logs))
+
+    def __repr__(self) -> str:
+        state = f"alarm after {self.alarm_at:,}" if self.alarm_at is not None else "no alarm"
+        return f"ShiftMonitor({self.n:,} scores, {state})"
+
+
+def _starts(n: int) -> list[int]:
+    """Batches at which the e-processes that are followed begin: the first, and those 1, 2, 3, 4, 6, 8 ago."""
+    ages = {n}
+    for power in range(n.bit_length()):
+        ages |= {1 << power, 3 << power >> 1}
+    return sorted(n - age for age in ages if 0 < age <= n)
+
+
+def _cells(scores: Array, cuts: FloatArray) -> FloatArray:
+    cell = np.searchsorted(cuts, scores, side="right")
+    return np.bincount(cell, minlength=len(cuts) + 1).astype(np.float64)
+
+
+def _trained_counts(densities: TrainingDensities) -> FloatArray:
+    """Training trials of each class in the cells; fewer where speakers make them depend on each other."""
+    rows = []
+    for i, counted in enumerate((densities.histogram.target, densities.histogram.nontarget)):
+        below = share_below(counted, densities.cuts)
+        cells = np.diff(below, prepend=0.0, append=1.0) * (
+            counted.total + counted.n_neg_inf + counted.n_pos_inf
+        )
+        if densities.spread is not None:
+            alone = below * (1.0 - below) / counted.total
+            cells = cells / max(float(np.trace(densities.spread.covariance[i]) / alone.sum()), 1.0)
+        rows.append(np.maximum(cells, 0.0))
+    return np.array(rows)

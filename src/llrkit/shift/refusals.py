@@ -1,0 +1,109 @@
+"""Why a description of unlabeled scores must not be trusted, however well it fits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.core.score_histogram import ClassHistogram
+from llrkit.shift.class_density import ClassDensity
+from llrkit.shift.moved_mixture import SHARES, Mixture
+
+MOST_APART = 0.055
+"""Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
+MOST_APART_OF_CLASS = 0.07
+"""The same for the part of the scores that a class explains."""
+MOST_BEFORE_FREE = 0.09
+"""The same on the last parametric rung, up to which free shapes may follow."""
+FEWEST_OF_CLASS = 50
+"""Trials that the share of each class must stand for: fewer do not show where it is."""
+MOST_UNEQUAL = 2.0
+"""Times that one class may have spread more than the other: beyond it another shape is more likely."""
+VALLEY = 0.9
+"""A valley between two modes is lower than this part of the lower one."""
+DEEP = 0.6
+"""The same for a valley that must show in the scores, too."""
+EDGE = 0.02
+"""Share of the scores in the outermost cell from which on scores have a hard edge."""
+
+
+def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, adequate: bool) -> str:
+    """Why a fitted rung must not be trusted; empty if it may be.
+
+    Parameters
+    ----------
+    shares
+        The range that was allowed for the share of targets.
+    n
+        Independent scores.
+    adequate
+        Whether the mixture is close to the scores.
+    """
+    whole, target, nontarget = mixture.distances()
+    low, high = shares
+    at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
+    if low < high and at_end:
+        given = "the range that was given" if shares != SHARES else "what is possible"
+        return f"the estimated share of targets, {mixture.share:.3g}, is at the end of {given}"
+    if (few := min(mixture.share, 1.0 - mixture.share) * n) < FEWEST_OF_CLASS:
+        rare = "targets" if mixture.share < 0.5 else "non-targets"
+        return f"the scores hold about {few:.0f} independent {rare}; at least {FEWEST_OF_CLASS} are needed"
+    if not adequate and (whole > MOST_APART or max(target, nontarget) > MOST_BEFORE_FREE):
+        return (
+            "no move of the training classes describes the scores "
+            f"(distances: all {whole:.3f}, targets {target:.3f}, non-targets {nontarget:.3f}; "
+            f"allowed are {MOST_APART}, {MOST_APART_OF_CLASS} and {MOST_APART_OF_CLASS})"
+        )
+    unequal = mixture.target.spread / mixture.nontarget.spread
+    if max(unequal, 1.0 / unequal) > MOST_UNEQUAL:
+        return (
+            f"targets would spread {unequal:.2g} times as much as before beside non-targets; a class of "
+            "another shape explains that as well"
+        )
+    if not _shows_two_modes(mixture):
+        return "the two classes do not show as two modes in the scores"
+    return ""
+
+
+def _shows_two_modes(mixture: Mixture) -> bool:
+    """Whether there is a valley between the middles of the two classes.
+
+    If each class has a move of its own, the scores must show it: few targets on the slope of the non-targets
+    look like other non-targets. One move for both classes also shows in the non-targets alone, and it is
+    enough that the classes are apart.
+    """
+    share = 0.5 if mixture.rung <= 1 else mixture.share
+    mixed = share * mixture.masses[0] + (1.0 - share) * mixture.masses[1]
+    below = np.cumsum(mixture.masses, axis=1)
+    target, nontarget = (int(np.searchsorted(part, 0.5)) for part in below)
+    if target - nontarget < 3 or not _has_valley(mixed, nontarget, target):
+        return False
+    if not _has_valley(mixture.mixed, nontarget, target, DEEP):
+        return True  # so shallow a one need not show in the scores themselves
+    seen = ClassDensity.of(ClassHistogram(0, 0, mixture.counts)).log_pdf(np.arange(len(mixed)) + 0.5)[0]
+    return _has_valley(np.exp(seen), nontarget, target)
+
+
+def _has_valley(density: FloatArray, low: int, high: int, depth: float = VALLEY) -> bool:
+    """Whether a density is lower somewhere between two cells than around both of them."""
+    tops = [density[max(i - 2, 0) : i + 3].max() for i in (low, high)]
+    return bool(density[low : high + 1].min() < depth * min(tops))
+
+
+def hard_edge(new: ClassHistogram) -> str:
+    """Scores that pile up at their lowest or highest value have been clipped or saturate.
+
+    Examples
+    --------
+    >>> clipped = np.minimum(np.random.default_rng(0).normal(size=1_000), 1.0)
+    >>> hard_edge(ClassHistogram.of(clipped))
+    '15 % of the scores are at the highest one: a hard edge no move explains'
+    """
+    for name, edge, beside in (
+        ("lowest", new.count[0], new.count[1:6]),
+        ("highest", new.count[-1], new.count[-6:-1]),
+    ):
+        share = float(edge) / new.total
+        if share > EDGE and edge > 2.0 * beside.mean():
+            return f"{100.0 * share:.0f} % of the scores are at the {name} one: a hard edge no move explains"
+    return ""

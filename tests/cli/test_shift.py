@@ -1,0 +1,188 @@
+"""llrkit shift, adapt, apply --shift and calibrate --groups."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from commands import run
+from numpy.testing import assert_allclose
+
+import llrkit as lk
+
+
+def write(path, target, nontarget):
+    label = ["target"] * len(target) + ["nontarget"] * len(nontarget)
+    pl.DataFrame({"score": np.concatenate([target, nontarget]), "label": label}).write_csv(path)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A calibration, and scores: as in training, moved, without labels, of one mode."""
+    folder, rng = tmp_path_factory.mktemp("shift"), np.random.default_rng(1)
+    write(folder / "train.csv", rng.normal(4.0, 1.0, 1_000), rng.normal(0.0, 1.0, 8_000))
+    write(folder / "same.csv", rng.normal(4.0, 1.0, 300), rng.normal(0.0, 1.0, 3_000))
+    write(folder / "moved.csv", rng.normal(8.0, 1.5, 500), rng.normal(2.0, 1.5, 4_500))
+    pl.read_csv(folder / "moved.csv").select("score").write_csv(folder / "unlabeled.csv")
+    write(folder / "one_mode.csv", rng.normal(2.0, 2.2, 500), rng.normal(2.0, 2.2, 4_500))
+    write(folder / "few.csv", rng.normal(8.0, 1.5, 20), rng.normal(2.0, 1.5, 20))
+    code, _, err = run("calibrate", folder / "train.csv", "--method", "logistic", "-o", folder / "cal.json")
+    assert code == 0, err
+    return folder
+
+
+def test_shift_says_what_the_library_says(files):
+    fitted = lk.load_map(files / "cal.json")
+    for name in ("same", "moved", "one_mode"):
+        code, out, err = run("shift", files / "cal.json", files / f"{name}.csv", "--json", "-")
+        assert code == 0, err
+        got = json.loads(out)
+        expected = lk.check_shift(fitted, lk.read_trials(files / f"{name}.csv"))
+        assert got["text"] == expected.text
+        assert expected.text in err
+        assert got["schema"] == "llrkit.shift/1"
+    assert "A shift" in err
+    _, labeled, _ = run("shift", files / "cal.json", files / "moved.csv")
+    _, unlabeled, _ = run("shift", files / "cal.json", files / "unlabeled.csv")
+    assert labeled == unlabeled
+
+
+def test_adapt_writes_a_calibration_that_apply_takes(files, tmp_path):
+    code, out, err = run("adapt", files / "cal.json", files / "unlabeled.csv", "-o", tmp_path / "new.json")
+    assert code == 0, err
+    assert "adapted (common move)" in out
+    code, _, err = run(
+        "apply", tmp_path / "new.json", files / "moved.csv", "-o", tmp_path / "llrs.csv", "--shift", "error"
+    )
+    assert code == 0, err
+    table = pl.read_csv(tmp_path / "llrs.csv")
+    got = lk.Scores.from_labels(table["llr"].to_numpy(), (table["label"] == "target").to_numpy())
+    moved = lk.read_trials(files / "moved.csv")
+    assert lk.cllr(got) < lk.cllr(lk.fit_logistic(moved).on(moved)) + 0.01
+
+
+def test_adapt_refuses_with_the_reason_and_writes_nothing(files, tmp_path):
+    code, _, err = run("adapt", files / "cal.json", files / "one_mode.csv", "-o", tmp_path / "new.json")
+    assert code == 2
+    assert "two modes" in err
+    assert not (tmp_path / "new.json").exists()
+    code, _, err = run(
+        "adapt", files / "cal.json", files / "moved.csv", "--share", "30%,50%", "-o", tmp_path / "new.json"
+    )
+    assert code == 2
+    assert "the range that was given" in err
+    code, _, err = run(
+        "adapt", files / "cal.json", files / "moved.csv", "--share", "some", "-o", tmp_path / "new.json"
+    )
+    assert code == 2
+    assert "--share some" in err
+
+
+def test_adapt_with_a_few_labels(files, tmp_path):
+    code, out, err = run(
+        "adapt",
+        files / "cal.json",
+        files / "moved.csv",
+        "--labelled",
+        files / "few.csv",
+        "-o",
+        tmp_path / "new.json",
+    )
+    assert code == 0, err
+    assert "40 labeled trials" in out
+    moved = lk.read_trials(files / "moved.csv")
+    assert lk.cllr(lk.load_map(tmp_path / "new.json").on(moved)) < 0.2
+
+
+@pytest.mark.parametrize("output", ["llrs.csv", "llrs/"])
+def test_apply_warns_of_a_shift_by_default_and_refuses_it_if_asked(files, tmp_path, output):
+    def apply(scores, *more):
+        return run("apply", files / "cal.json", files / f"{scores}.csv", "-o", f"{tmp_path}/{output}", *more)
+
+    code, _, err = apply("same")
+    assert code == 0
+    assert "shift" not in err
+    code, _, err = apply("moved", "--shift", "error", "--outside", "bound")
+    assert code == 2
+    assert "A shift" in err
+    left = [path.name for path in tmp_path.rglob("moved*.parquet")]
+    assert not left
+    if output == "llrs.csv":
+        assert len(pl.read_csv(tmp_path / output)) == 3_300  # those of before
+    code, _, err = apply("moved")
+    assert code == 0
+    assert "A shift: the 5,000 scores fit no mixture of the training classes" in err
+    code, _, err = apply("moved", "--shift", "ignore")
+    assert code == 0
+    assert "A shift" not in err
+
+
+def test_shift_error_is_refused_where_the_calibration_cannot_tell(files, tmp_path):
+    plain = json.loads((files / "cal.json").read_text())
+    del plain["parameters"]["map"]["densities"]  # the default bound holds the map that was fitted
+    (tmp_path / "old.json").write_text(json.dumps(plain))
+    arguments = (
+        "apply",
+        tmp_path / "old.json",
+        files / "moved.csv",
+        "--accept-changed",
+        "-o",
+        tmp_path / "l.csv",
+    )
+    code, _, err = run(*arguments, "--shift", "error")
+    assert code == 2
+    assert "does not hold the densities" in err
+    assert run(*arguments)[0] == 0
+
+
+def test_a_validation_names_the_shift(files, tmp_path):
+    (tmp_path / "criteria.toml").write_text(
+        '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 9.0\n'
+    )
+    for name, is_named in (("moved", True), ("same", False)):
+        code, out, err = run(
+            "validate", files / f"{name}.csv", "--criteria", tmp_path / "criteria.toml", "--map",
+            files / "cal.json", "--report", tmp_path / "report.md",
+        )  # fmt: skip
+        assert code == 0, err
+        assert ("A shift" in out) is is_named
+        assert ("A shift" in (tmp_path / "report.md").read_text()) is is_named
+
+
+def test_calibrate_bounds_by_groups_unless_another_bound_is_asked_for(files, tmp_path):
+    table = pl.read_csv(files / "train.csv").with_columns(
+        attack=pl.when(pl.col("label") == "target").then(pl.lit("-")).otherwise(
+            pl.format("A{}", pl.int_range(pl.len()) % 6)
+        )
+    )  # fmt: skip
+    table.write_csv(tmp_path / "attacks.csv")
+
+    def calibrate(*more):
+        code, out, err = run("calibrate", tmp_path / "attacks.csv", "-o", tmp_path / "cal.json", *more)
+        return code, out + err
+
+    code, said = calibrate("--method", "logistic", "--groups", "attack")
+    assert code == 0, said
+    assert "6 groups (attack) with non-target trials" in said
+    fitted = lk.load_map(tmp_path / "cal.json")
+    assert_allclose([fitted.low, fitted.high], [-np.log(1_001), np.log(7)])
+    code, said = calibrate("--method", "logistic", "--groups", "attack", "--bound", "elub")
+    assert code == 2
+    assert "leave out --bound elub" in said
+    best = (
+        "--method",
+        "best",
+        "--option",
+        "methods=cmlg,logistic",
+        "--option",
+        "repeats=1",
+        "--groups",
+        "attack",
+    )
+    code, said = calibrate(*best)
+    assert code == 0, said
+    assert "6 groups" in said
+    assert lk.load_map(tmp_path / "cal.json").details["weights"]
+    code, said = calibrate(*best, "--bound", "none")
+    assert code == 0, said
+    assert "LLRs are not bounded" in said or "6 groups" not in said
