@@ -190,7 +190,8 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
             raise InputError("plot ece: --by is not possible, the curves of groups are not computed")
         several = len(scores) > 1 or options["score_columns"]
         systems |= {
-            f"{name} {group}" if several else group: measured for group, measured in result.groups.items()
+            f"{name} {group}" if several else str(group): measured
+            for group, measured in result.groups.items()
         }
     chosen: dict[str, Any] = {"renderer": "none"}
     if kind in ("det", "roc"):

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from types import MappingProxyType
 
-from llrkit.core.column_values import trials_with_value_named
+from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.evaluation.equalized import equalized
@@ -38,7 +38,7 @@ def evaluate(
     source: ScoreSource,
     points: Points = ("sre08", "sre10"),
     *,
-    by: str | None = None,
+    by: By | None = None,
     shared: str | None = None,
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
@@ -61,7 +61,8 @@ def evaluate(
         Operating points, as objects or names of presets. A preset that averages several points also
         gives a primary cost.
     by
-        Name of a column: each of its values is evaluated as well (``.groups``).
+        Name of a column: each of its values is evaluated as well (``.groups``, whose keys are the values
+        as they are, in their natural order). With several columns each combination, whose key is a tuple.
     shared
         For ``by``: the class that all groups share, ``"target"`` (or ``"bonafide"``) or ``"nontarget"`` (or
         ``"spoof"``), so that each attack is evaluated against all bona fide trials. Values that mark the
@@ -120,7 +121,11 @@ def evaluate(
             with_groups(result, source, by, points, allow_unconfirmed, shared)
         )
         result = replace(
-            result, groups=grouped.groups, skipped_groups=grouped.skipped_groups, shared=grouped.shared
+            result,
+            groups=grouped.groups,
+            skipped_groups=grouped.skipped_groups,
+            shared=grouped.shared,
+            by=grouped.by,
         )
         warn_of(result)
         return result
@@ -152,12 +157,13 @@ def evaluate(
         return _tested(replace(evaluation, uncertainty=made), trials, known)
 
     groups = {}
+    of_value: ScoreSource
     for name, group in result.groups.items():
-        assert by is not None
         if result.shared is None:
-            of_value = trials_with_value_named(source, by, name)
+            values = name if len(result.by) > 1 else (name,)
+            of_value = trials_with_values(source, result.by, values)
         else:
-            of_value = result.shared.trials_of(source, by, name, named=True)
+            of_value = result.shared.trials_of(source, result.by[0], name)
         try:
             groups[name] = with_intervals(of_value, group)
         except TooFewTrialsError as error:

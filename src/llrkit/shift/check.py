@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
@@ -34,7 +35,7 @@ class ClassMove:
 
 
 @dataclass(frozen=True)
-class ShiftCheck:
+class ShiftCheck(Result):
     """What unlabeled scores tell of a shift."""
 
     n: int
