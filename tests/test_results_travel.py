@@ -45,7 +45,9 @@ RESULTS = {
     "ShiftCheck": lambda: lk.check_shift(lk.fit_cmlg(TRIALS), TRIALS),
     "CalibrationCheck": lambda: lk.check_calibration(TRIALS),
     "CalibrationLoss": lambda: lk.calibration_loss(TRIALS),
-    "CalibrationNull": lambda: lk.calibration_null(lk.theory.GaussianLLR.from_eer(0.1), 50, 200, replicates=20),
+    "CalibrationNull": lambda: lk.calibration_null(
+        lk.theory.GaussianLLR.from_eer(0.1), 50, 200, replicates=20
+    ),
     "MapUncertainty": lambda: lk.map_uncertainty(TRIALS, "cmlg"),
     "LlrPrecision": lambda: lk.llr_precision(TRIALS, ("left", "right")),
     "LlrBand": lambda: lk.llr_band(TRIALS, speakers=("left", "right")),
@@ -53,6 +55,9 @@ RESULTS = {
     "SystemComparison": lambda: lk.compare_systems(BOTH),
     "PairwiseComparison": lambda: lk.compare_many_systems(BOTH),
     "CurveBands": lambda: lk.curve_bands(TRIALS, lk.evaluate(TRIALS, ece=True)),
+    "ScoreDecomposition": lambda: lk.score_decomposition(TRIALS),
+    "ReliabilityCurve": lambda: lk.reliability_curve(TRIALS),
+    "CrossEntropyCurve": lambda: lk.cross_entropy_curve(TRIALS),
     "DetSlope": lambda: lk.det_slope(TRIALS),
     "DetStraightness": lambda: lk.det_straightness(TRIALS, simulations=9),
     "MixingCurve": lambda: lk.mixing_curve(lk.fit_mixture(TRIALS)),
@@ -83,7 +88,7 @@ def public_results():
                 returned = inspect.unwrap(function).__annotations__.get("return") or "None"
                 for word in ("tuple[", "list[", ", ...", "]"):
                     returned = returned.replace(word, "")
-                names.add(returned)
+                names.add(returned.removeprefix("curves."))
     plain = {"None", "float", "str", "FloatArray", "Iteratorpl.Client", "IteratorClient"}
     return {
         name for name in names - plain

@@ -128,8 +128,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Se
 
     Examples
     --------
-    >>> html_table(["", "EER"], [["<a>", "2 %"]])[-88:-17]
-    "left'>&lt;a&gt;</td><td style='text-align:right'>2 %</td></tr></tbody>"
+    >>> html_table(["", ""], [["<a>", "2 %"]], left=(0, 1))
+    "<table><tbody><tr><td style='text-align:left'>&lt;a&gt;</td><td style='text-align:left'>2 %</td>..."
     """
 
     def cells(row: Sequence[str], tag: str) -> str:

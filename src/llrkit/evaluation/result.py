@@ -13,6 +13,7 @@ from llrkit.evaluation import words
 from llrkit.evaluation.frame_rows import group_rows_of
 from llrkit.evaluation.over_groups import group_name, over_groups
 from llrkit.evaluation.suspicions import suspicions
+from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
 from llrkit.theory.operating_points import AnyPoint, OperatingPoint, cost_of
@@ -65,6 +66,11 @@ class Evaluation(Measurements):
         values = {item.name: getattr(measurements, item.name) for item in fields(Measurements)}
         groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
         return cls(**values | {"groups": MappingProxyType(groups)})
+
+    @property
+    def cross_entropy_curve(self) -> CrossEntropyCurve | None:
+        """The empirical cross-entropy over priors, also ``.ece``; None unless ``evaluate(..., ece=True)``."""
+        return self.ece
 
     @property
     def intervals(self) -> Mapping[str, tuple[float, float]]:

@@ -73,6 +73,8 @@ def _expanded(values: Mapping[str, Any]) -> dict[str, Any]:
             flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
         elif isinstance(value, (np.ndarray, tuple, list)):
             flat[name] = [plain(item) for item in value]
+        elif isinstance(value, Result):
+            flat |= {f"{name}.{key}": item for key, item in value.to_dict().items()}
         else:
             flat[name] = plain(value)
     return flat

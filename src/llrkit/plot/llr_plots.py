@@ -12,6 +12,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
@@ -22,6 +23,7 @@ OFF_THE_PICTURE = 1e3
 LN10 = float(np.log(10.0))
 
 
+@with_looks
 def tippett(
     systems: Any,
     *,
@@ -96,6 +98,7 @@ def tippett(
     )
 
 
+@with_looks
 def histogram(
     system: Measurements | HistogramPair | Any,
     *,
@@ -151,6 +154,7 @@ def histogram(
     )
 
 
+@with_looks
 def pav(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 

@@ -131,7 +131,7 @@ def curves(systems: Mapping[str, Evaluation], bands: Mapping[str, CurveBands]) -
         plot.roc(systems, renderer="none"),
     ]
     if all(result.ece is not None for result in systems.values()):
-        drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
+        drawn.insert(4, plot.cross_entropy(systems, bands=bands, renderer="none"))
     return Section(
         "Curves",
         pictures=drawn,

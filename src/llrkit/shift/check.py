@@ -14,6 +14,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs
 from llrkit.shift.ladder import Climb, climb
@@ -88,6 +89,7 @@ class ShiftCheck(Result):
         return self.text
 
 
+@takes_labels
 def check_shift(
     map_or_source: Map | ScoreSource,
     scores: Any,
