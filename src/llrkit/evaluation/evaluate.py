@@ -28,6 +28,7 @@ from llrkit.trust.intervals.speakers import (
     kind_asked_for,
     require_columns,
 )
+from llrkit.trust.intervals.trial_resampling import trial_resampling
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
@@ -80,7 +81,8 @@ def evaluate(
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
         they share speakers); ``"speaker"``, all numbers again without each speaker (a jackknife), one more
-        pass; ``"bootstrap"``, speakers drawn with replacement. By default ``"speaker"`` if ``speakers``
+        pass; ``"bootstrap"``, speakers drawn with replacement, or trials where no speakers are given (then
+        as if trials were independent). By default ``"speaker"`` if ``speakers``
         are given, otherwise ``"none"``.
     speakers
         For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
@@ -109,7 +111,7 @@ def evaluate(
     [0.384, 0.509]
     """
     ci = kind_asked_for(ci, speakers, "none")
-    require_columns(ci, KINDS, speakers, recordings)
+    require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
     if isinstance(source, Scores) and not (by or speakers or equalize):
         source = source.in_order(always=ci != "none")  # no sum depends on how the trials came
@@ -147,7 +149,9 @@ def evaluate(
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
             return replace(evaluation, uncertainty=closed_form(trials, evaluation, None, level))
-        assert speakers is not None
+        if speakers is None:  # a bootstrap of trials; those of a group are drawn with all others
+            made = bootstrap(trials, evaluation, trial_resampling(source, seed), level, replicates)
+            return replace(evaluation, uncertainty=made)
         if ci == "bootstrap":
             resampling = speaker_resampling(trials, speakers, recordings, seed)
             made = bootstrap(trials, evaluation, resampling, level, replicates)
