@@ -33,6 +33,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_memory",
         "_forks",
         "_blas",
+        "_results",
     ),
     ("scores",),
     ("core",),

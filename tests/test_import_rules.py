@@ -25,8 +25,8 @@ FRAMEWORKS = {
     "h5py": {"io.binary.bosaris"},
     "soundfile": {"recognize.frames.audio"},
     "kaldi_native_fbank": {"recognize.frames.audio"},
-    "polars": {"scores", "io", "engine.scanned_files", "engine.partitions"},
-    "pandas": set(),
+    "polars": {"_results", "scores", "io", "engine.scanned_files", "engine.partitions"},
+    "pandas": {"_results"},
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
 ONLY_THESE = {"core": {"numpy", "scipy"}, "_arrays": {"numpy"}}

@@ -84,7 +84,7 @@ def test_every_option_reaches_the_library(estimators, data, name):
     X = np.sinh(np.where(y == "same", 0.4, 0.8)[:, None] * X)  # tails and spreads the options are about
     probe = np.append(X[:, 0], [-40.0, 40.0])
     fit, others = BEHIND[name]
-    assert set(getattr(estimators, name)().get_params()) == {"prior", *others}
+    assert set(getattr(estimators, name)().get_params()) == {"prior", "pos_label", *others}
     scores = lk.Scores(X[y == "same", 0], X[y == "different", 0])
     given = [{}, *({key: value} for key, value in others.items())]
     if name in FITTED_AT_THE_PRIOR:

@@ -95,6 +95,7 @@ from .evaluation.result import Evaluation as Evaluation
 from .evaluation.threshold import threshold_for as threshold_for
 from .evaluation.threshold_result import Threshold as Threshold
 from .io.write import write_trials as write_trials
+from .metrics.cross_entropy import cross_entropy_curve as cross_entropy_curve
 from .metrics.det_slope import det_slope as det_slope
 from .metrics.det_straightness import det_straightness as det_straightness
 from .metrics.discrimination import auc as auc
@@ -112,6 +113,12 @@ from .metrics.llr_costs import hter as hter
 from .metrics.llr_costs import rule_cost as rule_cost
 from .metrics.primary import c_primary as c_primary
 from .metrics.primary import compound_llr as compound_llr
+from .metrics.probability_scores import ScoreDecomposition as ScoreDecomposition
+from .metrics.probability_scores import brier_score as brier_score
+from .metrics.probability_scores import expected_calibration_error as expected_calibration_error
+from .metrics.probability_scores import score_decomposition as score_decomposition
+from .metrics.reliability import ReliabilityCurve as ReliabilityCurve
+from .metrics.reliability import reliability_curve as reliability_curve
 from .report.page import write_report as write_report
 from .report.paper_tables import format_table as format_table
 from .scores.arrays import Scores as Scores

@@ -228,11 +228,11 @@ def test_evaluate_html_and_table(folder, tmp_path):
     result = lk.evaluate(lk.read_trials(folder / "a.csv"))
     assert done.stdout == lk.format_table({"a": result}, "markdown")
     assert "The report is in" in done.stderr
-    assert "ece" in [figure["kind"] for figure in data_of(out)["figures"]]
+    assert "cross_entropy" in [figure["kind"] for figure in data_of(out)["figures"]]
     by = run("evaluate", folder / "a.csv", "--by", "sex", "--table", "csv")
     assert by.stdout.splitlines()[1].startswith("all,80,160,")
     run("evaluate", folder / "a.csv", "--equalize", "sex", "--html", out)
-    assert "ece" not in [figure["kind"] for figure in data_of(out)["figures"]]
+    assert "cross_entropy" not in [figure["kind"] for figure in data_of(out)["figures"]]
     plain = run("evaluate", folder / "a.csv", "--html", out)
     assert result.sentence in plain.stdout
 

@@ -25,6 +25,7 @@ from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subcl
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import InputError
 from llrkit.metrics.llr_costs import RuleSums, ScoresBetween
+from llrkit.metrics.probability_scores import _PosteriorBins
 from llrkit.scores import Scores
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
@@ -41,6 +42,7 @@ SUMMARIES = {
     "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),
     "DensityGrid": DensityGrid.at(-2.0, 3.0, 16),
     "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
+    "posterior bins": _PosteriorBins.at(4, -0.5),
     "Both": both(Moments.of, LossSums.of),
     "Grouped": grouped(Moments.of, "room"),
     "ValueCounts": lambda chunk: ValueCounts.of(chunk, "room"),

@@ -101,9 +101,9 @@ def assert_same_evaluation(found, wanted):
 @pytest.mark.parametrize(("column", "values"), [("room", ROOM), ("seconds", SECONDS)])
 def test_groups_equal_their_subsets(source, column, values):
     result = lk.evaluate(source, by=column)
-    assert list(result.groups) == [str(v) for v in np.unique(values).tolist()]
-    for value in np.unique(values):
-        assert_same_evaluation(result.groups[str(value)], lk.evaluate(subset(values == value)))
+    assert list(result.groups) == np.unique(values).tolist()
+    for value in np.unique(values).tolist():
+        assert_same_evaluation(result.groups[value], lk.evaluate(subset(values == value)))
     assert result.skipped_groups == {}
     assert_allclose(result.eer, lk.eer(SCORES), rtol=1e-15)
 
@@ -139,7 +139,7 @@ def test_groups_from_chunks(size):
 def test_groups_from_chunks_stay_in_the_order_of_the_values(size):
     order = np.argsort(SECONDS)[::-1]  # the largest value comes first
     scores = lk.Scores.from_labels(VALUES[order], LABELS[order], {"seconds": SECONDS[order]})
-    assert list(lk.evaluate(Pieces(scores, size), by="seconds").groups) == ["3", "10", "30"]
+    assert list(lk.evaluate(Pieces(scores, size), by="seconds").groups) == [3, 10, 30]
 
 
 def test_groups_whose_grid_was_dropped_on_the_way(monkeypatch):
@@ -157,9 +157,9 @@ def test_group_with_an_empty_class_is_skipped_with_the_reason():
     trials = lk.Trials({"score": [1.0, 2.0, 3.0, 4.0], "label": [0, 1, 1, 1], "g": ["a", "a", "b", None]})
     result = lk.evaluate(trials, by="g")
     assert list(result.groups) == ["a"]
-    assert set(result.skipped_groups) == {"b", "None"}
+    assert set(result.skipped_groups) == {"b", None}
     assert "no nontarget trials" in result.skipped_groups["b"]
-    assert result.to_dict()["skipped_groups"] == dict(result.skipped_groups)
+    assert set(result.to_dict()["skipped_groups"]) == {"b", "None"}
 
 
 def test_all_groups_skipped():

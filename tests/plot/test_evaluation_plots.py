@@ -276,7 +276,7 @@ def test_idempotence_lines_and_band():
         lk.plot.idempotence([])
 
 
-@pytest.mark.parametrize("name", ["det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"])
+@pytest.mark.parametrize("name", ["det", "roc", "ape", "bayes_error", "cross_entropy", "tippett", "pav"])
 def test_legends_of_several_systems_cover_no_curve(name):
     axes = getattr(lk.plot, name)({"first": RESULT, "second": some_evaluation(seed=9, scale=3.0)})
     axes.figure.canvas.draw()
@@ -288,7 +288,7 @@ def test_legends_of_several_systems_cover_no_curve(name):
 
 def test_several_systems_have_a_color_and_a_name_each():
     other = some_evaluation(seed=9)
-    for name in ("det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"):
+    for name in ("det", "roc", "ape", "bayes_error", "cross_entropy", "tippett", "pav"):
         axes = getattr(lk.plot, name)({"first": RESULT, "second": other})
         colors = {
             label.split(":")[0]: line.get_color()

@@ -267,7 +267,7 @@ def test_downloads(opened, tmp_path, button, name, start):
 
 RATES = ("threshold", "Pmiss", "Pfa", "prior")
 READ = {
-    "det": RATES, "roc": RATES, "bayes_error": RATES, "ape": RATES, "ece": ("prior", "bits"),
+    "det": RATES, "roc": RATES, "bayes_error": RATES, "ape": RATES, "cross_entropy": ("prior", "bits"),
     "tippett": ("LLR", "at or above"), "pav": ("score", "LLR"),
     "histogram": ("LLR from", "to", "trials", "density"),
 }  # fmt: skip

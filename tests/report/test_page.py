@@ -171,7 +171,7 @@ def test_comparison_and_sections(tmp_path):
 def test_curves_without_cross_entropy_and_infinite_llrs(tmp_path):
     page = page_of(lk.evaluate(lk.Scores([float("-inf"), 1.0, 2.0], [-1.0, 0.5])), tmp_path)
     kinds = [figure["kind"] for figure in data_of(page)["figures"]]
-    assert "ece" not in kinds
+    assert "cross_entropy" not in kinds
     assert data_of(page)["json"]["systems"]["scores"]["cllr"] == "inf"
     perfect = page_of(lk.evaluate(lk.Scores([1.0, 2.0], [-1.0, -2.0]), ece=True), tmp_path)
     assert "histogram" in [figure["kind"] for figure in data_of(perfect)["figures"]]

@@ -33,7 +33,7 @@ def some_evaluation(**options):
 def examples():
     """An example of what each plot draws, one for every kind of curve: (name of the plot, data)."""
     one, other = some_evaluation(), some_evaluation(seed=4, scale=2.0)
-    for name in ("det", "roc", "ape", "bayes_error", "ece", "tippett", "pav"):
+    for name in ("det", "roc", "ape", "bayes_error", "cross_entropy", "tippett", "pav"):
         yield name, one
         yield name, {"A": one, "B": other}
     yield "det", one.rocch
@@ -42,6 +42,7 @@ def examples():
     x = np.linspace(-4, 4, 9)
     logistic = LlrCurve("logistic", x, 0.4 * x + 0.1, 0.8 * x - 0.3, 0.8 * x + 0.3)
     yield "idempotence", [logistic, LlrCurve("kde", x, 0.5 * x, x - 1.0, x + 1.0)]
+    yield "reliability", lk.reliability_curve(some_scores())
     yield "two_gaussians", lk.theory.GaussianLLR.from_eer(0.05)
     yield "cllr_scatter", CllrScatter("CMLG", "logistic", [0.1, 0.8], [0.11, 0.79], ("5-5", "full-full"))
     yield "prior_scan", PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, 0.24)

@@ -337,9 +337,9 @@ def test_groups_of_arrays_have_intervals_too():
         values[side % 2 == 1]
         for values, side in zip((both.target, both.nontarget), scores.columns["left"], strict=True)
     ]
-    assert_allclose(found.groups["1"].cllr, lk.cllr(lk.Scores(*rows)), rtol=1e-12)
-    assert found.groups["1"].uncertainty.n_speakers == 20
-    assert "cllr" in found.groups["0"].intervals
+    assert_allclose(found.groups[1].cllr, lk.cllr(lk.Scores(*rows)), rtol=1e-12)
+    assert found.groups[1].uncertainty.n_speakers == 20
+    assert "cllr" in found.groups[0].intervals
 
 
 def test_a_group_of_one_speaker_has_reasons():
@@ -349,10 +349,10 @@ def test_a_group_of_one_speaker_has_reasons():
         label=(table["label"].to_numpy() ^ (np.arange(900) % 7 == 0))
     )
     result = lk.evaluate(lk.Trials(flipped), [0.3], by="alone", ci="speaker", speakers=SIDES)
-    alone = result.groups["True"].to_dict()
+    alone = result.groups[True].to_dict()
     assert alone["intervals"] == {}
     assert "only one speaker" in alone["no_interval"]["cllr"]
-    assert "cllr" in result.groups["False"].intervals
+    assert "cllr" in result.groups[False].intervals
 
 
 def test_one_error_is_counted_in_the_singular():

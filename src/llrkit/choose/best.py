@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._progress import tracked
+from llrkit._results import Result
 from llrkit.calibrate.composite.group_counts import count_groups, groups_bound_llrs
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.fitting import fits_map
@@ -30,12 +31,27 @@ from llrkit.scores.source import as_source
 
 
 @dataclass(frozen=True)
-class CrossCalibration:
+class CrossCalibration(Result):
     """Cross-validated LLRs as a source, and the maps that made them."""
 
     source: ScoreSource
     maps: Mapping[Pair, Map]
     folds: Folds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers: the folds, and the map of each pair of folds that was left out."""
+        maps = [{"left_out": list(pair), "map": fitted.to_dict()} for pair, fitted in self.maps.items()]
+        return {"folds": self.folds.n, "groups": self.folds.groups, "maps": maps}
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"first_fold": f, "second_fold": g, "map": repr(fitted)} for (f, g), fitted in self.maps.items()
+        ]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people: the map of each pair of folds that was left out."""
+        rows = [[", ".join(map(str, sorted({*pair}))), repr(fitted)] for pair, fitted in self.maps.items()]
+        return ["folds left out", "map"], rows
 
 
 @takes_labels

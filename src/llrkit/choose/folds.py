@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -164,13 +164,14 @@ def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
 
 def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
-
-    def crossed(chunk: Scores) -> Scores:
-        llrs = crossed_llrs(chunk, folds, [maps])
-        return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
-
     needed = (name for fitted in maps.values() for name in fitted.needs)
-    return DerivedSource(source, crossed, tuple(dict.fromkeys((*folds.carried, *needed))))
+    change = partial(_crossed, folds=folds, maps=maps)
+    return DerivedSource(source, change, tuple(dict.fromkeys((*folds.carried, *needed))))
+
+
+def _crossed(chunk: Scores, folds: Folds, maps: Mapping[Pair, Map]) -> Scores:
+    llrs = crossed_llrs(chunk, folds, [maps])
+    return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
 
 
 def crossed_llrs(

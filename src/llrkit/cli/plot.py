@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
     from llrkit.scores.source import ScoreSource
 
-OF_SCORES = ("det", "roc", "ape", "bayes-error", "ece", "tippett", "pav", "histogram")
-OTHERS = ("idempotence", "two-gaussians", "theory", "heat-map", "zoo")
+OF_SCORES = ("det", "roc", "ape", "bayes-error", "cross-entropy", "tippett", "pav", "histogram")
+OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
-WITH_BANDS = ("det", "tippett", "ece")
+WITH_BANDS = ("det", "tippett", "cross-entropy")
+ALIASES = {"ece": "cross-entropy"}
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
@@ -36,7 +37,9 @@ _OF_PLOTS = (
 
 
 @click.command("plot")
-@click.argument("kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS]), metavar="KIND")
+@click.argument(
+    "kind", type=click.Choice([*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS, *ALIASES]), metavar="KIND"
+)
 @click.argument("scores", nargs=-1)
 @click.option("-o", "--output", required=True, metavar="FILE", help="pdf, svg or png; html is interactive.")
 @score_columns_option
@@ -61,7 +64,7 @@ _OF_PLOTS = (
     show_default=True,
     help="tippett: both curves at or above, or targets below.",
 )
-@click.option("--bands", is_flag=True, help="det, tippett, ece: with confidence bands.")
+@click.option("--bands", is_flag=True, help="det, tippett, cross-entropy: with confidence bands.")
 @click.option(
     "--speakers",
     metavar="COL[,COL]",
@@ -89,9 +92,10 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     KIND is one of
       det, roc            misses and false alarms
       ape, bayes-error    errors and costs at every prior
-      ece                 empirical cross-entropy
+      cross-entropy       empirical cross-entropy at every prior (also called ece)
       tippett, histogram  the LLRs themselves
       pav                 score to LLR, and the identity
+      reliability         how often it is a target against the posterior, at the share of targets
       idempotence         the LLR of the LLR, and where it is by chance
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
       theory              costs against the EER for families of calibrated LLRs, with SCORES as points (each
@@ -115,6 +119,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot theory scores.csv --by test_duration --point sre12 -o theory.html
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
+    kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
@@ -180,17 +185,20 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     if options["shared"] and not options["by"]:
         raise InputError("--shared is for groups: name their column (--by)")
     systems, read = {}, _read(scores, options)
-    ece = kind == "ece" and not options["by"]
+    ece = kind == "cross-entropy" and not options["by"]
     for name, trials in read.items():
         result = evaluate(trials, points, by=options["by"], shared=options["shared"], ece=ece)
         if not options["by"]:
             systems[name] = result
             continue
-        if kind == "ece":
-            raise InputError("plot ece: --by is not possible, the curves of groups are not computed")
+        if kind == "cross-entropy":
+            raise InputError(
+                "plot cross-entropy: --by is not possible, the curves of groups are not computed"
+            )
         several = len(scores) > 1 or options["score_columns"]
         systems |= {
-            f"{name} {group}" if several else group: measured for group, measured in result.groups.items()
+            f"{name} {group}" if several else str(group): measured
+            for group, measured in result.groups.items()
         }
     chosen: dict[str, Any] = {"renderer": "none"}
     if kind in ("det", "roc"):
@@ -216,6 +224,10 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
         from llrkit.trust.calibration.check import check_calibration
 
         return check_calibration(trials, speakers=split_names(options["speakers"]))
+    if kind == "reliability":
+        from llrkit.metrics.reliability import reliability_curve
+
+        return reliability_curve(trials)
     if kind == "two-gaussians":
         from llrkit.metrics.discrimination import eer
         from llrkit.theory import GaussianLLR

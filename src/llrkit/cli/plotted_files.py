@@ -106,7 +106,9 @@ def theory_of(
         result = evaluate(trials, points, by=options["by"])
         if options["by"]:
             several = len(files) > 1 or options["score_columns"]
-            systems |= {f"{name} {key}" if several else key: group for key, group in result.groups.items()}
+            systems |= {
+                f"{name} {key}" if several else str(key): group for key, group in result.groups.items()
+            }
         else:
             systems[name] = result
     return theory_costs_of(systems)

@@ -3,22 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.core.summary import SummaryBase
+from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+
+By: TypeAlias = str | Sequence[str]
+"""A column whose values are groups, or several whose combinations are."""
 
 
 def plain_value(value: Any) -> Any:
     """A value as a plain Python one; a missing number is a missing value."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def columns_of(by: By) -> tuple[str, ...]:
+    """One or several names of columns as several.
+
+    Examples
+    --------
+    >>> columns_of("room"), columns_of(["room", "noise"])
+    (('room',), ('room', 'noise'))
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"by is the name of a column, or several different ones, got {by!r}")
+    return names
+
+
+def natural_order(value: Any) -> tuple[Any, ...]:
+    """A key to sort values by: numbers by size, words with the numbers in them by size, missing ones last.
+
+    Examples
+    --------
+    >>> sorted(["10 s", None, "3 s", "100 s"], key=natural_order)
+    ['3 s', '10 s', '100 s', None]
+    >>> sorted([30, 3.5, True, "a"], key=natural_order)
+    [True, 3.5, 30, 'a']
+    """
+    if isinstance(value, tuple):
+        return (2, tuple(map(natural_order, value)))
+    if value is None:
+        return (3,)
+    if isinstance(value, (bool, int, float)):
+        return (0, value)
+    if not isinstance(value, str):
+        return (1, ((2, 0, str(value)),), str(type(value)))
+    pieces = re.split(r"(\d+(?:\.\d+)?)", value)
+    return (1, tuple((0, float(p), "") if i % 2 else (1, 0, p) for i, p in enumerate(pieces) if p), value)
 
 
 def decoded(chunk: Scores, column: str, class_index: int) -> Array:
@@ -50,6 +91,13 @@ def positions_by_value(values: Array) -> dict[Any, IntArray]:
     return dict(zip(keys, positions, strict=True)) if len(values) else {}
 
 
+def trials_with_values(source: ScoreSource, columns: Sequence[str], values: Sequence[Any]) -> ScoreSource:
+    """The trials of a source that have these values in several columns."""
+    for column, value in zip(columns, values, strict=True):
+        source = trials_with_value(source, column, value)
+    return source
+
+
 def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
     """The trials of a source that have one value in a column.
 
@@ -65,30 +113,6 @@ def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSo
         return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
 
     return DerivedSource(source, select_value, (column,))
-
-
-def trials_with_value_named(source: ScoreSource, column: str, text: str) -> DerivedSource:
-    """The trials whose value in a column is written like this.
-
-    Examples
-    --------
-    >>> scores = Scores([1.0, 4.0], [0.0, 2.0], {"seconds": ([5, 10], [10, 10])})
-    >>> long = trials_with_value_named(scores, "seconds", "10")
-    >>> long.reduce(lambda chunk: ValueCounts.of(chunk, "seconds")).counts
-    {10: (1, 2)}
-    """
-
-    def select_named(chunk: Scores) -> Scores:
-        names = chunk.categories.get(column)
-
-        def wanted(values: Array) -> BoolArray:
-            distinct, _ = _distinct(values)
-            keys = _keys(distinct, names)
-            return np.isin(values, [v for v, key in zip(distinct, keys, strict=True) if str(key) == text])
-
-        return chunk.select(*(wanted(values) for values in chunk.columns[column]))
-
-    return DerivedSource(source, select_named, (column,))
 
 
 def _has_value(values: Array, value: Any, names: tuple[Any, ...] | None) -> BoolArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import IntArray
-from llrkit.core.column_values import plain_value, positions_by_value
+from llrkit.core.column_values import natural_order, plain_value, positions_by_value
 from llrkit.core.grid import ClassName
 from llrkit.core.summary import Grouped
 from llrkit.errors import InputError, UnknownNameError
@@ -49,12 +49,12 @@ class SharedClass:
     def groups(self, counts: Mapping[Any, tuple[float, float]]) -> list[Any]:
         """The values that are groups, in their order."""
         values = [v for v, n in counts.items() if n[self._other] > 0 and v not in self.markers]
-        return sorted(values, key=lambda value: (value is None, str(type(value)), value))
+        return sorted(values, key=natural_order)
 
-    def skipped(self, counts: Mapping[Any, tuple[float, float]]) -> dict[str, str]:
+    def skipped(self, counts: Mapping[Any, tuple[float, float]]) -> dict[Any, str]:
         """Markers that trials of the other class have as well, which are then in no group."""
         return {
-            str(value): f"it marks the trials that the groups share ({self.name})"
+            value: f"it marks the trials that the groups share ({self.name})"
             for value in self.markers
             if counts[value][self._other] > 0
         }
@@ -65,14 +65,12 @@ class SharedClass:
         nothing = np.empty(0, dtype=np.intp)
         return {group: self._select(chunk, positions.get(group, nothing)) for group in groups}
 
-    def trials_of(
-        self, source: ScoreSource, column: str, group: Any, *, named: bool = False
-    ) -> DerivedSource:
-        """The trials of one group with the shared class; ``named`` if the group is given as text."""
+    def trials_of(self, source: ScoreSource, column: str, group: Any) -> DerivedSource:
+        """The trials of one group with the shared class."""
 
         def change(chunk: Scores) -> Scores:
             positions = self._positions(chunk, column)
-            own = [at for value, at in positions.items() if (str(value) if named else value) == group]
+            own = [at for value, at in positions.items() if value == group]
             return self._select(chunk, np.sort(np.concatenate([*own, np.empty(0, dtype=np.intp)])))
 
         return DerivedSource(source, change, (column,))

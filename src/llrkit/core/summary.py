@@ -24,6 +24,11 @@ class ReadOnlyArrays:
                 view.flags.writeable = False
                 object.__setattr__(self, field.name, view)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the values of a pickle or copy, whose arrays could be written to."""
+        self.__dict__.update(state)
+        ReadOnlyArrays.__post_init__(self)
+
 
 class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""

@@ -12,11 +12,13 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit._progress import tracked
+from llrkit._results import Result, text_table
 from llrkit.calibrate.maps import Map
 from llrkit.choose.best import fit_best
 from llrkit.choose.methods import CANDIDATES, METHODS, fit_quietly, method_names
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.frame_rows import named_rows
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
@@ -47,7 +49,7 @@ class ScoreToLlr(Curve):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
 
     evaluations: Mapping[str, Evaluation]
@@ -82,6 +84,9 @@ class Comparison:
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
         return {name: ScoreToLlr(scores, fitted(scores, outside="ignore")) for name, fitted in plain.items()}
 
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return named_rows("method", self.evaluations)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
         rows = []
@@ -111,16 +116,8 @@ class Comparison:
         return header, rows
 
     def __repr__(self) -> str:
-        header, rows = self.table()
-        widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in [header, *rows]
-        ]
-        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.failed.items()])
+        failed = [f"{name}: {reason}" for name, reason in self.failed.items()]
+        return "\n".join([text_table(*self.table()), *failed])
 
 
 @takes_labels

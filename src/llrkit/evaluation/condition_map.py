@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.column_values import natural_order
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.over_groups import group_name
 from llrkit.metrics.curve import Curve, as_floats
 from llrkit.scores import ScoreSource, Trials
 
@@ -58,8 +60,8 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     _require_value(value)
     by_row = {
         str(key): {
-            name: float(getattr(group, value))
-            for name, group in evaluate(row_trials, by=columns).groups.items()
+            group_name(key): float(getattr(group, value))
+            for key, group in evaluate(row_trials, by=columns).groups.items()
         }
         for key, row_trials in trials.by(rows).items()
     }
@@ -94,7 +96,7 @@ def group_map(
     """
     _require_value(value)
     groups = {name: evaluate(source, by=by, shared=shared).groups for name, source in systems.items()}
-    rows = sorted({name for of_system in groups.values() for name in of_system})
+    rows = sorted({key for of_system in groups.values() for key in of_system}, key=natural_order)
     if not rows:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
     values = [
@@ -106,7 +108,7 @@ def group_map(
     ]
     return HeatMap(
         np.array(values),
-        tuple(rows),
+        tuple(map(group_name, rows)),
         tuple(groups),
         row_name=by,
         column_name="system",

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from llrkit._results import Result, text_table
 from llrkit.errors import EmptyClassError
 from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.over_groups import over_groups
+from llrkit.evaluation.frame_rows import named_rows
+from llrkit.evaluation.over_groups import group_name, over_groups
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import group_rows
 from llrkit.scores import ScoreSource
@@ -19,45 +21,43 @@ from llrkit.theory.operating_points import Points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionTable:
+class ConditionTable(Result):
     """The result of :func:`condition_table`."""
 
     by: str
-    conditions: Mapping[str, Evaluation]
+    conditions: Mapping[Any, Evaluation]
     pooled: Evaluation
     """All trials together, as many as there are of each condition."""
     equalized: Evaluation
     """All trials together, with the same weight for each condition: one threshold, one scale for all."""
     averaged: Mapping[str, float]
     """Means of the numbers over the conditions: a best threshold or PAV map of its own for each."""
-    skipped: Mapping[str, str]
+    skipped: Mapping[Any, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
         return {
             "by": self.by,
-            "conditions": {name: one.to_dict() for name, one in self.conditions.items()},
+            "conditions": {group_name(name): one.to_dict() for name, one in self.conditions.items()},
             "pooled": self.pooled.to_dict(),
             "equalized": self.equalized.to_dict(),
             "averaged": dict(self.averaged),
-            "skipped": dict(self.skipped),
+            "skipped": {group_name(name): why for name, why in self.skipped.items()},
         }
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return named_rows(self.by, self._lines())
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
-        lines = {**self.conditions, "(pooled)": self.pooled, "(equalized)": self.equalized}
-        return group_rows(lines, self.by)
+        return group_rows(self._lines(), self.by)
+
+    def _lines(self) -> dict[str, Evaluation]:
+        named = {group_name(key): one for key, one in self.conditions.items()}
+        return {**named, "(pooled)": self.pooled, "(equalized)": self.equalized}
 
     def __repr__(self) -> str:
-        header, rows = self.table()
-        widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in [header, *rows]
-        )
+        return text_table(*self.table())
 
 
 @takes_labels

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llrkit._format import number
+from llrkit._results import Result
 from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.advice import (
@@ -27,7 +28,7 @@ from llrkit.theory.operating_points import AnyPoint, cost_of
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Result):
     """What the scores look like, and what follows for calibration."""
 
     evaluation: Evaluation

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from types import MappingProxyType
 
-from llrkit.core.column_values import trials_with_value_named
+from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.evaluation.equalized import equalized
@@ -30,6 +30,7 @@ from llrkit.trust.intervals.speakers import (
     kind_asked_for,
     require_columns,
 )
+from llrkit.trust.intervals.trial_resampling import trial_resampling
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
@@ -40,7 +41,7 @@ def evaluate(
     source: ScoreSource,
     points: Points = ("sre08", "sre10"),
     *,
-    by: str | None = None,
+    by: By | None = None,
     shared: str | None = None,
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
@@ -63,7 +64,8 @@ def evaluate(
         Operating points, as objects or names of presets. A preset that averages several points also
         gives a primary cost.
     by
-        Name of a column: each of its values is evaluated as well (``.groups``).
+        Name of a column: each of its values is evaluated as well (``.groups``, whose keys are the values
+        as they are, in their natural order). With several columns each combination, whose key is a tuple.
     shared
         For ``by``: the class that all groups share, ``"target"`` (or ``"bonafide"``) or ``"nontarget"`` (or
         ``"spoof"``), so that each attack is evaluated against all bona fide trials. Values that mark the
@@ -81,7 +83,8 @@ def evaluate(
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
         they share speakers); ``"speaker"``, all numbers again without each speaker (a jackknife), one more
-        pass; ``"bootstrap"``, speakers drawn with replacement. By default ``"speaker"`` if ``speakers``
+        pass; ``"bootstrap"``, speakers drawn with replacement, or trials where no speakers are given (then
+        as if trials were independent). By default ``"speaker"`` if ``speakers``
         are given, otherwise ``"none"``.
     speakers
         For the last two: the column, or the two columns, with the speakers of the two sides of a trial.
@@ -110,7 +113,7 @@ def evaluate(
     [0.384, 0.509]
     """
     ci = kind_asked_for(ci, speakers, "none")
-    require_columns(ci, KINDS, speakers, recordings)
+    require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
     if isinstance(source, Scores) and not (by or speakers or equalize):
         source = source.in_order(always=ci != "none")  # no sum depends on how the trials came
@@ -122,7 +125,11 @@ def evaluate(
             with_groups(result, source, by, points, allow_unconfirmed, shared)
         )
         result = replace(
-            result, groups=grouped.groups, skipped_groups=grouped.skipped_groups, shared=grouped.shared
+            result,
+            groups=grouped.groups,
+            skipped_groups=grouped.skipped_groups,
+            shared=grouped.shared,
+            by=grouped.by,
         )
         warn_of(result)
         return result
@@ -144,7 +151,9 @@ def evaluate(
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
             return replace(evaluation, uncertainty=closed_form(trials, evaluation, None, level))
-        assert speakers is not None
+        if speakers is None:  # a bootstrap of trials; those of a group are drawn with all others
+            made = bootstrap(trials, evaluation, trial_resampling(source, seed), level, replicates)
+            return replace(evaluation, uncertainty=made)
         if ci == "bootstrap":
             resampling = speaker_resampling(trials, speakers, recordings, seed)
             made = bootstrap(trials, evaluation, resampling, level, replicates)
@@ -152,12 +161,13 @@ def evaluate(
         return _by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
 
     groups = {}
+    of_value: ScoreSource
     for name, group in result.groups.items():
-        assert by is not None
         if result.shared is None:
-            of_value = trials_with_value_named(source, by, name)
+            values = name if len(result.by) > 1 else (name,)
+            of_value = trials_with_values(source, result.by, values)
         else:
-            of_value = result.shared.trials_of(source, by, name, named=True)
+            of_value = result.shared.trials_of(source, result.by[0], name)
         try:
             groups[name] = with_intervals(of_value, group)
         except TooFewTrialsError as error:

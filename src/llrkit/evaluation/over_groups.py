@@ -26,7 +26,18 @@ class OverGroups:
         return {"mean": dict(self.mean), "worst": worst}
 
 
-def over_groups(groups: Mapping[str, Measurements]) -> OverGroups:
+def group_name(key: Any) -> str:
+    """The value of a group as text; of several columns, with commas in between.
+
+    Examples
+    --------
+    >>> group_name(30), group_name(("f", 5))
+    ('30', 'f, 5')
+    """
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def over_groups(groups: Mapping[Any, Measurements]) -> OverGroups:
     """Mean and worst of each number; costs have names such as ``min_dcf sre08``.
 
     Each group counts the same, however many trials it has, and has a best threshold of its own.
@@ -39,7 +50,7 @@ def over_groups(groups: Mapping[str, Measurements]) -> OverGroups:
     >>> both.worst["eer_roc"], both.mean["eer_roc"]
     (('A02', 0.5), 0.25)
     """
-    by_group = {name: _numbers(group) for name, group in groups.items()}
+    by_group = {group_name(key): _numbers(group) for key, group in groups.items()}
     names = next(iter(by_group.values()))
     mean = {name: sum(numbers[name] for numbers in by_group.values()) / len(by_group) for name in names}
     worst = {}

@@ -10,8 +10,10 @@ from typing import Any
 
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation import words
-from llrkit.evaluation.over_groups import over_groups
+from llrkit.evaluation.frame_rows import group_rows_of
+from llrkit.evaluation.over_groups import group_name, over_groups
 from llrkit.evaluation.suspicions import suspicions
+from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
 from llrkit.theory.operating_points import AnyPoint, OperatingPoint, cost_of
@@ -45,7 +47,7 @@ def _same(one: OperatingPoint, other: OperatingPoint) -> bool:
 class Evaluation(Measurements):
     """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
 
-    groups: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    groups: Mapping[Any, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
     equalized: tuple[str, ...] = ()
     """Columns whose values were given the same weight."""
@@ -64,6 +66,11 @@ class Evaluation(Measurements):
         values = {item.name: getattr(measurements, item.name) for item in fields(Measurements)}
         groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
         return cls(**values | {"groups": MappingProxyType(groups)})
+
+    @property
+    def cross_entropy_curve(self) -> CrossEntropyCurve | None:
+        """The empirical cross-entropy over priors, also ``.ece``; None unless ``evaluate(..., ece=True)``."""
+        return self.ece
 
     @property
     def intervals(self) -> Mapping[str, tuple[float, float]]:
@@ -176,8 +183,8 @@ class Evaluation(Measurements):
         plain["verdict"] = self.verdict.to_dict()
         plain["sentence"] = self.sentence
         if self.groups or self.skipped_groups:
-            plain["groups"] = {name: group.to_dict() for name, group in self.groups.items()}
-            plain["skipped_groups"] = dict(self.skipped_groups)
+            plain["groups"] = {group_name(key): group.to_dict() for key, group in self.groups.items()}
+            plain["skipped_groups"] = {group_name(key): why for key, why in self.skipped_groups.items()}
         if self.groups:
             plain["over_groups"] = over_groups(self.groups).to_dict()
         if self.shared is not None:
@@ -187,8 +194,11 @@ class Evaluation(Measurements):
     def _uncertain(self, prefix: str) -> dict[str, Any]:
         return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return group_rows_of(self)
+
     def __repr__(self) -> str:
         return words.plain_table(self)
 
     def _repr_html_(self) -> str:
-        return words.html_table(self)
+        return words.html_page(self)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._format import number, percent
+from llrkit._results import Result
 from llrkit.metrics.threshold_choice import Range
 from llrkit.theory.operating_points import OperatingPoint
 
@@ -26,7 +27,7 @@ def rate_in_words(rate: float) -> str:
 
 
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(Result):
     """A threshold, which scores to accept, and the errors and the cost that come with it."""
 
     criterion: str

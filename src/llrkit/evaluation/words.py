@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llrkit._format import counted, number, percent
+from llrkit._results import html_table, html_text
 from llrkit.calibrate.class_gap import gap_of_moments
-from llrkit.evaluation.over_groups import over_groups
+from llrkit.evaluation.over_groups import group_name, over_groups
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -109,7 +109,7 @@ def numbers(result: Evaluation) -> list[Row]:
     return table
 
 
-def group_rows(groups: Mapping[str, Evaluation], by: str) -> tuple[list[str], list[list[str]]]:
+def group_rows(groups: Mapping[Any, Evaluation], by: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per group."""
     header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
     points = next(iter(groups.values())).points
@@ -119,11 +119,13 @@ def group_rows(groups: Mapping[str, Evaluation], by: str) -> tuple[list[str], li
     table = []
     for name, group in groups.items():
         shown = {row.key: f"{row.value} {row.interval}".rstrip() for row in numbers(group)}
-        table.append([name, f"{group.n_target:,}", f"{group.n_nontarget:,}", *(shown[key] for key in keys)])
+        table.append(
+            [group_name(name), f"{group.n_target:,}", f"{group.n_nontarget:,}", *(shown[key] for key in keys)]
+        )
     return header + costs, table
 
 
-def on_groups(groups: Mapping[str, Evaluation], by: str) -> str:
+def on_groups(groups: Mapping[Any, Evaluation], by: str) -> str:
     """The mean and the worst of the groups, in words."""
     over = over_groups(groups)
     group, worst = over.worst["eer"]
@@ -142,12 +144,21 @@ def plain_table(result: Evaluation) -> str:
     return "\n".join([*lines, "", sentence(result)])
 
 
-def html_table(result: Evaluation) -> str:
-    """The table for a notebook."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th>"
-        f"<td style='text-align:right'>{escape(value)}</td>"
-        f"<td style='text-align:left'>{escape(note)}</td></tr>"
-        for name, value, note in rows(result)
-    )
-    return f"<table>{body}</table><p>{escape(sentence(result))}</p>"
+def html_page(result: Evaluation) -> str:
+    """The table for a notebook, with that of the groups below and the sentence."""
+    table = [(row.name, row.value, row.interval, row.note) for row in numbers(result)]
+    table.insert(0, ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "", "target + non-target"))
+    header = ["", "", "", ""]
+    if result.uncertainty is not None and result.intervals:
+        header[2] = f"{100 * result.uncertainty.level:g} % interval"
+    else:
+        table = [(name, value, note) for name, value, _, note in table]  # type: ignore[misc]
+        header.pop()
+    html = html_table(header, table, left=(0, len(header) - 1))
+    if result.groups:
+        by = ", ".join(result.by)
+        html += html_table(*group_rows(result.groups, by)) + html_text(on_groups(result.groups, by))
+    if result.skipped_groups:
+        left_out = (f"{group_name(key)}: {why}" for key, why in result.skipped_groups.items())
+        html += html_text("Left out: " + "; ".join(left_out))
+    return html + html_text(sentence(result))

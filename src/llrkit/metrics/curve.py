@@ -10,24 +10,79 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
+from llrkit._results import FrameKind, Result, frame_of_columns, html_table, plain
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 
 
-class Curve(ReadOnlyArrays):
+class Curve(ReadOnlyArrays, Result):
     """Shared by the curves, which are frozen dataclasses."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
+        """The points as a data frame: a column for each array, and for each number that all points share.
+
+        Edges of bins become two columns. A column that is shorter than others ends with missing values.
+        """
+        return frame_of_columns(curve_columns(self), kind)
+
+    def _repr_html_(self) -> str:
+        columns = curve_columns(self)
+        n = max((len(values) for values in columns.values()), default=0)
+        rows = [[name, *_ends(values)] for name, values in columns.items()]
+        return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Curve):
-        return value.to_dict()
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+def curve_columns(curve: Curve) -> dict[str, list[Any]]:
+    """The arrays of a curve as columns of the same length, and its numbers and words repeated.
+
+    Examples
+    --------
+    >>> from llrkit.metrics.curves import HistogramPair
+    >>> counts = np.array([3, 1])
+    >>> list(curve_columns(HistogramPair(np.array([0.0, 1.0, 2.0]), counts, counts, 4, 4)))
+    ['edges_low', 'edges_high', 'target', 'nontarget', 'n_target', 'n_nontarget']
+    """
+    values = _expanded({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
+    lengths = [len(value) for value in values.values() if isinstance(value, list)]
+    n = max(lengths, default=1)
+    if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
+        n -= 1
+    columns: dict[str, list[Any]] = {}
+    for name, value in values.items():
+        if not isinstance(value, list):
+            columns[name] = [value] * n
+        elif len(value) == n + 1:
+            columns |= {f"{name}_low": value[:-1], f"{name}_high": value[1:]}
+        else:
+            columns[name] = value + [None] * (n - len(value))
+    return columns
+
+
+def _expanded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Curve):
+            inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+            flat |= {f"{name}.{key}": item for key, item in _expanded(inner).items()}
+        elif isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": item for key, item in _expanded(value).items()}
+        elif isinstance(value, np.ndarray) and value.ndim > 1:
+            matrix = value.reshape(len(value), -1)
+            flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
+        elif isinstance(value, (np.ndarray, tuple, list)):
+            flat[name] = [plain(item) for item in value]
+        elif isinstance(value, Result):
+            flat |= {f"{name}.{key}": item for key, item in value.to_dict().items()}
+        else:
+            flat[name] = plain(value)
+    return flat
+
+
+def _ends(values: list[Any]) -> tuple[str, str]:
+    shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
+    return (shown[0], shown[-1]) if shown else ("", "")
 
 
 def as_floats(curve: Curve, *names: str) -> None:

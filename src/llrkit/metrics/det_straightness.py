@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.core.counting import count_bins
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
@@ -20,7 +21,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class DetStraightness:
+class DetStraightness(Result):
     """How far a DET is from the line through it, and how far straight ones are by chance.
 
     ``rms`` is the root mean square distance, at right angles, in probits. ``p_value`` is the probability that

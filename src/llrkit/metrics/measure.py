@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.column_values import ValueCounts, trials_with_value
+from llrkit.core.column_values import (
+    By,
+    ValueCounts,
+    columns_of,
+    natural_order,
+    trials_with_value,
+    trials_with_values,
+)
 from llrkit.core.counting import FirstLook, count, keep_bins
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
@@ -44,7 +51,7 @@ def measure(
     source: ScoreSource,
     points: Points = ("sre08", "sre10"),
     *,
-    by: str | None = None,
+    by: By | None = None,
     shared: str | None = None,
     threshold_from: ScoreSource | None = None,
     ece: bool = False,
@@ -84,7 +91,7 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
 def with_groups(
     result: Measurements,
     source: ScoreSource,
-    by: str | None,
+    by: By | None,
     points: Points,
     allow_unconfirmed: bool = False,
     shared: str | None = None,
@@ -101,6 +108,7 @@ def with_groups(
         groups=MappingProxyType(groups),
         skipped_groups=MappingProxyType(skipped),
         shared=sharing,
+        by=columns_of(by),
     )
 
 
@@ -216,47 +224,74 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
 
 
 def measure_groups(
-    source: ScoreSource, by: str, requested: RequestedPoints, shared: ClassName | None = None
-) -> tuple[dict[str, Measurements], dict[str, str], SharedClass | None]:
+    source: ScoreSource, by: By, requested: RequestedPoints, shared: ClassName | None = None
+) -> tuple[dict[Any, Measurements], dict[Any, str], SharedClass | None]:
     """Measure every value of a column, still in two passes (a third if some group's grid was dropped).
 
+    With several columns every combination of their values that occurs is measured, and keys are tuples.
     Where groups share a class, one pass more finds the groups first.
     """
-    wide = source.with_columns(by)
-    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=by)
+    names = columns_of(by)
+    if len(names) > 1:
+        return _measure_split(source.with_columns(*names), names, requested, shared)
+    (column,) = names
+    wide = source.with_columns(column)
+    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=column)
     if shared is None:
         first = wide.reduce(each_group(split, _first_look)).groups
         counts = {key: (grid.n_target, grid.n_nontarget) for key, (_, grid) in first.items()}
     else:
-        counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, by)).counts
+        counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
     sharing = find_shared_class(counts, shared)
-    skipped: dict[str, str] = {}
-    part: Callable[[Any], ScoreSource] = partial(trials_with_value, wide, by)
+    skipped: dict[Any, str] = {}
+    part: Callable[[Any], ScoreSource] = partial(trials_with_value, wide, column)
     if sharing is not None:
         skipped |= sharing.skipped(counts)
-        split = partial(sharing.split, column=by, groups=sharing.groups(counts))
-        part = partial(sharing.trials_of, wide, by)
+        split = partial(sharing.split, column=column, groups=sharing.groups(counts))
+        part = partial(sharing.trials_of, wide, column)
         first = wide.reduce(each_group(split, _first_look)).groups
-    usable = {}
+    groups, more = _measured_groups(wide, split, part, first, requested)
+    return groups, skipped | more, sharing
+
+
+def _measure_split(
+    wide: ScoreSource, names: tuple[str, ...], requested: RequestedPoints, shared: ClassName | None
+) -> tuple[dict[Any, Measurements], dict[Any, str], None]:
+    """Every combination of the values of several columns."""
+    if shared is not None:
+        raise InputError("shared= goes with groups of one column (by=)")
+    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=names)
+    first = wide.reduce(each_group(split, _first_look)).groups
+    part = partial(trials_with_values, wide, names)
+    return *_measured_groups(wide, split, part, first, requested), None
+
+
+def _measured_groups(
+    wide: ScoreSource,
+    split: Callable[[Scores], Mapping[Any, Scores]],
+    part: Callable[[Any], ScoreSource],
+    first: Mapping[Any, Any],
+    requested: RequestedPoints,
+) -> tuple[dict[Any, Measurements], dict[Any, str]]:
+    """The measurements of the groups after a first look at them, and why some have none."""
+    usable, skipped = {}, {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
-    for key, (moments, grid) in sorted(first.items(), key=lambda item: (item[0] is None, item[0])):
+    for key, (moments, grid) in sorted(first.items(), key=lambda item: natural_order(item[0])):
         try:
             require_both_classes(grid.n_target, grid.n_nontarget)
             usable[key] = (moments, grid if grid.points is not None else collect_again(part(key), grid))
         except EmptyClassError as error:
-            skipped[str(key)] = str(error)
+            skipped[key] = str(error)
     second = {
         key: measurement_summarizer(moments, grid, requested) for key, (moments, grid) in usable.items()
     }
     if not second:
-        return {}, skipped, sharing
+        return {}, skipped
     summaries = wide.reduce(
         each_group(split, lambda key, group: second[key](group) if key in second else None)
     ).groups
-    groups = {
-        str(key): measurements_from_summaries(usable[key][0], summaries[key], requested) for key in usable
-    }
-    return groups, skipped, sharing
+    groups = {key: measurements_from_summaries(usable[key][0], summaries[key], requested) for key in usable}
+    return groups, skipped
 
 
 def _first_look(_key: Any, group: Scores) -> Both:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
@@ -105,7 +106,7 @@ class MeasuredSummaries:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measurements:
+class Measurements(Result):
     """The numbers and curves of a set of trials, without intervals and without words.
 
     Made by :func:`llrkit.metrics.measure.measure`; :class:`llrkit.Evaluation` adds how sure the numbers are
@@ -126,10 +127,12 @@ class Measurements:
     summaries: MeasuredSummaries
     fixed: FixedThreshold | None = None
     ece: curves.CrossEntropyCurve | None = None
-    groups: Mapping[str, Measurements] = field(default_factory=lambda: MappingProxyType({}))
-    skipped_groups: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    groups: Mapping[Any, Measurements] = field(default_factory=lambda: MappingProxyType({}))
+    skipped_groups: Mapping[Any, str] = field(default_factory=lambda: MappingProxyType({}))
     shared: SharedClass | None = None
     """The class whose trials all groups have in common, if they do."""
+    by: tuple[str, ...] = ()
+    """The columns whose values are the groups."""
 
     @property
     def cllr_cal(self) -> float:

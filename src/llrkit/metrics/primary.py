@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.column_values import trials_with_value_named
+from llrkit.core.column_values import trials_with_value
 from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
@@ -104,7 +104,7 @@ def _mean_over_sets(
     if set(by_name) != set(presets):
         raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(key_of)}")
     costs = [
-        c_primary(trials_with_value_named(source, dataset, str(by_name[set_name])), name, **options)
+        c_primary(trials_with_value(source, dataset, by_name[set_name]), name, **options)
         for set_name, name in presets.items()
     ]
     return float(np.mean(costs))

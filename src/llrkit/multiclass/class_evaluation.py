@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted, number, percent
+from llrkit._results import Result, flat, html_table, text_table
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.class_metrics import Confusion
 from llrkit.multiclass.refined_loss import Refinement
@@ -24,6 +26,10 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "cavg": "at the Bayes thresholds",
     }
 )
+
+
+MOST_SHOWN = 20
+"""Classes that are shown one by one."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,8 @@ class ClassResult:
         return plain
 
 
-@dataclass(frozen=True, eq=False)
-class ClassEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassEvaluation(Result):
     """The result of :func:`evaluate` for several classes; immutable."""
 
     classes: tuple[str, ...]
@@ -114,6 +120,41 @@ class ClassEvaluation:
             "per_class": [one.to_dict() for one in self.per_class],
             "conventions": dict(self.conventions),
         }
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        whole = {
+            "class": "all", "n": self.n, "cllr": self.cllr, "refined_cllr": self.refined_cllr,
+            "error_rate": self.error_rate.actual, "refined_error_rate": self.error_rate.refined,
+        }  # fmt: skip
+        return [whole, *(flat(one.to_dict()) for one in self.per_class)]
+
+    def _overview(self) -> list[list[str]]:
+        """Name and value of each number, then the classes, of which the first few are shown."""
+        refined = "" if self.refinement is None else f" ({number(self.refined_cllr)} refined)"
+        rows = [
+            ["trials", f"{self.n:,} of {counted(len(self.classes), 'class', 'classes')}"],
+            ["Cllr", f"{number(self.cllr)} bits{refined}, normalized {number(self.cllr_normalized)}"],
+            ["error rate", percent(self.error_rate.actual)],
+        ]
+        rows += [[f"Cavg {one.name}".rstrip(), number(one.actual)] for one in self.cavgs]
+        return rows + [[f"cost {one.name}", number(one.actual)] for one in self.costs]
+
+    def _classes(self) -> tuple[list[str], list[list[str]]]:
+        header = ["class", "trials", "Cllr", "errors"]
+        rows = [
+            [one.name, f"{one.n:,}", number(one.cllr.actual), percent(one.error_rate.actual)]
+            for one in self.per_class[:MOST_SHOWN]
+        ]
+        if len(self.per_class) > MOST_SHOWN:
+            rows.append([f"... and {len(self.per_class) - MOST_SHOWN:,} more", "", "", ""])
+        return header, rows
+
+    def __repr__(self) -> str:
+        lines = [f"{name:<12}{value}" for name, value in self._overview()]
+        return "\n".join([*lines, text_table(*self._classes())])
+
+    def _repr_html_(self) -> str:
+        return html_table(["", ""], self._overview(), left=(0, 1)) + html_table(*self._classes())
 
 
 def _named(cost: ActualRefined) -> dict[str, Any]:

@@ -215,6 +215,10 @@ class VectorScaleMap(ClassMap):
         """A straight line for each class."""
         return np.asarray(values * self.scales + self.offsets)
 
+    def __repr__(self) -> str:
+        low, high = self.scales.min(), self.scales.max()
+        return f"VectorScaleMap({self.method}: {len(self.classes)} classes, scales {low:.6g} to {high:.6g})"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class AffineClassMap(ClassMap):
@@ -233,6 +237,10 @@ class AffineClassMap(ClassMap):
     def loglik(self, values: FloatArray) -> FloatArray:
         """The matrix product."""
         return np.asarray(values @ self.weights.T + self.offsets)
+
+    def __repr__(self) -> str:
+        k, d = self.weights.shape
+        return f"AffineClassMap({self.method}: {k} classes from {d} numbers)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -265,6 +273,9 @@ class QuadraticClassMap(ClassMap):
         for k, (mean, factor) in enumerate(zip(self.means, whitening, strict=True)):
             densities[:, k] = -0.5 * (((x - mean) @ factor.T) ** 2).sum(axis=1) - halves[k]
         return densities
+
+    def __repr__(self) -> str:
+        return f"QuadraticClassMap({self.method}: {len(self.means)} classes from {self.shape[0]} numbers)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

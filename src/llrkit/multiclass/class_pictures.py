@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve import Curve, curve_columns
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
 from llrkit.metrics.measure import measure
 from llrkit.multiclass.binary import pair
@@ -20,12 +22,24 @@ from llrkit.scores.classes import ClassSource
 
 
 @dataclass(frozen=True, eq=False)
-class ClassDets:
+class ClassDets(Result):
     """The DET curve of each class against the others."""
 
     classes: tuple[str, ...]
     curves: tuple[ErrorCurve, ...]
     eers: tuple[float, ...]
+
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
+        """The points of all curves below each other, with the class in the first column."""
+        parts = [
+            {"class": name, **curve_columns(one)} for name, one in zip(self.classes, self.curves, strict=True)
+        ]
+        columns: dict[str, list[Any]] = {name: [] for name in parts[0]}
+        for part in parts:
+            n = len(part["p_miss"])
+            for name, values in part.items():
+                columns[name] += [values] * n if name == "class" else values
+        return frame_of_columns(columns, kind)
 
 
 def class_dets(evaluation: ClassEvaluation) -> ClassDets:
@@ -83,13 +97,20 @@ def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
 
 
 @dataclass(frozen=True, eq=False)
-class PairHistogram:
+class PairHistogram(Result):
     """LLRs of one class against another, of the trials of both."""
 
     target: str
     other: str
     histogram: HistogramPair
     eer: float
+
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
+        """The bins of the histogram, with the two classes and their EER in columns."""
+        bins = curve_columns(self.histogram)
+        of = {"class": self.target, "other": self.other, "eer": self.eer}
+        n = len(bins["target"])
+        return frame_of_columns({**{name: [value] * n for name, value in of.items()}, **bins}, kind)
 
 
 def pair_histograms(

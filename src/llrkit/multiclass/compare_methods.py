@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._format import number
+from llrkit._results import Result, flat, text_table
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_maps import ClassMap
@@ -64,8 +65,8 @@ def fit_named(name: str, source: ClassSource, *, prior: Prior = "flat", **option
     return METHODS[method](source, **options, **({} if method in _NO_PRIOR else {"prior": prior}))
 
 
-@dataclass(frozen=True, eq=False)
-class ClassComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassComparison(Result):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
 
     evaluations: Mapping[str, ClassEvaluation]
@@ -98,6 +99,9 @@ class ClassComparison:
         ]
         return {"rows": rows, "best": self.best, "failed": dict(self.failed)}
 
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return [flat(row) for row in self.to_dict()["rows"]]
+
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
         first = next(iter(self.evaluations.values()))
@@ -110,6 +114,10 @@ class ClassComparison:
                 [name, *(number(value) for value in [*values, *(one.actual for one in result.cavgs)])]
             )
         return header, rows
+
+    def __repr__(self) -> str:
+        failed = [f"{name}: {reason}" for name, reason in self.failed.items()]
+        return "\n".join([text_table(*self.table()), *failed])
 
 
 def compare(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.core.special import LN2
 from llrkit.errors import (
     ConstantScoreError,
@@ -33,7 +34,7 @@ _SAFEGUARD = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
+class Refinement(Result):
     """A calibration trained on the trials it is applied to, or why there is none."""
 
     method: str

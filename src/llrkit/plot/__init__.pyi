@@ -5,6 +5,7 @@ from .class_plots import confusion as confusion
 from .class_plots import pair_histogram as pair_histogram
 from .costs_by_prior import ape as ape
 from .costs_by_prior import bayes_error as bayes_error
+from .costs_by_prior import cross_entropy as cross_entropy
 from .costs_by_prior import ece as ece
 from .error_curves import det as det
 from .error_curves import roc as roc
@@ -17,6 +18,7 @@ from .paper_figures import cllr_scatter as cllr_scatter
 from .paper_figures import heat_map as heat_map
 from .paper_figures import prior_scan as prior_scan
 from .paper_figures import two_gaussians as two_gaussians
+from .reliability_plot import reliability as reliability
 from .style import STYLE as STYLE
 from .theory_plot import theory as theory
 from .weights_and_speakers import fusion_weights as fusion_weights

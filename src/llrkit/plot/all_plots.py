@@ -18,6 +18,7 @@ from llrkit.metrics.curves import (
     PavCurve,
     TippettCurve,
 )
+from llrkit.metrics.reliability import ReliabilityCurve
 from llrkit.metrics.theory_costs import TheoryCosts
 from llrkit.metrics.zoo import ZooCurve
 from llrkit.multiclass.class_idempotence import Idempotence
@@ -31,6 +32,7 @@ from llrkit.plot import (
     llr_plots,
     mixing_plot,
     paper_figures,
+    reliability_plot,
     theory_plot,
     weights_and_speakers,
 )
@@ -70,11 +72,12 @@ PLOTS: dict[str, Plot] = {
         Plot(error_curves.roc, (ErrorCurve,), "roc", many=True),
         Plot(costs_by_prior.ape, (BayesErrorCurve,), "bayes_error", many=True),
         Plot(costs_by_prior.bayes_error, (BayesErrorCurve,), "bayes_error", many=True),
-        Plot(costs_by_prior.ece, (CrossEntropyCurve,), "ece", many=True),
+        Plot(costs_by_prior.cross_entropy, (CrossEntropyCurve,), "ece", many=True),
         Plot(llr_plots.tippett, (TippettCurve,), "tippett", many=True),
         Plot(llr_plots.pav, (PavCurve, ScoreToLlr), "pav", many=True),
         Plot(llr_plots.histogram, (HistogramPair,), "histogram"),
         Plot(idempotence_plot.idempotence, (LlrCurve,), None),
+        Plot(reliability_plot.reliability, (ReliabilityCurve,), None),
         Plot(paper_figures.two_gaussians, (PairCurve,), None),
         Plot(paper_figures.cllr_scatter, (CllrScatter,), None),
         Plot(paper_figures.prior_scan, (PriorScan,), None),

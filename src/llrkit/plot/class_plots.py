@@ -24,6 +24,7 @@ from llrkit.multiclass.class_pictures import (
 )
 from llrkit.plot.error_curves import rates_shown
 from llrkit.plot.llr_plots import histogram_stairs
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.plotted_systems import legend_of
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
@@ -33,6 +34,7 @@ MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
 
 
+@with_looks
 def class_det(
     result: ClassEvaluation | ClassDets, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
@@ -76,6 +78,7 @@ def class_det(
     )
 
 
+@with_looks
 def confusion(
     result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
@@ -121,6 +124,7 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
+@with_looks
 def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
@@ -173,6 +177,7 @@ def class_calibration(
     )
 
 
+@with_looks
 def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Histograms of the LLRs of one class against another, of the trials of both.
 
@@ -206,6 +211,7 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
     )
 
 
+@with_looks
 def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
 

@@ -12,6 +12,7 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
 from llrkit.plot.render import Renderer, render
@@ -25,6 +26,7 @@ MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
 
 
+@with_looks
 def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Applied probability of error: error probability against prior log-odds.
 
@@ -62,6 +64,7 @@ def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     )
 
 
+@with_looks
 def bayes_error(
     systems: Any, *, rule_of_30: bool = True, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
@@ -106,7 +109,10 @@ def bayes_error(
     )
 
 
-def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+@with_looks
+def cross_entropy(
+    systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer = "matplotlib"
+) -> Any:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
@@ -116,12 +122,12 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     --------
     >>> import llrkit as lk
     >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), ece=True)
-    >>> lk.plot.ece(result).get_xlabel()
+    >>> lk.plot.cross_entropy(result).get_xlabel()
     'prior log10-odds'
     """
-    drawn = systems_of(systems, CrossEntropyCurve, _ece_of, "ece")
+    drawn = systems_of(systems, CrossEntropyCurve, _curve_of, "cross_entropy")
     curve = drawn[0].curve
-    limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "ece")
+    limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "cross_entropy")
     marks: list[Mark] = [
         Line(curve.log10_odds, curve.reference, Ink("reference", "dot", 0.9), "no evidence (LLR = 0)")
     ]
@@ -144,7 +150,7 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     marks += _meanings("system", "after PAV")
     return render(
         Picture(
-            "ece",
+            "cross_entropy",
             "Empirical cross-entropy",
             Axis("prior log10-odds", _ends(curve.log10_odds)),
             # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
@@ -158,13 +164,16 @@ def ece(systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer =
     )
 
 
+ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
+
+
 def _bayes_curves(systems: Any, plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
     return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
 
 
-def _ece_of(evaluation: Measurements) -> CrossEntropyCurve:
+def _curve_of(evaluation: Measurements) -> CrossEntropyCurve:
     if evaluation.ece is None:
-        raise InputError("this evaluation has no ECE curve: evaluate(..., ece=True) makes one")
+        raise InputError("this evaluation has no cross-entropy curve: evaluate(..., ece=True) makes one")
     return evaluation.ece
 
 

@@ -11,6 +11,7 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Picture, Points, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
@@ -21,6 +22,7 @@ from llrkit.trust.intervals.interval import clopper_pearson
 NOWHERE = np.array([np.nan])
 
 
+@with_looks
 def det(
     systems: Any,
     *,
@@ -95,6 +97,7 @@ def det(
     )
 
 
+@with_looks
 def roc(
     systems: Any,
     *,

@@ -13,6 +13,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
@@ -26,6 +27,7 @@ PILED_UP = 2.0
 """A bar at the end of a histogram that is this much higher than all others is cut."""
 
 
+@with_looks
 def tippett(
     systems: Any,
     *,
@@ -99,6 +101,7 @@ def tippett(
     )
 
 
+@with_looks
 def histogram(
     system: Measurements | HistogramPair | Any,
     *,
@@ -157,6 +160,7 @@ def histogram(
     )
 
 
+@with_looks
 def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 

@@ -44,6 +44,9 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
         for order, mark in enumerate(picture.marks):
             _draw_mark(ax, mark, 2.0 + 0.01 * order)
         _dress(ax, picture)
+        interactive = matplotlib.is_interactive()
+    # the first figure in a notebook loads its backend, which turns this on, and the context turns it off
+    matplotlib.interactive(interactive)
     return ax
 
 

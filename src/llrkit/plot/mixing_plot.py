@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from llrkit._format import number, percent
 from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points
 from llrkit.plot.render import Renderer, render
 
@@ -17,6 +18,7 @@ SMALL = 1e-4
 """Shares below this are not drawn as a stem."""
 
 
+@with_looks
 def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Shares of trials by their difficulty, and how many are at least that difficult.
 

@@ -12,6 +12,7 @@ from llrkit._format import number, percent
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 from llrkit.theory import CalibratedPair
@@ -41,6 +42,7 @@ class CllrScatter(Curve):
         super().__post_init__()
 
 
+@with_looks
 def two_gaussians(
     pair: CalibratedPair | PairCurve, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
@@ -84,6 +86,7 @@ def two_gaussians(
     )
 
 
+@with_looks
 def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
@@ -127,6 +130,7 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
     )
 
 
+@with_looks
 def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
@@ -172,6 +176,7 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
     )
 
 
+@with_looks
 def heat_map(curve: HeatMap, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A number for each pair of conditions, written into shaded cells.
 

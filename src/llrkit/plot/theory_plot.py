@@ -8,11 +8,13 @@ import numpy as np
 
 from llrkit.core.special import probit
 from llrkit.metrics.theory_costs import CLLR, DIFFERENCE, EER_RANGE, TheoryCosts
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.probit import on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 
 
+@with_looks
 def theory(curve: TheoryCosts, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
 

@@ -11,6 +11,7 @@ from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 
@@ -40,6 +41,7 @@ class FusionWeights(Curve):
         super().__post_init__()
 
 
+@with_looks
 def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """What each system weighs in a fusion, with its interval where there is one.
 
@@ -79,6 +81,7 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
     )
 
 
+@with_looks
 def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
 

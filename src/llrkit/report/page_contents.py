@@ -12,6 +12,7 @@ from llrkit._format import number, percent
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
+from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import on_groups, sentence
 from llrkit.plot.picture import Picture
@@ -132,7 +133,7 @@ def curves(
         plot.roc(systems, renderer="none"),
     ]
     if all(result.ece is not None for result in systems.values()):
-        drawn.insert(4, plot.ece(systems, bands=bands, renderer="none"))
+        drawn.insert(4, plot.cross_entropy(systems, bands=bands, renderer="none"))
     return Section(
         "Curves",
         pictures=drawn,
@@ -161,13 +162,15 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
         if not (result.groups or result.skipped_groups):
             continue
         title = f"Conditions: {by}" if len(systems) == 1 else f"Conditions: {by}, {name}"
-        left_out = [f"{by} = {key} left out: {why}." for key, why in result.skipped_groups.items()]
+        left_out = [
+            f"{by} = {group_name(key)} left out: {why}." for key, why in result.skipped_groups.items()
+        ]
         if result.groups:
             left_out.append(on_groups(result.groups, by))
         if result.shared is not None:
             left_out.append(result.shared.sentence(by))
         tables = [summary_table(result, row_title=by)] if result.groups else []
-        shown = dict(list(result.groups.items())[:MOST_PANELS])
+        shown = {group_name(key): group for key, group in list(result.groups.items())[:MOST_PANELS]}
         pictures = [_beside(plot.det, name, group, result) for name, group in shown.items()]
         pictures += [_beside(plot.bayes_error, name, group, result) for name, group in shown.items()]
         if len(result.groups) > MOST_PANELS:

@@ -12,6 +12,7 @@ from llrkit._format import csv_text, number
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.report.class_tables import class_table, has_classes
 from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
@@ -50,7 +51,7 @@ def summary_table(results: Any, *, row_title: str = "system", caption: str = "")
     if isinstance(results, Comparison):
         results, row_title = results.evaluations, "method" if row_title == "system" else row_title
     if isinstance(results, Evaluation):
-        results = {ALL: results, **results.groups}
+        results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
     columns = [*COLUMNS, *_costs(next(iter(named.values())))]

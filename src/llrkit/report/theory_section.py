@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.theory_plot import theory
@@ -15,7 +16,10 @@ def theory_section(systems: Mapping[str, Evaluation]) -> Section:
     lists: dict[str, Evaluation] = {}
     for name, result in systems.items():
         several = len(systems) > 1
-        groups = {f"{name} {key}" if several else key: group for key, group in result.groups.items()}
+        groups = {
+            f"{name} {group_name(key)}" if several else group_name(key): group
+            for key, group in result.groups.items()
+        }
         lists |= groups or {name: result}
     return section_of(theory_costs_of(lists))
 

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
+from llrkit._arrays import Array
+from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
+from llrkit.scores.checked_arrays import frozen
 from llrkit.scores.roles import Roles
 from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
 
@@ -69,7 +74,56 @@ class DerivedSource(WrappedSource):
             return self.source
         return self.source.with_columns(*names)
 
+    @cached_property
+    def _in_memory(self) -> Scores:
+        parts = self.reduce(_Gathered.of).parts
+        target, nontarget = (
+            frozen(np.concatenate([getattr(part, name) for part in parts]))
+            for name in ("target", "nontarget")
+        )
+        whole = Scores.part(target, nontarget)
+        return whole.read_with(self.roles.factor, self.roles.calibrated)
+
+    def scores(self) -> Scores:
+        """All trials in memory, those of each class in their order.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> scores = lk.Scores([2.0, 4.0], [0.0, 2.0])
+        >>> lk.fit_cmlg(scores).on(scores).scores().target
+        array([0., 4.])
+        """
+        return self._in_memory
+
+    @property
+    def target(self) -> Array:
+        """Scores of the targets, brought into memory."""
+        return self._in_memory.target
+
+    @property
+    def nontarget(self) -> Array:
+        """Scores of the non-targets, brought into memory."""
+        return self._in_memory.nontarget
+
     def with_columns(self, *names: str) -> DerivedSource:
         """The same trials carrying these columns."""
         self.source.with_columns(*names)  # a name that does not exist is refused here already
         return replace(self, carried=names)
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Chunks in their order."""
+
+    parts: tuple[Scores, ...]
+
+    @classmethod
+    def of(cls, chunk: Scores) -> _Gathered:
+        return cls((chunk,))
+
+    def __add__(self, other: _Gathered) -> _Gathered:
+        return _Gathered(self.parts + other.parts)
+
+    def __mul__(self, weight: float) -> _Gathered:
+        raise InputError("weighted trials are counted, not held: their scores cannot be brought into memory")

@@ -83,14 +83,14 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     @wraps(function)
     def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
         given, how = list(args), {"positive": positive, "weights": weights}
-        both_given = one_source and len(given) > 1 and _is_array(given[0]) and _is_array(given[1])
-        if both_given and not _is_pair(given[0]):
+        both_given = one_source and len(given) > 1 and is_array(given[0]) and is_array(given[1])
+        if both_given and not is_pair(given[0]):
             given[0] = given[0], given.pop(1)
-        pairs = [place for place in places if place < len(given) and _is_pair(given[place])]
+        pairs = [place for place in places if place < len(given) and is_pair(given[place])]
         for place in pairs:
             given[place] = labeled_scores(*given[place], **how)
         for name in sources & options.keys():
-            if _is_pair(options[name]):
+            if is_pair(options[name]):
                 options[name] = labeled_scores(*options[name], **how)
                 pairs.append(-1)
         if given and "labels" in options:
@@ -102,12 +102,12 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     return cast("TakesLabels[P, R_co]", taking)
 
 
-def _is_pair(given: Any) -> bool:
+def is_pair(given: Any) -> bool:
     """Whether scores and labels were given together, and not two scores."""
-    return isinstance(given, tuple) and len(given) == 2 and all(map(_is_array, given))
+    return isinstance(given, tuple) and len(given) == 2 and all(map(is_array, given))
 
 
-def _is_array(given: Any) -> bool:
+def is_array(given: Any) -> bool:
     """Whether something may hold scores or labels, and is not a source, a name or a table."""
     if isinstance(given, (ScoreSource, str, bytes, Mapping)):
         return False

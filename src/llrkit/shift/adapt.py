@@ -13,6 +13,7 @@ from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
 from llrkit.shift.few_labels import ShrunkLine, shrunk_line
@@ -25,6 +26,7 @@ HELP = (
 )
 
 
+@takes_labels
 def fit_adapted(
     train: Map | ScoreSource,
     unlabelled: Any,

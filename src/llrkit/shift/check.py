@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs
 from llrkit.shift.ladder import Climb, climb
@@ -34,7 +36,7 @@ class ClassMove:
 
 
 @dataclass(frozen=True)
-class ShiftCheck:
+class ShiftCheck(Result):
     """What unlabeled scores tell of a shift."""
 
     n: int
@@ -89,6 +91,7 @@ class ShiftCheck:
         return self.text
 
 
+@takes_labels
 def check_shift(
     map_or_source: Map | ScoreSource,
     scores: Any,

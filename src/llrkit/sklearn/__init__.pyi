@@ -1,3 +1,5 @@
+from . import scorers as scorers
+from .cross_fitted import LLRClassifierCV as LLRClassifierCV
 from .fusing import CMLGCalibrator as CMLGCalibrator
 from .fusing import LogisticCalibrator as LogisticCalibrator
 from .fusing import RuleCalibrator as RuleCalibrator

@@ -5,94 +5,65 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.maps import Map
 from llrkit.core.special import logit, probability, sigmoid
-from llrkit.errors import LabelError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
-from llrkit.scores import Scores
-from llrkit.scores.labels import classify_words
+from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.sklearn.target_class import target_label, weighted_scores
 
 _SAFEGUARD = 0.01  # regularization where the classes do not overlap
 
 
-class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """What the estimators share; a subclass says how one score is calibrated and what its options are."""
+class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """What follows from LLRs in favor of the target class: decisions, posteriors and their signs."""
 
     prior: float
+    classes_: Array
+    target_: Any
 
     @abstractmethod
-    def _fit_map(self, scores: Scores) -> Map:
-        """Calibrate the scores of one system."""
+    def _llr(self, X: Any) -> FloatArray:
+        """LLRs in favor of the target class, shape (n,)."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the calibration of scores ``X`` with labels ``y``.
-
-        The target is ``classes_[1]``: the label that comes last in sorted order.
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        if len(self.classes_) == 1:
-            raise ValueError("Only one class is present in y; two classes are needed.")
-        probability(self.prior, "prior")
-        if classify_words([str(label) for label in self.classes_]) == [True, False]:
-            # classes_ must be sorted, so the order of the words cannot be followed
-            raise LabelError(
-                f"classes_[1] is the target, but {self.classes_[1]!r} means a non-target and "
-                f"{self.classes_[0]!r} a target; use 0 and 1, or words that sort the other way"
-            )
-        is_target = y == self.classes_[1]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShapeWarning)
-            self.map_ = self._fit_columns(Scores.from_classes(X[is_target], X[~is_target]))
-        return self
-
-    def _fit_columns(self, scores: Scores) -> Map:
-        if scores.n_systems == 1:
-            return self._fit_safely(scores)
-        fusion = with_safeguard(fit_fusion, scores)
-        fused: Map = fusion.then(self._fit_safely(fusion(scores)))
-        return fused
-
-    def _fit_safely(self, scores: Scores) -> Map:
-        try:
-            return self._fit_map(scores)
-        except (SeparationError, TooFewTrialsError) as error:
-            warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
-            return fit_logistic(scores, prior=self.prior, regularization=_SAFEGUARD)
+    @property
+    def _target_is_last(self) -> bool:
+        return bool(self.target_ == self.classes_[1])
 
     def decision_function(self, X: Any) -> Array:
-        """LLRs, shape (n,)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(self.map_(X if X.shape[1] > 1 else X[:, 0], outside="ignore"))
+        """LLRs in favor of ``classes_[1]``, shape (n,).
+
+        These are the LLRs of ``transform`` unless ``pos_label`` is ``classes_[0]``: scikit-learn wants
+        positive values to speak for ``classes_[1]``, so they change their sign then.
+        """
+        llr = self._llr(X)
+        return llr if self._target_is_last else -llr
 
     def transform(self, X: Any) -> Array:
-        """LLRs, shape (n, 1)."""
-        return self.decision_function(X)[:, None]
+        """LLRs in favor of the target class, shape (n, 1)."""
+        return self._llr(X)[:, None]
 
     def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the two classes at ``prior``."""
-        target = sigmoid(self.decision_function(X) + logit(self.prior))
-        return np.column_stack([1.0 - target, target])
+        """Posterior probabilities of the two classes, in the order of ``classes_``, at ``prior``."""
+        target = sigmoid(self._llr(X) + logit(self.prior))
+        both = [1.0 - target, target]
+        return np.column_stack(both if self._target_is_last else both[::-1])
 
     def predict(self, X: Any) -> Array:
-        """The class with the higher posterior at ``prior``."""
-        accept = self.decision_function(X) >= -logit(self.prior)
-        return np.asarray(self.classes_[accept.astype(int)])
+        """The class with the higher posterior at ``prior``; ``classes_[0]`` where both are equal."""
+        for_last = self.decision_function(X)
+        threshold = -logit(self.prior) if self._target_is_last else logit(self.prior)
+        return np.asarray(self.classes_[(for_last > threshold).astype(int)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -104,8 +75,78 @@ class Calibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
         check_is_fitted(self)
         return np.array(["llr"], dtype=object)
 
+    def _learn_classes(self, y: Any) -> None:
+        """Set ``classes_`` and ``target_`` of labels that must be of two kinds."""
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if len(self.classes_) < 2:
+            raise ValueError("Only one class is present in y; two classes are needed.")
+        probability(self.prior, "prior")
+        self.target_ = target_label(self.classes_, self.pos_label)
 
-def with_safeguard(fit: Callable[..., Any], scores: Scores, **options: Any) -> Any:
+
+class Calibrator(LLRMethods):
+    """What the calibrators share; a subclass says how one score is calibrated and what its options are."""
+
+    pos_label: Any
+
+    @abstractmethod
+    def _fit_map(self, scores: ScoreSource) -> Map:
+        """Calibrate the scores of one system."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the calibration.
+
+        Parameters
+        ----------
+        X
+            Scores, one column per system; higher means more target-like.
+        y
+            Labels of two kinds. The target is ``pos_label``, by default ``classes_[1]``, the label that comes
+            last in sorted order.
+        sample_weight
+            How often each trial counts; at most 1,000 different weights.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        self._learn_classes(y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShapeWarning)
+            self.map_ = self._fit_columns(weighted_scores(X, y == self.target_, sample_weight))
+        return self
+
+    def _fit_columns(self, scores: ScoreSource) -> Map:
+        if n_systems(scores) == 1:
+            return self._fit_safely(scores)
+        try:
+            fusion = fit_fusion(scores)
+        except SeparationError:
+            # the fused scores of classes that do not overlap have no shape that could be learned
+            return cast(Map, with_safeguard(fit_fusion, scores))
+        first = fusion(scores) if isinstance(scores, Scores) else fusion.on(scores)
+        return cast(Map, fusion.then(self._fit_safely(first)))
+
+    def _fit_safely(self, scores: ScoreSource) -> Map:
+        try:
+            return self._fit_map(scores)
+        except (SeparationError, TooFewTrialsError, ConstantScoreError) as error:
+            warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
+            return fit_logistic(scores, prior=self.prior, regularization=_SAFEGUARD)
+
+    def _llr(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(self.map_(X if X.shape[1] > 1 else X[:, 0], outside="ignore"))
+
+
+def n_systems(scores: ScoreSource) -> int:
+    """How many systems scored each trial."""
+    return len(scores.roles.score)
+
+
+def with_safeguard(fit: Callable[..., Any], scores: ScoreSource, **options: Any) -> Any:
     """Fit, with a little regularization if the classes do not overlap."""
     try:
         return fit(scores, **options)

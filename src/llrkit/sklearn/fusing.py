@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.linear_fit import fit_linear
 from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
@@ -11,13 +12,22 @@ from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
 from llrkit.core.scoring_rules import scoring_rule
-from llrkit.errors import SeparationError
-from llrkit.scores import Scores
-from llrkit.sklearn.estimator_base import Calibrator, with_safeguard
+from llrkit.errors import InputError, LlrkitWarning, SeparationError
+from llrkit.scores import ScoreSource
+from llrkit.sklearn.estimator_base import Calibrator, n_systems, with_safeguard
 
 
 class CMLGCalibrator(Calibrator):
     """CMLG: closed form from means and (co)variances; see :func:`llrkit.fit_cmlg`.
+
+    Parameters
+    ----------
+    alpha
+        Weight of the targets in the common variance, from 0 to 1; the non-targets have ``1 - alpha``.
+    prior
+        Prior probability of the target; ``predict`` and ``predict_proba`` apply it.
+    pos_label
+        The label of the targets; by default that which comes last in sorted order.
 
     Examples
     --------
@@ -25,52 +35,85 @@ class CMLGCalibrator(Calibrator):
     array([2.])
     """
 
-    def __init__(self, alpha: float = 0.5, prior: float = 0.5) -> None:
+    def __init__(self, alpha: float = 0.5, prior: float = 0.5, pos_label: Any = None) -> None:
         self.alpha = alpha
         self.prior = prior
+        self.pos_label = pos_label
 
-    def _fit_map(self, scores: Scores) -> Map:
+    def _fit_map(self, scores: ScoreSource) -> Map:
         return fit_cmlg(scores, alpha=self.alpha)
 
-    def _fit_columns(self, scores: Scores) -> Map:
-        if scores.n_systems == 1:
+    def _fit_columns(self, scores: ScoreSource) -> Map:
+        if n_systems(scores) == 1:
             return self._fit_map(scores)
-        return fit_fusion(scores, method="gaussian", alpha=self.alpha)
+        try:
+            return fit_fusion(scores, method="gaussian", alpha=self.alpha)
+        except InputError as error:  # columns that are functions of each other
+            warn_caller(f"{error}; the columns are fused by logistic regression first", LlrkitWarning)
+            return super()._fit_columns(scores)
 
 
 class LogisticCalibrator(Calibrator):
-    """Prior-weighted logistic regression; see :func:`llrkit.fit_logistic`."""
+    """Prior-weighted logistic regression; see :func:`llrkit.fit_logistic`.
 
-    def __init__(self, prior: float = 0.5, robust: float = 0.0, regularization: float = 0.0) -> None:
+    Parameters
+    ----------
+    prior
+        Prior probability of the target, in the fit too; ``predict`` and ``predict_proba`` apply it.
+    robust
+        Weight of a mislabeled copy of every trial, for instance 0.001; 0 for none.
+    regularization
+        How strongly LLRs are drawn to 0: not at all by default; 0.01 is a numerical safeguard.
+    pos_label
+        The label of the targets; by default that which comes last in sorted order.
+    """
+
+    def __init__(
+        self, prior: float = 0.5, robust: float = 0.0, regularization: float = 0.0, pos_label: Any = None
+    ) -> None:
         self.prior = prior
         self.robust = robust
         self.regularization = regularization
+        self.pos_label = pos_label
 
-    def _fit_map(self, scores: Scores) -> Map:
+    def _fit_map(self, scores: ScoreSource) -> Map:
         return self._fit_columns(scores)
 
-    def _fit_columns(self, scores: Scores) -> Map:
+    def _fit_columns(self, scores: ScoreSource) -> Map:
         options = {"prior": self.prior, "robust": self.robust, "regularization": self.regularization}
-        fitted: Map = with_safeguard(fit_logistic if scores.n_systems == 1 else fit_fusion, scores, **options)
+        fitted: Map = with_safeguard(
+            fit_logistic if n_systems(scores) == 1 else fit_fusion, scores, **options
+        )
         return fitted
 
 
 class RuleCalibrator(Calibrator):
-    """Affine calibration by another scoring rule; see :func:`llrkit.fit_rule`."""
+    """Affine calibration by another scoring rule; see :func:`llrkit.fit_rule`.
 
-    def __init__(self, rule: Any = "brier", prior: float = 0.5) -> None:
+    Parameters
+    ----------
+    rule
+        A proper scoring rule: ``"brier"``, ``"boosting"`` or another that :func:`llrkit.fit_rule` takes.
+    prior
+        Prior probability of the target, in the fit too; ``predict`` and ``predict_proba`` apply it.
+    pos_label
+        The label of the targets; by default that which comes last in sorted order.
+    """
+
+    def __init__(self, rule: Any = "brier", prior: float = 0.5, pos_label: Any = None) -> None:
         self.rule = rule
         self.prior = prior
+        self.pos_label = pos_label
 
-    def _fit_map(self, scores: Scores) -> Map:
+    def _fit_map(self, scores: ScoreSource) -> Map:
         return fit_rule(scores, rule=self.rule, prior=self.prior)
 
-    def _fit_columns(self, scores: Scores) -> Map:
-        if scores.n_systems == 1:
+    def _fit_columns(self, scores: ScoreSource) -> Map:
+        if n_systems(scores) == 1:
             return self._fit_safely(scores)
         try:
             fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
         except SeparationError:
             return super()._fit_columns(scores)
-        names = [f"system{i + 1}" for i in range(scores.n_systems)]
+        names = [f"system{i + 1}" for i in range(n_systems(scores))]
         return LinearMap(weights=fit.slopes, offset=fit.offset, systems=names, method="rule")

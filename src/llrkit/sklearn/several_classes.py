@@ -105,13 +105,28 @@ class _ScoreCalibrator(_ClassCalibrator):
 
 
 class TemperatureScaling(_ScoreCalibrator):
-    """One scale for all classes; see :func:`llrkit.multiclass.fit_temperature`."""
+    """One scale for all classes; see :func:`llrkit.multiclass.fit_temperature`.
+
+    Parameters
+    ----------
+    prior
+        Prior probabilities of the classes, in the order of ``classes_``; ``"flat"`` for equal ones.
+    regularization
+        How strongly the fit is drawn to scores that say nothing; 0 for not at all.
+    """
 
     _fit_scores = staticmethod(fit_temperature)
 
 
 class ScaleOffsetScaling(_ScoreCalibrator):
     """One scale, and an offset for each class; see :func:`llrkit.multiclass.fit_scale_offset`.
+
+    Parameters
+    ----------
+    prior
+        Prior probabilities of the classes, in the order of ``classes_``; ``"flat"`` for equal ones.
+    regularization
+        How strongly the fit is drawn to scores that say nothing; 0 for not at all.
 
     Examples
     --------
@@ -124,13 +139,29 @@ class ScaleOffsetScaling(_ScoreCalibrator):
 
 
 class VectorScaling(_ScoreCalibrator):
-    """A scale and an offset for each class; see :func:`llrkit.multiclass.fit_vector`."""
+    """A scale and an offset for each class; see :func:`llrkit.multiclass.fit_vector`.
+
+    Parameters
+    ----------
+    prior
+        Prior probabilities of the classes, in the order of ``classes_``; ``"flat"`` for equal ones.
+    regularization
+        How strongly the fit is drawn to scores that say nothing; 0 for not at all.
+    """
 
     _fit_scores = staticmethod(fit_vector)
 
 
 class AffineScaling(_ClassCalibrator):
-    """Multinomial logistic regression of scores or vectors; see :func:`llrkit.multiclass.fit_affine`."""
+    """Multinomial logistic regression of scores or vectors; see :func:`llrkit.multiclass.fit_affine`.
+
+    Parameters
+    ----------
+    prior
+        Prior probabilities of the classes, in the order of ``classes_``; ``"flat"`` for equal ones.
+    regularization
+        How strongly the fit is drawn to scores that say nothing; 0 for not at all.
+    """
 
     def __init__(self, prior: Any = "flat", regularization: float = 0.0) -> None:
         self.prior = prior
@@ -143,7 +174,17 @@ class AffineScaling(_ClassCalibrator):
 class GaussianBackEnd(_ClassCalibrator):
     """A Gaussian for each class; see :func:`llrkit.multiclass.fit_gaussian`.
 
-    ``shrinkage`` is raised to 0.01 where a covariance matrix has no inverse.
+    Parameters
+    ----------
+    prior
+        Prior probabilities of the classes, in the order of ``classes_``; ``"flat"`` for equal ones.
+    weights
+        Weights of the classes in the shared covariance matrix; ``"flat"`` for equal ones.
+    shared
+        Whether all classes share one covariance matrix.
+    shrinkage
+        Share of a multiple of the identity in every covariance matrix; raised to 0.01 where one has no
+        inverse.
     """
 
     def __init__(

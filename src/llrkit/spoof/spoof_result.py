@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from llrkit._format import number, percent
+from llrkit._results import Result, html_table
 from llrkit.scores.kind_tables import Kind
 from llrkit.spoof.spoof_trials import sizes_in_words
 from llrkit.trust.intervals.uncertainty import Uncertainty
@@ -28,7 +29,7 @@ class NamedCost(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpoofEvaluation:
+class SpoofEvaluation(Result):
     """The result of :func:`llrkit.spoof.evaluate`; a number that does not exist is None and has a reason."""
 
     n: Mapping[Kind, float]
@@ -146,6 +147,23 @@ class SpoofEvaluation:
 
     def _uncertain(self, prefix: str) -> dict[str, Any]:
         return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"attack": name, **one._frame_row()} for name, one in ({None: self} | dict(self.attacks)).items()
+        ]
+
+    def _frame_row(self) -> dict[str, Any]:
+        row: dict[str, Any] = {f"n_{kind}": n for kind, n in self.n.items()}
+        for name, value in self.numbers.items():
+            row[name] = value
+            if self.uncertainty is not None:
+                row[f"{name}_low"], row[f"{name}_high"] = self.intervals.get(name, (None, None))
+        return row
+
+    def _repr_html_(self) -> str:
+        tables = html_table(["", "", ""], self.rows(), left=(0, 2))
+        return tables + (html_table(*self.attack_rows()) if self.attacks else "")
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""

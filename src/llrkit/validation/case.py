@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.core.summary import SummaryBase
@@ -83,7 +84,7 @@ class CaseLLR:
 
 
 @dataclass(frozen=True)
-class CaseReport:
+class CaseReport(Result):
     """The comparisons of a case between two propositions, and what their LLRs rest on."""
 
     h1: str

@@ -12,6 +12,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.engine.open_trials import read_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -161,7 +162,10 @@ class Judge:
         evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
         if not evaluation.groups:
             raise InputError(f"no value of {criterion.by!r} has trials of both classes")
-        groups = {name: of_evaluation(group, criterion.metric) for name, group in evaluation.groups.items()}
+        groups = {
+            group_name(key): of_evaluation(group, criterion.metric)
+            for key, group in evaluation.groups.items()
+        }
 
         def badness(name: str) -> tuple[int, float]:
             value, passed = groups[name].value, groups[name].met(criterion)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._results import Result
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
@@ -24,7 +25,7 @@ ROW = "row"
 
 
 @dataclass(frozen=True)
-class MisleadingTrial:
+class MisleadingTrial(Result):
     """A trial whose LLR points the wrong way."""
 
     is_target: bool

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
 from llrkit.evaluation.evaluate import evaluate
@@ -26,7 +27,7 @@ from llrkit.validation.validation_report import markdown, summary_lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation:
+class Validation(Result):
     """The result of :func:`validate`."""
 
     rows: tuple[ValidationRow, ...]
@@ -67,6 +68,10 @@ class Validation:
             "calibration": {name: value for name, value in self.check.to_dict().items() if name != "curves"},
             "misleading": [trial.to_dict() for trial in self.misleading],
         }
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        rows = [row.to_dict() for row in self.rows]
+        return [{**row, "result": str(row["result"])} for row in rows]
 
     @property
     def names(self) -> tuple[str, ...]:

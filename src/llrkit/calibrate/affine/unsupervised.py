@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -28,13 +30,35 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.checked_arrays import score_array
+from llrkit.scores.labeled import is_array, is_pair
 from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR
 
+F = TypeVar("F", bound=Callable[..., Any])
+FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
 
 
+def takes_labels_or_none(fit: F) -> F:
+    """A fit that does not look at labels, and so takes an array of scores alone as well."""
+
+    @wraps(fit)
+    def fitting(scores: Any, *labels: Any, **options: Any) -> Any:
+        if labels or "labels" in options or not is_array(scores) or is_pair(scores):
+            return cast(Any, fit)(scores, *labels, **options)
+        values = score_array(scores, "scores")
+        if len(values) < FEWEST:
+            raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+        # any two classes do; what the map records of the densities of its classes would be made up
+        fitted = cast(Any, fit)(Scores.from_classes(values[::2], values[1::2]), **options)
+        return replace(fitted, densities=None)
+
+    return cast(F, fitting)
+
+
+@takes_labels_or_none
 @fits_map
 def fit_unsupervised(
     source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
@@ -43,7 +67,8 @@ def fit_unsupervised(
 
     ``p(s) = P N(s | m1, v) + (1 - P) N(s | m0, v)`` with ``m1 > m0`` is fitted to the pooled scores by
     maximum likelihood, and ``a = (m1 - m0)/v``, ``b = -a (m1 + m0)/2``. The labels of the source are not
-    looked at: any split into two classes gives the same answer. Two passes.
+    looked at: any split into two classes gives the same answer, and an array of scores alone is enough. Two
+    passes.
 
     Parameters
     ----------
@@ -67,7 +92,7 @@ def fit_unsupervised(
     >>> rng = np.random.default_rng(1)
     >>> pair = lk.theory.GaussianLLR.from_eer(0.02)
     >>> pooled = np.append(pair.target.rvs(5_000, rng), pair.nontarget.rvs(45_000, rng))
-    >>> calibrate = fit_unsupervised(lk.Scores(pooled[::2], pooled[1::2]))  # labels that say nothing
+    >>> calibrate = fit_unsupervised(pooled)
     >>> round(calibrate.a, 1), round(calibrate.details["prior"], 2)
     (1.0, 0.1)
     """
@@ -78,8 +103,8 @@ def fit_unsupervised(
     with warnings.catch_warnings():  # labels that may be anything can also be reversed
         warnings.simplefilter("ignore", ReversedScoresWarning)
         check_moments(source, moments)
-    if moments.target.n + moments.nontarget.n < 4:
-        raise TooFewTrialsError("this method needs at least 4 trials")
+    if moments.target.n + moments.nontarget.n < FEWEST:
+        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
     free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised))

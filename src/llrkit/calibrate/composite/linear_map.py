@@ -83,8 +83,12 @@ class LinearMap(Map):
         return llrs
 
     def __repr__(self) -> str:
-        terms = " + ".join(f"{w:.4g} {name}" for w, name in zip(self.weights, self.systems, strict=False))
-        return f"LinearMap({self.method}: llr = {terms} {self.offset:+.4g})"
+        made = Quality(tuple(self.columns), self.features, self.scaled)
+        names = made.term_names(self.systems)
+        first = f"{self.weights[0]:.4g} {names[0]}"
+        more = "".join(f" {w:+.4g} {name}" for w, name in zip(self.weights[1:], names[1:], strict=True))
+        subsets = f", {len(self.subsets)} fusions of fewer systems" if self.subsets else ""
+        return f"LinearMap({self.method}: llr = {first}{more} {self.offset:+.4g}{subsets})"
 
 
 def weighted_sum(values: FloatArray, weights: FloatArray, offset: float = 0.0) -> FloatArray:

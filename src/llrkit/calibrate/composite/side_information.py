@@ -82,6 +82,33 @@ class Quality:
         pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
         return [first[i] * second[j] + first[j] * second[i] for i, j in pairs]
 
+    def term_names(self, systems: Sequence[str]) -> list[str]:
+        """What each column made by :meth:`widen` is called.
+
+        Examples
+        --------
+        >>> Quality(("a", "b"), "durations").term_names(["plda"])[:4]
+        ['plda', 'log a', 'log b', 'log a log b']
+        >>> Quality(("snr",), scaled=True).term_names(["plda"])
+        ['plda', 'snr', 'plda snr']
+        """
+        features = self._feature_names()
+        scaled = [f"{system} {feature}" for feature in features for system in systems] if self.scaled else []
+        return [*systems, *features, *scaled]
+
+    def _feature_names(self) -> list[str]:
+        if self.features == "linear":
+            return list(self.columns)
+        if self.features == "durations":
+            one, two = self.columns
+            ratio = f"log {one}/{two}"
+            return [f"log {one}", f"log {two}", f"log {one} log {two}", f"|{ratio}|", f"({ratio})^2",
+                    f"(1/{one} + 1/{two})"]  # fmt: skip
+        m = len(self.columns) // 2
+        first, second = [*self.columns[:m], "1"], [*self.columns[m:], "1"]
+        pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
+        return [f"({first[i]} {second[j]} + {first[j]} {second[i]})" for i, j in pairs]
+
     def n_systems(self, width: int) -> int:
         """How many of ``width`` columns made by :meth:`widen` are scores."""
         if not self.columns:

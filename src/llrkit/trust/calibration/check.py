@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number
+from llrkit._results import Result
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
@@ -53,7 +54,7 @@ _FEWEST = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationCheck:
+class CalibrationCheck(Result):
     """What :func:`check_calibration` found."""
 
     evaluation: Measurements

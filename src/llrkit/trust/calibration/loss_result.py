@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llrkit._results import Result
+
 
 @dataclass(frozen=True)
-class CalibrationLoss:
+class CalibrationLoss(Result):
     """A metric of scores as they are and after cross-validated calibration.
 
     Examples

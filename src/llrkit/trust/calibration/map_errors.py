@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import AffineMap
@@ -38,7 +39,7 @@ METHODS = ("logistic", "cmlg")
 
 
 @dataclass(frozen=True)
-class MapUncertainty(LineErrors):
+class MapUncertainty(LineErrors, Result):
     """An affine calibration ``llr = a score + b`` and the covariance of a and b."""
 
     a: float

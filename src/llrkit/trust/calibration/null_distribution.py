@@ -15,6 +15,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
+from llrkit._results import Result
 from llrkit.core.hull import pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import ReadOnlyArrays
@@ -29,7 +30,7 @@ LOSSES = ("cllr_cal", "dev_pav", "cv_loss")
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationNull(ReadOnlyArrays):
+class CalibrationNull(ReadOnlyArrays, Result):
     """What perfectly calibrated LLRs show in each of many sets of trials.
 
     Examples

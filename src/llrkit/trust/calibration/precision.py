@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._results import Result
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
@@ -21,7 +22,7 @@ from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 
 @dataclass(frozen=True)
-class LlrPrecision:
+class LlrPrecision(Result):
     """Spread of the LLRs of the same pair of sources, pooled over all pairs with more than one trial."""
 
     sd: float

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from llrkit._results import Result
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import measure
 from llrkit.scores import ScoreSource
@@ -20,7 +21,7 @@ from llrkit.trust.intervals.influence import StepTable
 
 
 @dataclass(frozen=True)
-class DeLong:
+class DeLong(Result):
     """Areas under two ROCs on the same trials, their covariance, and the test of their difference."""
 
     auc: tuple[float, float]

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._format import chance, counted, number, p_words, percent
+from llrkit._results import Result, html_table, html_text
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
@@ -26,7 +27,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairwiseComparison:
+class PairwiseComparison(Result):
     """What :func:`compare_many_systems` found."""
 
     names: tuple[str, ...]
@@ -62,6 +63,17 @@ class PairwiseComparison:
             p_values = [one.p_value, *([self.corrected[pair][key]] if many else [])]
             rows.append([self.number_name(key), *values, ends, *map(chance, p_values)])
         return header + (["p (Holm)"] if many else []), rows
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return [
+            {**row, "corrected_p_value": corrected.get(row["number"])}
+            for pair, corrected in zip(self.pairs, self.corrected, strict=True)
+            for row in pair._frame_rows()
+        ]
+
+    def _repr_html_(self) -> str:
+        tables = "".join(html_table(*self.table(i)) for i in range(len(self.pairs)))
+        return tables + html_text(self.sentence)
 
     def not_tested(self, pair: int) -> list[str]:
         """The numbers of a pair that could not be tested, each reason once."""

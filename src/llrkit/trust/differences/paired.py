@@ -13,6 +13,7 @@ from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
+from llrkit._results import Result, text_table
 from llrkit.core.special import probability
 from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import measure
@@ -57,7 +58,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SystemComparison:
+class SystemComparison(Result):
     """What :func:`compare_systems` found, by name of the number (as in ``Evaluation.intervals``)."""
 
     names: tuple[str, str]
@@ -94,22 +95,25 @@ class SystemComparison:
             "no_test": dict(self.no_test), "n_speakers": self.n_speakers, "notes": list(self.notes),
         }  # fmt: skip
 
-    def __repr__(self) -> str:
-        rows = [["", *self.names, "difference", f"{100 * self.level:g} % interval", "p"]]
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        systems = {"first_system": self.names[0], "second_system": self.names[1]}
+        return [
+            {"number": name, **systems, **asdict(one), "difference": one.difference}
+            for name, one in self.differences.items()
+        ]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        rows = []
         for name, d in self.differences.items():
             ends = f"[{shown(d.low)}, {shown(d.high)}]"
             rows.append(
                 [name, shown(d.first), shown(d.second), shown(d.difference), ends, f"{d.p_value:.2g}"]
             )
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, *self.notes])
+        return ["", *self.names, "difference", f"{100 * self.level:g} % interval", "p"], rows
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self.table()), *self.notes])
 
 
 @takes_labels

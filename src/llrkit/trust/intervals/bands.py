@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.core.hull import error_path
 from llrkit.core.special import LN2, probability, probit, sigmoid, softplus
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve import Curve, curve_columns
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
@@ -71,7 +72,7 @@ class EceBand(Curve):
 
 
 @dataclass(frozen=True, eq=False)
-class CurveBands:
+class CurveBands(Result):
     """What :func:`curve_bands` found; each holds at each point of the curve by itself."""
 
     det: DetBand
@@ -79,6 +80,17 @@ class CurveBands:
     ece: EceBand
     n_speakers: int | None
     notes: tuple[str, ...] = ()
+
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
+        """The bands side by side; shorter columns end with missing values."""
+        bands = {"det": self.det, "tippett": self.tippett, "ece": self.ece}
+        columns = {
+            f"{name}.{key}": values
+            for name, one in bands.items()
+            for key, values in curve_columns(one).items()
+        }
+        n = max(map(len, columns.values()))
+        return frame_of_columns({name: [*v, *[None] * (n - len(v))] for name, v in columns.items()}, kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers."""

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: all numbers of an evaluation again, with speakers drawn with replacement."""
+"""Bootstrap intervals: all numbers of an evaluation again, speakers or trials drawn with replacement."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from llrkit.trust.intervals.dyadic import covariance, quadratic
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.numbers import decision_thresholds, evaluation_numbers
-from llrkit.trust.intervals.replicates import replicates
-from llrkit.trust.intervals.resample import SpeakerResampling
+from llrkit.trust.intervals.replicates import Resampling, replicates
 from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100
@@ -30,7 +29,7 @@ MOST_REPLICATES = 1_000_000
 def bootstrap_numbers(
     source: ScoreSource,
     result: Measurements,
-    resampling: SpeakerResampling,
+    resampling: Resampling,
     n: int,
     *,
     slope: bool = True,
@@ -47,14 +46,14 @@ def bootstrap_numbers(
         for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
     ]  # fmt: skip
     if not rows:
-        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers have targets")
+        raise TooFewTrialsError("no replicate holds trials of both classes: too few of them are drawn")
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def bootstrap(
     source: ScoreSource,
     result: Measurements,
-    resampling: SpeakerResampling,
+    resampling: Resampling,
     level: float,
     n: int,
 ) -> Uncertainty:
@@ -62,7 +61,7 @@ def bootstrap(
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
     wanted = functionals(result, trial_numbers(source))
     single = covariance(source, wanted.influences).independent
-    n_speakers = resampling.speakers.n
+    units = resampling.units
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:
         variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
@@ -70,19 +69,21 @@ def bootstrap(
         if reason:
             reasons[number.name] = reason
             continue
-        intervals[number.name] = percentile_interval(number, drawn[number.name], n_speakers, level)
+        intervals[number.name] = percentile_interval(number, drawn[number.name], units, level)
         errors[number.name] = math.sqrt(variance)
         own = quadratic(single, number.coefficients)
         if own > 0.0:
             effects[number.name] = variance / own
     if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
-        low, high = np.quantile(drawn["det_slope"], tail_probabilities(n_speakers, level))
+        low, high = np.quantile(drawn["det_slope"], tail_probabilities(units, level))
         intervals["det_slope"] = (float(low), float(high))
         del reasons["det_slope"]
     else:
         reasons["det_slope"] = "too few errors: some replicates have no slope"
     used = len(drawn["cllr"])
     notes = [f"{n:,} replicates, seed {resampling.seed}; bias-corrected percentile intervals"]
+    if resampling.n_speakers is None:
+        notes.append("trials drawn within each class, as if they were independent")
     if used < n:
         notes.append(f"{n - used:,} replicates without trials of both classes were left out")
     return Uncertainty(
@@ -92,8 +93,8 @@ def bootstrap(
         standard_error=MappingProxyType(errors),
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
-        n_speakers=resampling.speakers.n,
-        notes=(*notes, *effect_note(effects, n_speakers)),
+        n_speakers=resampling.n_speakers,
+        notes=(*notes, *effect_note(effects, resampling.n_speakers or 0)),
     )
 
 

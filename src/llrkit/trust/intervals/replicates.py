@@ -18,10 +18,13 @@ from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.resample import Draw, SpeakerResampling
+from llrkit.trust.intervals.trial_resampling import TrialResampling
 
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
 AT_A_TIME = 250
+
+Resampling = SpeakerResampling | TrialResampling
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,7 @@ class ReplicateCounts(SummaryBase):
 
     @classmethod
     def of(
-        cls, chunk: Scores, grid: Grid, thresholds: FloatArray, resampling: SpeakerResampling,
+        cls, chunk: Scores, grid: Grid, thresholds: FloatArray, resampling: Resampling,
         draws: Sequence[Draw],
     ) -> ReplicateCounts:  # fmt: skip
         """The counts of a chunk."""
@@ -95,7 +98,7 @@ class Replicate:
 def replicates(
     source: ScoreSource,
     grid: Grid,
-    resampling: SpeakerResampling,
+    resampling: Resampling,
     n: int,
     *,
     thresholds: npt.ArrayLike = (),
@@ -143,7 +146,7 @@ class _SortedClass:
     @classmethod
     def of(
         cls, chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
-        resampling: SpeakerResampling,
+        resampling: Resampling,
     ) -> _SortedClass:  # fmt: skip
         values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
         order = np.argsort(values, kind="stable")

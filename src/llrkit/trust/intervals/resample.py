@@ -50,6 +50,16 @@ class SpeakerResampling:
     seed: int = 0
 
     @property
+    def units(self) -> int:
+        """What a number of degrees of freedom is counted from."""
+        return self.speakers.n
+
+    @property
+    def n_speakers(self) -> int:
+        """How many speakers there are."""
+        return self.speakers.n
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What each chunk must carry."""
         more = self.recordings.columns if self.recordings is not None else ()

@@ -34,13 +34,21 @@ def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> 
 
 
 def require_columns(
-    ci: str, kinds: Sequence[str], speakers: Columns | None, recordings: Columns | None
+    ci: str,
+    kinds: Sequence[str],
+    speakers: Columns | None,
+    recordings: Columns | None,
+    *,
+    trials: bool = False,
 ) -> None:
-    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at."""
+    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at.
+
+    ``trials`` says that a bootstrap without speakers draws trials.
+    """
     if ci not in kinds:
         raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(kinds)}")
     by_speaker = ci in ("speaker", "bootstrap")
-    if by_speaker and not speakers:
+    if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
         raise InputError(
             f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
         )

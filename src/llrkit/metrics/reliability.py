@@ -1,0 +1,143 @@
+"""The reliability diagram: how often it is a target, against how probable it was said to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.core.pooling import pooled_starts
+from llrkit.core.special import logit, probability, sigmoid
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.metrics.curve import Curve
+from llrkit.metrics.llr_cells import LlrCells
+from llrkit.metrics.measure import measure
+from llrkit.metrics.probability_scores import ScoreDecomposition, prior_of, score_decomposition
+from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
+
+BANDS = ("consistency", "confidence", "none")
+FEWEST_REPLICATES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve(Curve):
+    """Posterior probabilities before and after recalibration with PAV: both ends of every block.
+
+    ``band_at``, ``lower`` and ``upper`` are the band, empty without one.
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    prior: float
+    brier: ScoreDecomposition
+    log: ScoreDecomposition
+    band: Literal["consistency", "confidence", "none"]
+    level: float
+    band_at: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def share_outside(self) -> float:
+        """Share of the width of a consistency band in which the curve is outside of it; nan without one."""
+        if self.band != "consistency" or len(self.band_at) < 2:
+            return float("nan")
+        y = np.interp(self.band_at, self.predicted, self.observed)
+        outside = (y < self.lower - 1e-12) | (y > self.upper + 1e-12)
+        width = np.gradient(self.band_at)
+        return float(width[outside].sum() / width.sum()) if width.sum() > 0 else 0.0
+
+
+@takes_labels
+def reliability_curve(
+    source: ScoreSource,
+    *,
+    prior: float | None = None,
+    band: Literal["consistency", "confidence", "none"] = "consistency",
+    level: float = 0.95,
+    replicates: int = 200,
+    seed: int = 0,
+) -> ReliabilityCurve:
+    """The reliability diagram of LLRs read as posterior probabilities, by PAV instead of bins (CORP).
+
+    Parameters
+    ----------
+    source
+        Scores read as natural-log LLRs. Probabilities p that contain a prior are ``logit(p) - logit(prior)``.
+    prior
+        What turns LLRs into posteriors; by default the share of the targets among the trials.
+    band
+        ``"consistency"``: where the curve is by chance if the posteriors are calibrated, around the diagonal.
+        ``"confidence"``: where it is by chance if PAV is right, around the curve. Both draw the labels of the
+        trials anew, as if trials were independent. Each holds at each abscissa by itself.
+    level, replicates, seed
+        Of the band.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, PNAS 118 (2021) e2016191118.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(500, 1500, np.random.default_rng(1)))
+    >>> curve = lk.reliability_curve(scores)
+    >>> round(curve.brier.score, 3), curve.share_outside < 0.2
+    (0.06, True)
+    """
+    if band not in BANDS:
+        raise UnknownNameError(f"unknown band {band!r}; known are {', '.join(BANDS)}")
+    probability(level, "level")
+    if band != "none" and (not isinstance(replicates, int) or replicates < FEWEST_REPLICATES):
+        raise InputError(
+            f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {replicates!r}"
+        )
+    result = measure(source, ())
+    p = prior_of(source, prior)
+    odds, blocks = float(logit(p)), result.summaries.blocks
+    share = sigmoid(blocks.llr + odds)
+    scores = np.column_stack([blocks.low, blocks.high]).ravel()
+    empty = np.empty(0)
+    at, lower, upper = empty, empty, empty
+    if band != "none":
+        if source.roles.weight is not None:
+            raise InputError("a band needs trials that count once each; ask for band='none'")
+        at, lower, upper = _band(result.summaries.cells, p, band, level, replicates, seed)
+    return ReliabilityCurve(
+        np.asarray(sigmoid(scores + odds)), np.repeat(share, 2), p,
+        score_decomposition(source, "brier", prior=p), score_decomposition(source, "log", prior=p),
+        band, level, at, lower, upper,
+    )  # fmt: skip
+
+
+def _band(
+    cells: LlrCells, prior: float, band: str, level: float, replicates: int, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Posteriors, and the quantiles of what PAV makes of labels that are drawn anew."""
+    n = np.rint(cells.trials).astype(np.int64)
+    total = float(cells.n_target + cells.n_nontarget)
+    if band == "consistency":
+        chance = np.asarray(sigmoid(cells.llr + float(logit(cells.n_target / total))))
+    else:
+        chance = _pooled_shares(cells.target, cells.nontarget, 1.0, 1.0)
+    weights = prior / cells.n_target, (1.0 - prior) / cells.n_nontarget
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((replicates, len(n)))
+    for replicate in range(replicates):
+        target = rng.binomial(n, chance)
+        drawn[replicate] = _pooled_shares(target, n - target, *weights)
+    lower, upper = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return np.asarray(sigmoid(cells.llr + float(logit(prior)))), lower, upper
+
+
+def _pooled_shares(
+    target: FloatArray, nontarget: FloatArray, target_weight: float, nontarget_weight: float
+) -> FloatArray:
+    """The share of targets that PAV gives each cell, with weighted classes."""
+    start = pooled_starts(target, nontarget)
+    t = target_weight * np.add.reduceat(target, start)
+    n = nontarget_weight * np.add.reduceat(nontarget, start)
+    return np.repeat(t / (t + n), np.diff(np.append(start, len(target))))

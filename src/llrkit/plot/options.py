@@ -1,0 +1,199 @@
+"""What every plot can be told about its looks: title, legend, limits, names of the classes, base of logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypeVar, cast, get_args
+
+import numpy as np
+
+from llrkit._arrays import FloatArray
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.plot.picture import Axis, Band, HoverValues, Legend, Line, Mark, Picture, Points, Stairs, Text
+from llrkit.plot.render import Renderer, render
+
+LN10 = float(np.log(10.0))
+NATS = {"log-likelihood-ratio (nats)": "log10 likelihood ratio", "prior log-odds": "prior log10-odds"}
+"""Labels of axes in nats, and what they are to base ten; others end in ``(nats)``."""
+CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
+OPTIONS = """
+
+    Every plot also takes ``title``, ``legend`` (a place such as ``"upper left"``, ``"below"``, ``"best"``, or
+    ``False`` for none), ``xlim`` and ``ylim``, ``labels`` for the classes, as ``("same speaker", "different
+    speakers")``, and ``base=10`` where an axis is a logarithm in nats.
+"""
+Limits = tuple[float | None, float | None]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a picture is to be changed; None leaves it as it is."""
+
+    title: str | None = None
+    legend: str | bool | None = None
+    xlim: Limits | None = None
+    ylim: Limits | None = None
+    labels: Sequence[str] | None = None
+    base: float | None = None
+
+    def of(self, picture: Picture) -> Picture:
+        """The picture with these looks."""
+        if self.base is not None:
+            picture = _to_base(picture, self.base)
+        if self.labels is not None:
+            picture = _with_class_names(picture, self.labels)
+        if self.title is not None:
+            picture = replace(picture, title=str(self.title))
+        if self.legend is not None:
+            picture = replace(picture, legend=_place(self.legend, picture))
+        x, y = _limited(picture.x, self.xlim, "xlim"), _limited(picture.y, self.ylim, "ylim")
+        return replace(picture, x=x, y=y)
+
+
+def with_looks(draw: F) -> F:
+    """A plot function that takes the options of :class:`Look` besides its own.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
+    >>> axes = lk.plot.histogram(result, title="Mine", labels=("same speaker", "different speakers"), base=10)
+    >>> axes.get_title(), axes.get_xlabel(), axes.get_legend_handles_labels()[1][0]
+    ('Mine', 'log10 likelihood ratio', 'different speakers')
+    """
+    own = signature(draw)
+
+    @wraps(draw)
+    def drawing(*args: Any, ax: Any = None, renderer: Renderer = "matplotlib", **options: Any) -> Any:
+        look = Look(**{name: options.pop(name) for name in Look.__dataclass_fields__ if name in options})
+        return render(look.of(draw(*args, renderer="none", **options)), ax, renderer)
+
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=field.type)
+        for name, field in Look.__dataclass_fields__.items()
+    ]
+    drawing.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
+    drawing.__doc__ = _with_note(draw.__doc__ or "")
+    return cast(F, drawing)
+
+
+def _with_note(doc: str) -> str:
+    place = doc.find("\n\n    Examples")
+    return doc if place < 0 else doc[:place] + OPTIONS.rstrip() + doc[place:]
+
+
+def _place(legend: str | bool, picture: Picture) -> Legend:
+    if legend is True:
+        return picture.legend if picture.legend != "none" else "best"
+    place = "none" if legend is False else legend
+    if place not in get_args(Legend):
+        raise UnknownNameError(
+            f"unknown legend {legend!r}; known are {', '.join(get_args(Legend))} and False"
+        )
+    return cast(Legend, place)
+
+
+def _limited(axis: Axis, limits: Limits | None, name: str) -> Axis:
+    """An axis with these ends, as the axis counts; a missing end stays what it is."""
+    if limits is None:
+        return axis
+    if not (isinstance(limits, (tuple, list)) and len(limits) == 2):
+        raise InputError(f"{name} is a pair of numbers, got {limits!r}")
+    ends = [end if end is not None else (axis.limits or (None, None))[i] for i, end in enumerate(limits)]
+    if None in ends:
+        raise InputError(f"{name}: this axis finds its ends by itself; give both")
+    low, high = (float(cast(float, end)) for end in ends)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise InputError(f"{name} must be two finite numbers, the smaller one first, got {limits!r}")
+    return replace(axis, limits=(low, high))
+
+
+def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
+    """The words target and non-target, wherever they stand, replaced by the user's own."""
+    if isinstance(labels, str) or len(labels) != 2:
+        raise InputError(f"labels are two names, of the targets and of the others, got {labels!r}")
+    target, nontarget = map(str, labels)
+
+    def named(text: str) -> str:
+        return CLASS_WORDS.sub(lambda found: nontarget if found[0].startswith("non") else target, text)
+
+    marks: list[Mark] = []
+    for mark in picture.marks:
+        changed: dict[str, Any] = {}
+        if isinstance(mark, Text):
+            changed["text"] = named(mark.text)
+        else:
+            # the name of a system is the user's own, whatever words it is made of
+            system = getattr(mark, "group", "")
+            own, rest = (
+                (system, mark.label[len(system) :]) if mark.label.startswith(system) else ("", mark.label)
+            )
+            changed["label"] = own + named(rest)
+        if isinstance(mark, (Line, Points, Stairs)):
+            changed["hover"] = tuple(replace(shown, name=named(shown.name)) for shown in mark.hover)
+        marks.append(replace(mark, **changed))
+    axes = {
+        name: replace(axis, label=named(axis.label)) for name, axis in (("x", picture.x), ("y", picture.y))
+    }
+    described = named(picture.described)
+    return replace(picture, marks=tuple(marks), title=named(picture.title), described=described, **axes)
+
+
+def _to_base(picture: Picture, base: float) -> Picture:
+    """Axes in nats to base ten."""
+    if base not in (10, float(np.e)):
+        raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
+    if base != 10:
+        return picture
+    across, up = _in_nats(picture.x), _in_nats(picture.y)
+    if not (across or up):
+        if "log10" in f"{picture.x.label}{picture.y.label}":
+            return picture
+        raise InputError(f"{picture.kind} has no axis in nats: base does not go with it")
+    by_x, by_y = LN10 if across else 1.0, LN10 if up else 1.0
+    marks = tuple(_scaled(mark, by_x, by_y) for mark in picture.marks)
+    if any(isinstance(mark, Stairs) for mark in picture.marks):  # a density per unit of the abscissa
+        marks, by_y = tuple(_scaled(mark, 1.0, 1.0 / by_x) for mark in marks), 1.0 / by_x
+    x = _rescaled_axis(picture.x, by_x)
+    return replace(picture, marks=marks, x=x, y=_rescaled_axis(picture.y, by_y))
+
+
+def _in_nats(axis: Axis) -> bool:
+    return axis.label in NATS or axis.label.endswith("(nats)")
+
+
+def _rescaled_axis(axis: Axis, by: float) -> Axis:
+    if by == 1.0:
+        return axis
+    label = NATS.get(axis.label, axis.label.replace("(nats)", "(log10)")) if _in_nats(axis) else axis.label
+    limits = None if axis.limits is None else (axis.limits[0] / by, axis.limits[1] / by)
+    ticks = None if axis.ticks is None else tuple(tick / by for tick in axis.ticks)
+    return replace(axis, label=label, limits=limits, ticks=ticks)
+
+
+def _scaled(mark: Mark, by_x: float, by_y: float) -> Mark:
+    def over(values: FloatArray, by: float) -> FloatArray:
+        return np.asarray(values / by)
+
+    match mark:
+        case Line() | Points():
+            return replace(mark, x=over(mark.x, by_x), y=over(mark.y, by_y), hover=_hover(mark.hover))
+        case Band():
+            return replace(mark, x=over(mark.x, by_x), low=over(mark.low, by_y), high=over(mark.high, by_y))
+        case Stairs():
+            edges, heights = over(mark.edges, by_x), over(mark.heights, by_y)
+            return replace(mark, edges=edges, heights=heights, hover=_hover(mark.hover))
+        case Text():
+            return replace(mark, x=mark.x / by_x, y=mark.y / by_y)
+        case _:
+            return mark
+
+
+def _hover(shown: tuple[HoverValues, ...]) -> tuple[HoverValues, ...]:
+    """What pointing shows stays in nats, and says so."""
+    return tuple(replace(one, name=f"{one.name} (nats)") if one.name == "LLR" else one for one in shown)

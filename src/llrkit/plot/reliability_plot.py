@@ -1,0 +1,74 @@
+"""The reliability diagram: how often it is a target, against how probable it was said to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llrkit._format import number
+from llrkit.errors import InputError
+from llrkit.metrics.reliability import ReliabilityCurve
+from llrkit.plot.options import with_looks
+from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
+from llrkit.plot.plotted_systems import PlottedSystem, legend_of, systems_of
+from llrkit.plot.render import Renderer, render
+
+WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confidence"}
+
+
+@with_looks
+def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+    """The share of targets after recalibration with PAV against the posterior, with its band.
+
+    On the diagonal posteriors are calibrated. Legends give the parts of the Brier score: miscalibration,
+    discrimination and uncertainty (MCB, DSC, UNC). ``systems`` are what :func:`llrkit.reliability_curve`
+    gives, one or a dict by system.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> curve = lk.reliability_curve([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
+    >>> lk.plot.reliability(curve).get_ylabel()
+    'share of targets'
+    """
+    drawn: list[PlottedSystem[ReliabilityCurve]] = systems_of(
+        systems, ReliabilityCurve, _not_of_an_evaluation, "reliability"
+    )
+    ends = np.array([0.0, 1.0])
+    marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
+    told = []
+    for i, system in enumerate(drawn):
+        curve, parts = system.curve, system.curve.brier
+        alone = i == 0 and len(drawn) == 1
+        ink = system_ink(i)
+        if curve.band != "none":
+            label = WORDS[curve.band].format(f"{100 * curve.level:g} %") if alone else ""
+            marks.append(band(curve.band_at, curve.lower, curve.upper, Ink(i), label, system.name))
+        shown = (HoverValues("posterior", curve.predicted), HoverValues("share of targets", curve.observed))
+        numbers = (
+            f"MCB {number(parts.miscalibration)}", f"DSC {number(parts.discrimination)}",
+            f"UNC {number(parts.uncertainty)}",
+        )  # fmt: skip
+        label = system.labeled(*numbers)
+        marks.append(Line(curve.predicted, curve.observed, ink, label, shown, system.name))
+        told.append(f"{system.labeled(f'Brier score {number(parts.score)}', *numbers)}")
+    priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
+    return render(
+        Picture(
+            "reliability",
+            "Reliability diagram",
+            Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
+            Axis("share of targets", (-0.01, 1.01)),
+            tuple(marks),
+            f"How often trials are targets against the posterior. {'; '.join(told)}.",
+            equal=True,
+            legend=legend_of(drawn, "below"),
+        ),
+        ax,
+        renderer,
+    )
+
+
+def _not_of_an_evaluation(_: Any) -> ReliabilityCurve:
+    raise InputError("reliability draws curves of lk.reliability_curve(source), which needs a prior")

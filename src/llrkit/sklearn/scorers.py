@@ -1,0 +1,128 @@
+"""Scorers: the metrics of detection for ``cross_val_score``, ``GridSearchCV`` and their kind.
+
+``eer``, ``auc``, ``cllr``, ``min_cllr``, ``min_dcf`` and ``act_dcf``. Greater is better for scikit-learn, so
+all but ``auc`` are negative: the best possible value is 0. Costs are at a prior of 0.01 with equal costs
+unless another point is asked for, ``min_dcf.at("sre08")``. scikit-learn takes the names of its own scorers
+only; several of these go in by name as a dict, ``scoring=by_name("eer", "cllr")``.
+
+The scores are the decision function of the estimator, or the log-odds of ``predict_proba`` where it has none.
+``cllr`` and ``act_dcf`` read them as natural-log LLRs, which those of the estimators in :mod:`llrkit.sklearn`
+are; the log-odds of other classifiers contain the prior of their training set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from llrkit._arrays import FloatArray
+from llrkit.core.special import logit
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.metrics import discrimination, llr_costs
+from llrkit.scores import ScoreSource
+from llrkit.scores.labels import classify_words
+from llrkit.sklearn.target_class import target_label, weighted_scores
+from llrkit.theory.operating_points import AnyPoint
+
+POINT = 0.01
+
+
+@dataclass(frozen=True)
+class DetectionScorer:
+    """A metric as a scorer: called with a fitted estimator, scores and labels, greater is better.
+
+    Examples
+    --------
+    >>> from llrkit.sklearn import CMLGCalibrator, scorers
+    >>> X, y = [[2.0], [4.0], [0.0], [2.0]], [1, 1, 0, 0]
+    >>> scorers.eer(CMLGCalibrator().fit(X, y), X, y), scorers.auc(CMLGCalibrator().fit(X, y), X, y)
+    (-0.25, 0.875)
+    >>> scorers.min_dcf.at("sre08")
+    DetectionScorer(min_dcf at 'sre08', greater is better)
+    """
+
+    name: str
+    metric: Callable[..., float]
+    sign: int = -1
+    point: AnyPoint | None = None
+    pos_label: Any = None
+    weight_request: bool | str | None = None
+    """Whether ``sample_weight`` is wanted of scikit-learn's metadata routing, or under which name."""
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of a fitted estimator."""
+        classes = estimator.classes_
+        if len(classes) != 2:
+            raise InputError(f"{self.name} is a metric of two classes, the estimator has {len(classes)}")
+        words = classify_words([str(label) for label in classes])
+        asked = classes[0] if self.pos_label is None and words == [True, False] else self.pos_label
+        target = target_label(classes, asked)
+        scores = scores_for_last(estimator, X)
+        scores = scores if target == classes[1] else -scores
+        return self.sign * self._of(weighted_scores(scores, np.asarray(y) == target, sample_weight))
+
+    def _of(self, source: ScoreSource) -> float:
+        value = self.metric(source) if self.point is None else self.metric(source, self.point)
+        return float(value)
+
+    def at(self, point: AnyPoint) -> DetectionScorer:
+        """The same cost at another operating point, as :func:`llrkit.min_dcf` takes it."""
+        if self.point is None:
+            raise InputError(f"{self.name} has no operating point; min_dcf and act_dcf have")
+        return replace(self, point=point)
+
+    def of(self, pos_label: Any) -> DetectionScorer:
+        """The same metric with this label of the targets, where words and order do not tell."""
+        return replace(self, pos_label=pos_label)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> DetectionScorer:
+        """The same metric that asks scikit-learn's metadata routing for sample weights."""
+        return replace(self, weight_request=sample_weight)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What the scorer asks scikit-learn's metadata routing for."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="sample_weight", alias=self.weight_request)
+        return request
+
+    def __repr__(self) -> str:
+        point = "" if self.point is None else f" at {self.point!r}"
+        return f"DetectionScorer({self.name}{point}, greater is better)"
+
+
+def scores_for_last(estimator: Any, X: Any) -> FloatArray:
+    """Scores that speak for ``classes_[1]``."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
+    posterior = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+    return np.asarray(logit(posterior))
+
+
+eer = DetectionScorer("eer", discrimination.eer)
+auc = DetectionScorer("auc", discrimination.auc, sign=1)
+cllr = DetectionScorer("cllr", llr_costs.cllr)
+min_cllr = DetectionScorer("min_cllr", discrimination.min_cllr)
+min_dcf = DetectionScorer("min_dcf", discrimination.min_dcf, point=POINT)
+act_dcf = DetectionScorer("act_dcf", llr_costs.act_dcf, point=POINT)
+
+SCORERS = {scorer.name: scorer for scorer in (eer, auc, cllr, min_cllr, min_dcf, act_dcf)}
+
+
+def by_name(*names: str) -> dict[str, DetectionScorer]:
+    """Scorers by name, all of them by default: the dict that ``scoring=`` takes.
+
+    Examples
+    --------
+    >>> list(by_name("eer", "cllr")), len(by_name())
+    (['eer', 'cllr'], 6)
+    """
+    unknown = [name for name in names if name not in SCORERS]
+    if unknown:
+        raise UnknownNameError(f"unknown scorer {unknown[0]!r}; known are {', '.join(SCORERS)}")
+    return {name: SCORERS[name] for name in names or SCORERS}

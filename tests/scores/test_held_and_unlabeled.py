@@ -1,0 +1,58 @@
+"""Small things users met: mapped trials in memory, scores without labels, a bootstrap of trials."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+
+RNG = np.random.default_rng(3)
+LABELS = RNG.random(1500) < 0.25
+SCORES = RNG.normal(np.where(LABELS, 3.0, -3.0), 1.5)
+TRIALS = lk.Trials({"score": SCORES, "label": LABELS, "half": np.arange(1500) % 2})
+
+
+def test_mapped_trials_can_be_held_in_memory():
+    calibrate = lk.fit_logistic(TRIALS)
+    mapped = calibrate.on(TRIALS)
+    assert_array_equal(mapped.target, calibrate(SCORES[LABELS]))
+    assert_array_equal(mapped.nontarget, calibrate(SCORES[~LABELS]))
+    assert lk.cllr(mapped.scores()) == pytest.approx(lk.cllr(mapped), rel=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        mapped.target[0] = 0.0
+    with pytest.raises(lk.InputError, match="already calibrated"):
+        calibrate.on(lk.fit_logistic(TRIALS).on(TRIALS).scores())
+    weighted = lk.Trials({"score": SCORES, "label": LABELS, "w": np.full(1500, 2)}, weight="w")
+    with pytest.raises(lk.InputError, match="weighted"):
+        calibrate.on(weighted).scores()
+
+
+def test_an_unsupervised_fit_takes_scores_alone():
+    alone = lk.fit_unsupervised(SCORES)
+    labeled = lk.fit_unsupervised(SCORES, LABELS)
+    assert_allclose([alone.a, alone.b], [labeled.a, labeled.b], rtol=1e-6)
+    assert alone.densities is None  # there were no classes whose densities could be known
+    assert_allclose(lk.fit_unsupervised(SCORES.tolist(), prior=0.25).details["prior"], 0.25)
+    with pytest.raises(lk.TooFewTrialsError, match="at least 4"):
+        lk.fit_unsupervised([1.0, 2.0])
+    with pytest.raises(lk.InputError, match="expected trials"):
+        lk.fit_logistic(SCORES)
+
+
+def test_a_bootstrap_without_speakers_draws_trials():
+    drawn = lk.evaluate(SCORES, LABELS, ci="bootstrap", replicates=400)
+    closed = lk.evaluate(SCORES, LABELS, ci="trial")
+    for name in ("eer", "auc", "cllr"):
+        (low, high), (below, above) = drawn.intervals[name], closed.intervals[name]
+        assert (high - low) / (above - below) == pytest.approx(1.0, abs=0.25)
+        assert abs(low - below) < 0.25 * (above - below)
+    assert any("independent" in note for note in drawn.uncertainty.notes)
+    assert drawn.uncertainty.n_speakers is None
+    groups = lk.evaluate(TRIALS, by="half", ci="bootstrap", replicates=100).groups
+    assert all("cllr" in group.intervals for group in groups.values())
+    with pytest.raises(lk.TooFewTrialsError, match="only 3 trials of a class"):
+        lk.evaluate([1.0, 2.0, 3.0, *range(9)], [1] * 3 + [0] * 9, ci="bootstrap")
+    with pytest.raises(lk.InputError, match="weights"):
+        lk.evaluate(SCORES, LABELS, weights=np.full(1500, 2.0), ci="bootstrap")
+    with pytest.raises(lk.InputError, match="who speaks"):
+        lk.evaluate(SCORES, LABELS, ci="speaker")
