@@ -14,10 +14,12 @@ from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
 from llrkit.core.grid import Grid
+from llrkit.core.group_cells import GroupCells
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
+from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import Both, Grouped, SummaryBase, both, grouped, subclasses_of, summary_from_dict
 from llrkit.core.trial_counts import TrialCounts
@@ -38,6 +40,8 @@ SUMMARIES = {
     "NewtonSums": NewtonSums.at([0.5, -0.25], 0.7),
     "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),
     "DensityGrid": DensityGrid.at(-2.0, 3.0, 16),
+    "ScoreHistogram": ScoreHistogram.of,
+    "GroupCells": GroupCells.at(["room"], {0: 0, 1: 1, 2: 2}, np.array([-1.0, 0.25])),
     "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
     "Both": both(Moments.of, LossSums.of),
     "Grouped": grouped(Moments.of, "room"),
@@ -183,7 +187,7 @@ def test_every_summary_is_in_this_test():
     for room in ("llrkit.core", "llrkit.metrics"):
         import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    parts = {ClassMoments, ClassNewtonSums, CellSums, ClassSample}
+    parts = {ClassHistogram, ClassMoments, ClassNewtonSums, CellSums, ClassSample}
     collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below
     ours = {
         cls
