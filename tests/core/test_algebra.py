@@ -41,6 +41,8 @@ SUMMARIES = {
     "NewtonSums": NewtonSums.at([0.5, -0.25], 0.7),
     "NewtonSums brier": NewtonSums.at([0.5, -0.25], -0.7, ScoringRule(2, 2)),
     "DensityGrid": DensityGrid.at(-2.0, 3.0, 16),
+    "ScoreHistogram": ScoreHistogram.of,
+    "GroupCells": GroupCells.at(["room"], {0: 0, 1: 1, 2: 2}, np.array([-1.0, 0.25])),
     "RuleSums": RuleSums.at(ScoringRule(0.5, 0.5), 0.4),
     "posterior bins": _PosteriorBins.at(4, -0.5),
     "Both": both(Moments.of, LossSums.of),
@@ -190,7 +192,7 @@ def test_every_summary_is_in_this_test():
     for room in ("llrkit.core", "llrkit.metrics"):
         import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    parts = {ClassMoments, ClassNewtonSums, CellSums, ClassSample}
+    parts = {ClassHistogram, ClassMoments, ClassNewtonSums, CellSums, ClassSample}
     collections = {Sample, ScoresBetween}  # they hold trials, not counts: see the test below
     ours = {
         cls

@@ -17,9 +17,9 @@ from llrkit.core.below_counts import BelowCounts
 from llrkit.core.collected import CollectedScores, bins_of_range, count_below, sorted_classes
 from llrkit.core.grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins, joined_bins
+from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
 from llrkit.core.score_index import score_indexes
-from llrkit.core.score_ranges import ranges_needed, score_ranges
+from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
 from llrkit.core.summary import Both, both
 from llrkit.core.trial_counts import count_on
 from llrkit.scores import Scores, ScoreSource
@@ -96,6 +96,7 @@ def count_bins(source: ScoreSource) -> ScoreBins:
     kept = as_source(source).kept_counts
     if kept is not None and "bins" in kept:
         return kept["bins"]  # type: ignore[no-any-return]
+    source = in_order_if_kept(source)
     bins = count(source, FirstLook.at(source)).bins
     keep_bins(source, bins)
     return bins
@@ -112,7 +113,26 @@ def count(source: ScoreSource, look: FirstLook, thresholds: npt.ArrayLike = ()) 
     """The bins of all trials, and the trials below some thresholds, in the way that suits their numbers."""
     require_both_classes(look.n_target, look.n_nontarget)
     cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    if isinstance(source, Scores) and source.ascending:
+        return _in_order(source, cuts)
     return _by_sorting(source, look, cuts) if look.sorts else _in_cells(source, look, cuts)
+
+
+def in_order_if_kept(source: ScoreSource) -> ScoreSource:
+    """A source whose classes counting sorts in ascending order, if that is kept for the next metric."""
+    sizes = as_source(source).sizes
+    return source.in_order(if_small=True) if sizes is not None and FirstLook(*sizes).sorts else source
+
+
+def _in_order(scores: Scores, thresholds: FloatArray) -> Counted:
+    bins = bins_of_sorted(scores.target, scores.nontarget)
+    if not len(thresholds):
+        none = np.zeros(0, dtype=np.int64)
+        return Counted(bins, none, none)
+    everything, never = ScoreRange(), np.zeros(0, dtype=np.int64)
+    return Counted(
+        bins, *(count_below(everything, of, never, thresholds) for of in (scores.target, scores.nontarget))
+    )
 
 
 def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from llrkit._arrays import IntArray
 from llrkit.core.summary import SummaryBase
@@ -98,6 +96,9 @@ class JoinedNumbers(SummaryBase):
     @classmethod
     def of(cls, n: int, left: IntArray, right: IntArray) -> JoinedNumbers:
         """Join the two numbers of each pair."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         edges = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n))
         _, group = connected_components(edges, directed=False)
         lowest_of_group = np.full(n, n, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,14 +25,21 @@ class PavBlocks(ReadOnlyArrays):
     low: FloatArray
     high: FloatArray
 
-    @property
+    @cached_property
     def llr(self) -> FloatArray:
         """The LLR of each block, non-decreasing, -inf and inf where a block has one class only."""
         with np.errstate(divide="ignore"):  # log(0) is the answer here
-            return np.asarray(
+            llr = np.asarray(
                 np.log(self.target) - np.log(self.nontarget)
                 - (np.log(self.target.sum()) - np.log(self.nontarget.sum()))
             )  # fmt: skip
+        llr.flags.writeable = False
+        return llr
+
+    @cached_property
+    def hull(self) -> ErrorPath:
+        """The ROC convex hull."""
+        return error_path(self)
 
 
 def pav_blocks(bins: ScoreBins) -> PavBlocks:

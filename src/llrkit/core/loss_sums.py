@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.below_counts import BelowCounts
-from llrkit.core.score_index import score_indexes
+from llrkit.core.score_index import ScoreIndex, score_indexes
+from llrkit.core.score_rows import ScoreRows, score_rows
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -68,6 +69,15 @@ def log_of_products(odds: FloatArray, factor: float) -> float:
     return total
 
 
+def _losses(rows: ScoreRows | None, index: ScoreIndex, shifts: FloatArray, *, negated: bool) -> FloatArray:
+    """The sums over one class, of the negated scores if asked for."""
+    values = index.summands if rows is None else rows.rest
+    sums = softplus_sums(-values if negated else values, shifts)
+    if rows is not None:
+        sums += [rows.softplus_sum(float(shift), negated=negated) for shift in shifts]
+    return sums
+
+
 @dataclass(frozen=True, eq=False)
 class LossSums(SummaryBase):
     """Soft and hard losses of scores read as LLRs.
@@ -93,12 +103,13 @@ class LossSums(SummaryBase):
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         below = BelowCounts.of(scores, thresholds)
         target, nontarget = score_indexes(scores)
+        t_rows, n_rows = score_rows(scores)
         return cls(
             n_target=scores.n_target,
             n_nontarget=scores.n_nontarget,
             log_odds=log_odds,
-            target_loss=softplus_sums(-target.summands, -log_odds),
-            nontarget_loss=softplus_sums(nontarget.summands, log_odds),
+            target_loss=_losses(t_rows, target, -log_odds, negated=True),
+            nontarget_loss=_losses(n_rows, nontarget, log_odds, negated=False),
             thresholds=thresholds,
             n_miss=below.target,
             n_fa=scores.n_nontarget - below.nontarget,

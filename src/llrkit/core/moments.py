@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.score_rows import LENGTH, ScoreRows, score_rows
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -138,7 +140,11 @@ class Moments(SummaryBase):
     @classmethod
     def of(cls, scores: Scores) -> Moments:
         """The moments of the scores of a chunk."""
-        return cls(ClassMoments.of(scores.target), ClassMoments.of(scores.nontarget))
+        rows = score_rows(scores)
+        classes = zip(rows, (scores.target, scores.nontarget), strict=True)
+        return cls(
+            *(ClassMoments.of(values) if of is None else moments_of_rows(of) for of, values in classes)
+        )
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.target + other.target, self.nontarget + other.nontarget)
@@ -159,6 +165,33 @@ class Moments(SummaryBase):
         )
 
 
+def moments_of_rows(rows: ScoreRows) -> ClassMoments:
+    """The moments of one class of one system whose scores are in ascending order.
+
+    Examples
+    --------
+    >>> moments_of_rows(ScoreRows(np.arange(129.0))).variance
+    array([1386.66666667])
+    """
+    moments, n = ClassMoments.of(rows.last), rows.table.size
+    if n:
+        d1, d2, d3, d4 = rows.powers
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = float(rows.middle[len(rows.middle) // 2])  # near the median, so not far from the mean
+            e = rows.middle - center
+            m1 = (LENGTH * e + d1).sum()
+            m2 = (LENGTH * e**2 + 2 * e * d1 + d2).sum()
+            m3 = (LENGTH * e**3 + 3 * e**2 * d1 + 3 * e * d2 + d3).sum()
+            m4 = (LENGTH * e**4 + 4 * e**3 * d1 + 6 * e**2 * d2 + 4 * e * d3 + d4).sum()
+            of_rows = _about_mean(n, center, m1, m2, m3, m4)
+        if not np.isfinite(of_rows[3]).all():  # beyond 1e75: infinite or nan, as one by one
+            infinities = {"n_neg_inf": rows.n_neg_inf, "n_pos_inf": rows.n_pos_inf}
+            return replace(ClassMoments.of(rows.finite), **infinities)
+        ends = np.array([[rows.table[0, 0]], [rows.table[-1, -1]]], dtype=np.float64)
+        moments = ClassMoments(n, *of_rows, *ends) + moments
+    return replace(moments, n_neg_inf=rows.n_neg_inf, n_pos_inf=rows.n_pos_inf)
+
+
 def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...]:
     """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
 
@@ -166,6 +199,8 @@ def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...
     as long as the guess is not far off; otherwise it is done again with a better one.
     """
     n, k = len(columns[0]), len(columns)
+    if k == 1 and n <= BLOCK:
+        return _central_of_few(columns[0], center[0])
     m1, m2, m3, m4 = np.zeros(k), np.zeros((k, k)), np.zeros(k), np.zeros(k)
     low, high = np.full(k, np.inf), np.full(k, -np.inf)
     deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
@@ -192,6 +227,32 @@ def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...
     m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
     m3 = m3 - 3 * shift * square + 2 * n * shift**3
     return center + shift, m2, m3, m4, low, high
+
+
+def _central_of_few(values: Array, center: float) -> tuple[FloatArray, ...]:
+    """The same sums for one system and one block, without what several need."""
+    n, low, high = len(values), values.min(), values.max()
+    d = np.subtract(values, center, dtype=np.float64)
+    power = d * d
+    m1, m2 = d.sum(), power.sum()
+    m3 = np.multiply(power, d, out=power).sum()
+    m4 = np.multiply(power, d, out=power).sum()
+    shift = m1 / n
+    if n * shift**2 > 0.5 * m2 and math.isfinite(shift) and center + shift != center:
+        return _central_of_few(values, center + shift)
+    ends = np.array([[low], [high]], dtype=np.float64)
+    return *_about_mean(n, center, m1, m2, m3, m4), *ends
+
+
+def _about_mean(
+    n: int, center: float, m1: float, m2: float, m3: float, m4: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Mean and central sums of one system from its sums about another point."""
+    shift = m1 / n
+    fourth = m4 - 4 * shift * m3 + 6 * shift**2 * m2 - 3 * n * shift**4
+    third = m3 - 3 * shift * m2 + 2 * n * shift**3
+    moved = np.array([center + shift, m2 - m1 * m1 / n, third, fourth])[:, None]
+    return moved[0], moved[1:2], moved[2], moved[3]
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:

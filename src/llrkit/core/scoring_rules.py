@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import beta as beta_function
-from scipy.special import betainc, betaincc, hyp2f1
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import LN2, sigmoid, softplus
@@ -138,6 +136,8 @@ class ScoringRule:
 
     def miss_derivatives(self, z: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of :meth:`miss` with respect to ``z``."""
+        from scipy.special import beta as beta_function
+
         z = np.asarray(z, dtype=np.float64)
         q, p = sigmoid(z), sigmoid(-z)
         if self.a == self.b == 1.0:  # the logarithmic rule, by far the most used
@@ -161,6 +161,9 @@ def _cost_miss(a: float, b: float, z: FloatArray) -> FloatArray:
 
 def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     """``int_q^1 Beta(eta | a, b) / eta`` for any a and b, from whichever end of the integral is near."""
+    from scipy.special import beta as beta_function
+    from scipy.special import betainc, betaincc, hyp2f1
+
     q, p = sigmoid(z), sigmoid(-z)
     if a > 1:
         share = np.where(z < 0, betaincc(a - 1, b, q), betainc(b, a - 1, p))

@@ -1,4 +1,4 @@
-"""Numerically safe elementary functions: log-odds, softplus, probit."""
+"""Numerically safe elementary functions: log-odds, softplus; :func:`probit` is found here as well."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, ndtri
 
+from llrkit.core.probit import probit as probit
 from llrkit.errors import InputError
 
 LN2 = float(np.log(2.0))
@@ -70,7 +70,9 @@ def sigmoid(x: npt.ArrayLike) -> Any:
     >>> float(sigmoid(-1000.0)), float(sigmoid(0.0))
     (0.0, 0.5)
     """
-    return expit(np.asarray(x, dtype=np.float64))
+    x = np.asarray(x, dtype=np.float64)
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0.0, 1.0, small) / (1.0 + small)
 
 
 def softplus(x: npt.ArrayLike) -> Any:
@@ -82,17 +84,6 @@ def softplus(x: npt.ArrayLike) -> Any:
     (800.0, 0.0)
     """
     return np.logaddexp(0.0, np.asarray(x, dtype=np.float64))
-
-
-def probit(p: npt.ArrayLike) -> Any:
-    """Inverse of the standard normal distribution function.
-
-    Examples
-    --------
-    >>> round(float(probit(0.975)), 6)
-    1.959964
-    """
-    return ndtri(np.asarray(p, dtype=np.float64))
 
 
 def binary_entropy(p: npt.ArrayLike) -> Any:

@@ -17,12 +17,12 @@ class ReadOnlyArrays:
     """Shared by frozen dataclasses whose arrays cannot be written to either."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+        own = vars(self)
+        for name, value in own.items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 view = value.view()  # the array itself may be the user's
                 view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+                own[name] = view
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the values of a pickle or copy, whose arrays could be written to."""

@@ -9,20 +9,13 @@ from types import MappingProxyType
 from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
-from llrkit.scores import Scores, ScoreSource
+from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.theory.operating_points import Points
-from llrkit.trust.calibration.calibration_test import check_speakers, check_trials
-from llrkit.trust.calibration.speaker_test import SpeakersInCells, judged_edges
-from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.closed_form import closed_form
-from llrkit.trust.intervals.functionals import REASONS, functionals
-from llrkit.trust.intervals.resample import speaker_resampling
-from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
+from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.speakers import (
     Columns,
     Speakers,
@@ -30,7 +23,6 @@ from llrkit.trust.intervals.speakers import (
     kind_asked_for,
     require_columns,
 )
-from llrkit.trust.intervals.trial_resampling import trial_resampling
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
@@ -115,11 +107,13 @@ def evaluate(
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
-    if isinstance(source, Scores) and not (by or speakers or equalize):
-        source = source.in_order(always=ci != "none")  # no sum depends on how the trials came
+    if isinstance(source, ScoreSource) and not (by or speakers or equalize):
+        source = source.in_order()  # no sum depends on how the trials came
     if equalize:
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize goes with neither ci, threshold_from nor ece")
+        from llrkit.evaluation.equalized import equalized
+
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
         grouped = Evaluation.from_measurements(
             with_groups(result, source, by, points, allow_unconfirmed, shared)
@@ -147,6 +141,13 @@ def evaluate(
     if ci == "none":
         warn_of(result)
         return result
+
+    # imported here: half of what a small set takes to evaluate otherwise
+    from llrkit.trust.intervals.bootstrap import bootstrap
+    from llrkit.trust.intervals.closed_form import closed_form
+    from llrkit.trust.intervals.functionals import REASONS, functionals
+    from llrkit.trust.intervals.resample import speaker_resampling
+    from llrkit.trust.intervals.trial_resampling import trial_resampling
 
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
@@ -181,6 +182,11 @@ def evaluate(
 
 def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
+    from llrkit.trust.calibration.calibration_test import check_speakers
+    from llrkit.trust.calibration.speaker_test import SpeakersInCells, judged_edges
+    from llrkit.trust.intervals.closed_form import closed_form
+    from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
+
     if math.isinf(result.cllr):
         return replace(result, uncertainty=closed_form(source, result, speakers, level))
     edges = judged_edges(result)

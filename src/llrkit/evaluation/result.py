@@ -128,14 +128,25 @@ class Evaluation(Measurements):
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the scores can be read as LLRs, as far as the trials can tell."""
+        return self._judged(sensitivity=True)
+
+    @cached_property
+    def _brief_verdict(self) -> Verdict:
+        """The verdict in fewer words, for warnings; what would have been found takes as long as the rest."""
+        return self._judged(sensitivity=False)
+
+    def _judged(self, *, sensitivity: bool) -> Verdict:
         errors = {} if self.uncertainty is None else self.uncertainty.standard_error
-        tested = self.tested or check_cells(self, self.information)
-        return judge(self, tested, auc_error=errors.get("auc", 0.0))
+        return judge(self, self._test, auc_error=errors.get("auc", 0.0), sensitivity=sensitivity)
+
+    @cached_property
+    def _test(self) -> CalibrationTest:
+        return self.tested or check_cells(self, self.information)
 
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
         """What the scores may be instead of LLRs in nats; never more than a question."""
-        return suspicions(self, self.verdict)
+        return suspicions(self, self._brief_verdict)
 
     @property
     def sentence(self) -> str:

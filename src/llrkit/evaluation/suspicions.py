@@ -63,7 +63,7 @@ def other_quantity(low: float, high: float) -> str:
 
 def warn_of(result: Evaluation) -> None:
     """Warn of reversed scores, and of what the scores may be instead of LLRs."""
-    if result.verdict.outcome == "reversed":
+    if result._brief_verdict.outcome == "reversed":
         text = reversed_text(result.summaries.bins, result.auc)
         warn_caller(text, ReversedScoresWarning)
     for text in result.suspicions:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.hull import PavBlocks, error_path
@@ -59,6 +58,8 @@ class ErrorCurve(Curve):
         added are no more than ``step`` probits apart in either rate between 10^-9 and 1 - 10^-9; each has
         the threshold of the segment's beginning.
         """
+        from scipy.special import ndtr
+
         x, y = (np.clip(axis, -6.0, 6.0) for axis in (self.probit_fa, self.probit_miss))
         length = np.maximum(np.abs(np.diff(x)), np.abs(np.diff(y)))
         sloped = (np.diff(self.p_miss) > 0) & (np.diff(self.p_fa) < 0)

@@ -44,7 +44,7 @@ def eer(source: ScoreSource) -> float:
 
 def eer_from_blocks(blocks: PavBlocks) -> float:
     """ROCCH-EER of pooled bins."""
-    hull = error_path(blocks)
+    hull = blocks.hull
     return crossing(hull.p_miss, hull.p_fa)
 
 
@@ -86,7 +86,7 @@ def prbep(source: ScoreSource) -> float:
 
 def prbep_from_blocks(blocks: PavBlocks) -> float:
     """Break-even count of pooled bins."""
-    hull = error_path(blocks)
+    hull = blocks.hull
     return crossing(hull.n_miss, hull.n_fa)
 
 
@@ -138,7 +138,7 @@ def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray,
 
     The best vertex of the convex hull rejects the blocks whose PAV LLR is below the Bayes threshold.
     """
-    hull = error_path(blocks)
+    hull = blocks.hull
     vertex = np.searchsorted(blocks.llr, -np.asarray(log_odds, dtype=np.float64))
     return hull.p_miss[vertex], hull.p_fa[vertex]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.counting import count_bins
+from llrkit.core.counting import count_bins, in_order_if_kept
 from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import error_path
 from llrkit.core.loss_sums import LossSums
@@ -26,7 +26,7 @@ from llrkit.theory.operating_points import Point, operating_point
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
     """Losses of a source at given priors and thresholds; both classes must be there."""
-    losses = as_source(source).reduce(LossSums.at(log_odds, thresholds))
+    losses = in_order_if_kept(source).reduce(LossSums.at(log_odds, thresholds))
     require_both_classes(losses.n_target, losses.n_nontarget)
     return losses
 

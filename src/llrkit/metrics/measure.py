@@ -33,7 +33,7 @@ from llrkit.core.summary import Both, both, split_by
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
-from llrkit.metrics.llr_cells import FAR, LlrCells
+from llrkit.metrics.llr_cells import FAR
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.metrics.measurements import (
     FixedThreshold,
@@ -66,11 +66,10 @@ def measure(
     """
     requested = resolve_points(points, allow_unconfirmed)
     result = _measured(as_source(source), requested)
-    result = replace(
-        result,
-        fixed=_fixed_threshold(source, threshold_from) if threshold_from is not None else None,
-        ece=curves.cross_entropy_curve(source, result.summaries.blocks) if ece else None,
-    )
+    if threshold_from is not None:
+        result = replace(result, fixed=_fixed_threshold(source, threshold_from))
+    if ece:
+        result = replace(result, ece=curves.cross_entropy_curve(source, result.summaries.blocks))
     return with_groups(result, source, by, points, allow_unconfirmed, shared)
 
 
@@ -173,18 +172,21 @@ def measurements_of(
 ) -> Measurements:
     """The numbers of counted trials; the losses hold the errors at :func:`measurement_thresholds`."""
     blocks = pav_blocks(bins)
-    n_odds = len(curves.BAYES_LOG_ODDS)
-    n_llrs = n_odds + curves.LLR_STEPS + 1
-    at_points = losses.slice_thresholds(n_llrs, n_llrs + len(requested.points))
+    first = len(curves.BAYES_LOG_ODDS) + curves.LLR_STEPS + 1
+    here = slice(first, first + len(requested.points))
+    actual = losses.n_miss[here] / losses.n_target, losses.n_fa[here] / losses.n_nontarget
+    best = discrimination.best_errors(blocks, [point.log_odds for point in requested.points])
     points = tuple(
         PointResult(
             point,
-            min_dcf=discrimination.min_dcf_from_blocks(blocks, point),
-            act_dcf=point.cost(float(p_miss), float(p_fa)),
-            p_miss=float(p_miss),
-            p_fa=float(p_fa),
+            min_dcf=point.cost(*at_best),
+            act_dcf=point.cost(p_miss, p_fa),
+            p_miss=p_miss,
+            p_fa=p_fa,
         )
-        for point, p_miss, p_fa in zip(requested.points, at_points.p_miss, at_points.p_fa, strict=True)
+        for point, p_miss, p_fa, *at_best in zip(
+            requested.points, *(rates.tolist() for rates in (*actual, *best)), strict=True
+        )
     )
     primaries = tuple(
         PrimaryResult(
@@ -207,13 +209,7 @@ def measurements_of(
         points=points,
         primaries=primaries,
         moments=moments,
-        summaries=MeasuredSummaries(
-            bins,
-            blocks,
-            at_log_odds=losses.slice_thresholds(0, n_odds),
-            at_llrs=losses.slice_thresholds(n_odds, n_llrs),
-            cells=LlrCells.from_counts(losses, moments, bins),
-        ),
+        summaries=MeasuredSummaries(bins, blocks, losses, moments),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.metrics.discrimination import best_errors
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import BestLine, LossSplit, best_line, loss_split
-from llrkit.theory.gaussian_pair import GaussianLLR
 from llrkit.theory.operating_points import OperatingPoint
-from llrkit.theory.pair_curve import PairCurve, pair_curve
+
+if TYPE_CHECKING:
+    from llrkit.theory.pair_curve import PairCurve
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +98,25 @@ class MeasuredSummaries:
 
     bins: ScoreBins
     blocks: PavBlocks
-    at_log_odds: LossSums
-    """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
-    at_llrs: LossSums
-    """Errors at an even grid of LLRs between the extremes."""
-    cells: LlrCells
-    """Both classes between all thresholds."""
+    losses: LossSums
+    """With the errors at all thresholds, see :func:`llrkit.metrics.measure.measurement_thresholds`."""
+    moments: Moments
+
+    @cached_property
+    def at_log_odds(self) -> LossSums:
+        """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
+        return self.losses.slice_thresholds(0, len(curves.BAYES_LOG_ODDS))
+
+    @cached_property
+    def at_llrs(self) -> LossSums:
+        """Errors at an even grid of LLRs between the extremes."""
+        n_odds = len(curves.BAYES_LOG_ODDS)
+        return self.losses.slice_thresholds(n_odds, n_odds + curves.LLR_STEPS + 1)
+
+    @cached_property
+    def cells(self) -> LlrCells:
+        """Both classes between all thresholds."""
+        return LlrCells.from_counts(self.losses, self.moments, self.bins)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,6 +227,9 @@ class Measurements(Result):
         """
         if not 0.0 < self.eer < 0.5:
             return None
+        from llrkit.theory.gaussian_pair import GaussianLLR
+        from llrkit.theory.pair_curve import pair_curve
+
         edges = self.histogram.edges
         return pair_curve(GaussianLLR.from_eer(self.eer), np.linspace(edges[0], edges[-1], 513))
 

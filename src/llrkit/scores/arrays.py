@@ -21,7 +21,7 @@ Prepared = TypeVar("Prepared")
 CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 _LABELS_GIVEN = "the second array holds labels, not scores of non-targets"
-KEEP_UP_TO = 1 << 21
+KEEP_UP_TO = 1 << 21  # trials of a set whose chunks, and whose scores in order, are kept
 
 
 class Scores(ScoreSource):
@@ -60,6 +60,8 @@ class Scores(ScoreSource):
     nontarget: Array
     columns: Mapping[str, tuple[Array, Array]]
     categories: Mapping[str, tuple[Any, ...]]
+    ascending = False  # whether both classes are known to be in this order
+    _sorted: Scores | None = None
     _factor = 1.0
     _calibrated = False
 
@@ -259,12 +261,17 @@ class Scores(ScoreSource):
         some = Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
         return some.read_with(self._factor, self._calibrated)
 
-    def in_order(self, *, always: bool = True) -> Scores:
-        """The scores of one system in ascending order; unless ``always``, only if several chunks are made."""
-        if self.target.ndim != 1 or not (always or self._pieces > 1):
+    def in_order(self, *, if_small: bool = False) -> Scores:
+        """The scores of one system in ascending order; those of a small set are kept."""
+        from llrkit.scores.ascending import sorted_scores  # which is built on this module
+
+        if self.ascending or self.target.ndim != 1 or (if_small and not self._small):
             return self
-        ascending = Scores.part(np.sort(self.target), np.sort(self.nontarget), {}, {})
-        return ascending.read_with(self._factor, self._calibrated)
+        if not self._small:
+            return sorted_scores(self)
+        if self._sorted is None:
+            self._sorted = sorted_scores(self)
+        return self._sorted
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
         """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
@@ -272,9 +279,13 @@ class Scores(ScoreSource):
             if size < 1:
                 raise InputError(f"the size of a chunk must be at least 1, got {size}")
             return self._cut(-(-max(self.n_target, self.n_nontarget) // size))
-        if self.n_target + self.n_nontarget <= KEEP_UP_TO:
+        if self._small:
             return iter(self._kept)
         return self._cut(self._pieces)
+
+    @property
+    def _small(self) -> bool:
+        return self.n_target + self.n_nontarget <= KEEP_UP_TO
 
     @property
     def _pieces(self) -> int:
@@ -293,7 +304,9 @@ class Scores(ScoreSource):
         for i in range(pieces):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
-            yield self.select(t, n)
+            chunk = self.select(t, n)
+            chunk.ascending = self.ascending
+            yield chunk
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""

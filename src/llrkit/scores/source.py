@@ -65,6 +65,14 @@ class ScoreSource(ABC):
         """Numbers of targets and of non-targets, if they are known beforehand and each trial counts once."""
         return None
 
+    def in_order(self, *, if_small: bool = False) -> ScoreSource:
+        """The same scores in ascending order and without columns, where they are in memory and unweighted.
+
+        Sums of them have the same bits however the trials came, and counting them sorts nothing again.
+        ``if_small`` leaves a set as it is whose sorted scores would not be kept for the next metric.
+        """
+        return self
+
     @property
     def kept_counts(self) -> dict[str, Any] | None:
         """Where counts are kept for the next metric; None unless the trials are in memory for good."""

@@ -239,6 +239,10 @@ class Trials(ScoreSource):
         """Numbers of targets and of non-targets, unless some trials count more than others."""
         return self._scores.sizes if self._roles.weight is None else None
 
+    def in_order(self, *, if_small: bool = False) -> ScoreSource:
+        """The scores in ascending order, unless some trials count more than others."""
+        return self._scores.in_order(if_small=if_small) if self._roles.weight is None else self
+
     @property
     def kept_counts(self) -> dict[str, Any]:
         """Counts for the next metric."""

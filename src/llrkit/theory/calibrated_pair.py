@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import LN2, probit, sigmoid
@@ -102,6 +100,8 @@ class CalibratedPair(ABC):
     @cached_property
     def eer_threshold(self) -> float:
         """Threshold at which both error rates are equal."""
+        from scipy.optimize import brentq
+
         if self.symmetric:
             return 0.0
         return float(brentq(lambda t: self.p_miss(t) - self.p_fa(t), -_REACH, _REACH, xtol=1e-14))
@@ -117,6 +117,7 @@ class CalibratedPair(ABC):
 
         ``1/(2 ln 2) ∫ [sigmoid(-t) Pmiss(t) + sigmoid(t) Pfa(t)] dt``, the usual definition by parts.
         """
+        from scipy.special import expit
 
         def loss(t: FloatArray) -> FloatArray:
             return np.asarray(expit(-t) * self.p_miss(t) + expit(t) * self.p_fa(t))
@@ -187,6 +188,7 @@ class CalibratedPair(ABC):
 
     def _threshold_range(self, low: float, high: float) -> tuple[float, float]:
         """Thresholds between which both error rates lie in ``[low, high]``."""
+        from scipy.optimize import brentq
 
         def solve(level: float, *, miss: bool) -> float:
             rate = self.p_miss if miss else self.p_fa

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit.core.special import probit
 from llrkit.errors import InputError
@@ -136,11 +135,15 @@ class GaussianLLR(CalibratedPair):
     @cached_property
     def eer(self) -> float:
         """``Phi(-sigma / 2)``."""
+        from scipy.special import ndtr
+
         return float(ndtr(-0.5 * self.sigma))
 
     @cached_property
     def auc(self) -> float:
         """``Phi(sigma / sqrt 2)``."""
+        from scipy.special import ndtr
+
         return float(ndtr(self.sigma / np.sqrt(2.0)))
 
     @cached_property
@@ -193,5 +196,7 @@ def eer_from_cllr(cllr: Any) -> Any:
     >>> round(eer_from_cllr(0.1835833745691), 12)
     0.05
     """
+    from scipy.special import ndtr
+
     out = ndtr(-0.5 * np.asarray(sigma_from_cllr(cllr)))
     return float(out) if np.ndim(cllr) == 0 else out

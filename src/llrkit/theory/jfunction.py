@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import LN2
@@ -106,6 +105,8 @@ def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
 
 
 def _solve(cllr: float) -> float:
+    from scipy.optimize import brentq
+
     start = float(sigma_from_cllr_approx(cllr))
 
     def excess(sigma: float) -> float:

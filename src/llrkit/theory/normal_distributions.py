@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, ndtr, ndtri
 
 from llrkit._arrays import FloatArray
 from llrkit.theory.distribution import Distribution, Size, elementwise, positive
@@ -45,12 +44,18 @@ class Normal(Distribution):
         return -0.5 * ((x - self.loc) / self.scale) ** 2 - constant
 
     def _cdf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import ndtr
+
         return ndtr((x - self.loc) / self.scale)
 
     def _sf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import ndtr
+
         return ndtr((self.loc - x) / self.scale)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
+        from scipy.special import ndtri
+
         return self.loc + self.scale * ndtri(q)
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
@@ -99,6 +104,8 @@ class NormalMixture(Distribution):
 
     def _tail(self, x: FloatArray, sign: float, *, strict: bool) -> FloatArray:
         """Mass below (sign +1) or above (sign -1) each x, point masses at x counted unless strict."""
+        from scipy.special import ndtr
+
         atom = self.scales == 0.0
         out = np.zeros(x.shape)
         for rows in _chunks(x.size, int(np.sum(~atom))):
@@ -110,6 +117,8 @@ class NormalMixture(Distribution):
         return np.minimum(out, 1.0)
 
     def _logpdf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import logsumexp
+
         use = (self.scales > 0.0) & (self.weights > 0.0)
         out = np.full(x.shape, -np.inf)
         if not use.any():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from llrkit._arrays import FloatArray
 from llrkit.core.hull import PavBlocks
@@ -100,6 +99,8 @@ class CalibratedCells(ReadOnlyArrays):
     @classmethod
     def _calibrated(cls, llr: FloatArray, pooled: FloatArray) -> CalibratedCells:
         """Share every cell between the classes by its LLR, shifted so that both classes get one half."""
+        from scipy.optimize import brentq
+
         half = 0.5 * float(pooled.sum())
 
         def excess(shift: float) -> float:

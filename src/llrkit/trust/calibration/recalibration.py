@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
 from llrkit.core.newton_sums import NewtonSums
@@ -82,6 +81,8 @@ class Recalibration(LineErrors):
         return self._p(self.bias, self.se_bias)
 
     def _p(self, value: float, error: float) -> float:
+        from scipy.special import ndtr, stdtr
+
         if error == 0.0:
             return 1.0 if value == 0.0 else 0.0
         z = value / error

@@ -70,6 +70,7 @@ def judge(
     p_shape: float | None = None,
     level: float = LEVEL,
     auc_error: float = 0.0,
+    sensitivity: bool = True,
 ) -> Verdict:
     """The verdict on a set of trials.
 
@@ -84,6 +85,8 @@ def judge(
         The test, where it takes more than the counts of the evaluation: with speakers.
     auc_error
         Standard error of the AUC, if it is known to be larger than that of independent trials.
+    sensitivity
+        Whether the words say which errors would have been found, where none was.
 
     Examples
     --------
@@ -118,7 +121,9 @@ def judge(
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict("evidence", p_shape, level, "shape", f"{text} ({_shown(p_shape, SHAPE_LEVEL)}{given})")
-    text = f"no evidence of miscalibration ({_shown(p, level)}{given}); {_sensitivity(tested, level)}"
+    text = f"no evidence of miscalibration ({_shown(p, level)}{given})"
+    if sensitivity:
+        text = f"{text}; {_sensitivity(tested, level)}"
     return Verdict("none_found", p, level, "", text)
 
 

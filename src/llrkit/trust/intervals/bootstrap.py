@@ -6,7 +6,6 @@ import math
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.core.grid import Grid, collect_again
@@ -126,5 +125,7 @@ def checked_replicates(n: int, fewest: int | None = None) -> int:
 
 def tail_probabilities(n_speakers: int, level: float) -> list[float]:
     """Where percentiles are taken: a little further out than the level says when speakers are few."""
+    from scipy.special import ndtr
+
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]

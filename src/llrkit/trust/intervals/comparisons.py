@@ -11,8 +11,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.column_values import numbered
@@ -66,6 +64,9 @@ def _sides(
 
 def _connect(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
     """Labels of sets after some of their members were connected."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     a, b = labels[first], labels[second]
     apart = a != b
     if not apart.any():

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.core.summary import ReadOnlyArrays
@@ -83,6 +82,8 @@ class ErrorRates(ReadOnlyArrays):
 
     def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Exact intervals and upper bounds, the errors of one speaker, or of one pair, counting as one."""
+        from scipy.special import betaincinv
+
         rate = self.jackknife.values
         rare = np.minimum(rate, 1.0 - rate)
         k = np.minimum(rare * self.effective, self.events)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betaincinv, ndtri, stdtrit
-
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 
@@ -18,6 +16,8 @@ def quantile(level: float, df: float = math.inf) -> float:
     >>> round(quantile(0.95), 4), round(quantile(0.95, 9), 4)
     (1.96, 2.2622)
     """
+    from scipy.special import ndtri, stdtrit
+
     upper = 0.5 + 0.5 * probability(level, "level")
     return float(ndtri(upper) if math.isinf(df) else stdtrit(df, upper))
 
@@ -60,6 +60,8 @@ def clopper_pearson(errors: int, n: int, level: float = 0.95) -> tuple[float, fl
     >>> low, round(high, 6), round(1 - 0.025 ** (1 / 100), 6)
     (0.0, 0.036217, 0.036217)
     """
+    from scipy.special import betaincinv
+
     if n < 1 or not 0 <= errors <= n:
         raise InputError(f"{errors!r} errors among {n!r} trials: expected 0 <= errors <= n, n at least 1")
     tail = 0.5 - 0.5 * probability(level, "level")

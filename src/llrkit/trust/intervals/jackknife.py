@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import logit, probability, sigmoid
@@ -156,6 +155,8 @@ class Jackknife(ReadOnlyArrays):
         speaker makes most of the variance neither tells how far off the number may be; so both reach no
         further than Student's t with 3 degrees of freedom.
         """
+        from scipy.special import stdtrit
+
         tail = 0.5 - 0.5 * probability(level, "level")
         low, high = np.quantile(self.studentized(seed=seed), [tail, 1.0 - tail], axis=0)
         student, furthest = stdtrit(self.df, 1.0 - tail), float(stdtrit(_FEWEST_DF, 1.0 - tail))

@@ -1,0 +1,97 @@
+"""Sums over scores in ascending order, by rows of neighbors, against sums over each score."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import llrkit as lk
+from llrkit.core import score_rows
+from llrkit.core.loss_sums import LossSums
+from llrkit.core.moments import Moments
+from llrkit.core.score_rows import ScoreRows
+
+RNG = np.random.default_rng(5)
+
+
+def normal(n):
+    return RNG.normal(-1.0, 2.0, n)
+
+
+SETS = {
+    "dense": normal(200_000),
+    "sparse": normal(300) * 40.0,
+    "float32": normal(50_000).astype(np.float32),
+    "tied": np.round(normal(20_000), 1),
+    "one value": np.full(1000, 0.3),
+    "far out": normal(100_000) * 1e-4 + 700.0,
+    "far below": normal(100_000) * 1e-3 - 650.0,
+    "infinite": np.concatenate([[-np.inf] * 70, normal(50_000), [np.inf]]),
+    "only infinite": np.array([-np.inf] * 200),
+    "beyond 1e75": np.concatenate([[-1e308], normal(500), [1e308]]),
+}
+
+
+@pytest.fixture(autouse=True)
+def _rows_for_all(monkeypatch):
+    monkeypatch.setattr(score_rows, "WORTH_ROWS", 1)
+
+
+@pytest.mark.parametrize("negated", [False, True])
+@pytest.mark.parametrize("shift", [0.0, -7.5, 3.0])
+@pytest.mark.parametrize("name", SETS)
+def test_losses_in_narrow_rows_against_a_long_sum(name, shift, negated):
+    """The reference adds up one score after another with more digits."""
+    rows = ScoreRows(np.sort(SETS[name]))
+    sign = -1.0 if negated else 1.0
+    values, rest = (np.logaddexp(np.longdouble(0.0), sign * x.astype(np.longdouble) + np.longdouble(shift))
+                    for x in (SETS[name], rows.rest))  # fmt: skip
+    finite, of_rest = (x[np.isfinite(x)] for x in (values, rest))
+    expected = float(finite.sum() - of_rest.sum())
+    tiny = 1e-14 * float(finite.sum())  # what the difference of two long sums leaves
+    assert_allclose(rows.softplus_sum(shift, negated=negated), expected, rtol=1e-13, atol=tiny * 0.1)
+    assert name not in ("dense", "far out", "far below", "one value") or len(rows.rest) < 0.2 * len(values)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_summaries_of_sorted_scores_are_those_of_the_scores_as_they_came(name):
+    """The other route: shuffled scores, summed without rows."""
+    values = SETS[name]
+    scores = lk.Scores.from_classes(RNG.permutation(values), RNG.permutation(-values))
+    ordered = scores.in_order()
+    assert ordered.ascending
+    assert not scores.ascending
+    assert_array_equal(ordered.target, np.sort(values))
+    for summarize in (Moments.of, LossSums.at([0.0, -2.0], [0.5])):
+        plain, sorted_ones = (one.reduce(summarize).to_dict() for one in (scores, ordered))
+        _compare(plain, sorted_ones)
+
+
+def _compare(plain, other):
+    assert plain.keys() == other.keys()
+    for key, value in plain.items():
+        if isinstance(value, dict) and "values" not in value:
+            _compare(value, other[key])
+        elif isinstance(value, dict):
+            assert_allclose(other[key]["values"], value["values"], rtol=1e-11, atol=_size(key, plain))
+        else:
+            assert other[key] == value, key
+
+
+def _size(key, moments):
+    """Means and third powers may cancel: what counts is their size beside those of the deviations."""
+    if key not in ("mean", "m3") or not moments["n"]:
+        return 0.0
+    if key == "mean":
+        return 1e-13 * float(np.abs(moments["low"]["values"] + moments["high"]["values"]).max())
+    size = 1e-11 * moments["n"] * (moments["m2"]["values"][0] / moments["n"]) ** 1.5
+    return size if np.isfinite(size) else 0.0
+
+
+def test_sorted_scores_share_the_counts_and_a_small_set_keeps_them():
+    scores = lk.Scores(normal(1000), normal(1000))
+    assert scores.in_order() is scores.in_order()
+    assert scores.in_order().in_order() is scores.in_order()
+    lk.evaluate(scores)
+    assert "bins" in scores.kept_counts
+    wide = lk.Scores(np.zeros((3, 2)), np.ones((4, 2)))
+    assert wide.in_order() is wide
