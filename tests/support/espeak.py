@@ -10,6 +10,11 @@ VOICES = (
     "belinda", "robert", "victor", "zac", "paul", "sandro", "max", "ed", "john", "Alicia", "Storm",
     "travis", "iven", "pablo",
 )  # fmt: skip
+MORE_VOICES = (
+    *VOICES, "Alex", "Andy", "Marco", "Henrique", "adam", "anika", "announcer", "antonio", "aunty",
+    "benjamin", "boris", "caleb", "david", "edward", "grandma", "grandpa", "marcelo", "miguel", "pedro",
+    "quincy",
+)  # fmt: skip
 ACCENTS = ("en-us", "en-gb", "en-gb-scotland", "en-029")
 SENTENCES = (
     "Seven lamps were burning in the narrow street",
@@ -29,7 +34,7 @@ SENTENCES = (
 
 def speak(program, path, voice, rng):
     """Two sentences into a WAV file, never quite at the same pitch, pace and loudness."""
-    number = VOICES.index(voice)
+    number = MORE_VOICES.index(voice)
     text = ". ".join(SENTENCES[i] for i in rng.choice(len(SENTENCES), 2, replace=False))
     pitch, pace, loudness = (int(rng.integers(a, b)) for a, b in ((-4, 5), (145, 190), (60, 120)))
     options = ["-v", f"{ACCENTS[number % 4]}+{voice}", "-p", 30 + 4 * (7 * number % 11) + pitch]
@@ -37,11 +42,11 @@ def speak(program, path, voice, rng):
     subprocess.run([str(part) for part in command], check=True, timeout=60)
 
 
-def speak_corpus(program, folder, *, n_train=6, n_enroll=2, n_test=3, seed=1):
+def speak_corpus(program, folder, *, n_train=6, n_enroll=2, n_test=3, seed=1, voices=VOICES):
     """Lists train.tsv, enroll.tsv and test.tsv: every other voice trains, the others are tested."""
     rng = np.random.default_rng(seed)
     rows = {"train": [], "enroll": [], "test": []}
-    for number, voice in enumerate(VOICES):
+    for number, voice in enumerate(voices):
         parts = ["train"] * n_train if number % 2 else ["enroll"] * n_enroll + ["test"] * n_test
         for i, part in enumerate(parts):
             name = f"{voice}-{i}.wav"
