@@ -352,7 +352,10 @@ def test_models_that_cannot_be(change, message):
         (lambda p: train_plda([[1.0, np.inf]] * 4, list("aabb")), "row 0: an infinite value in dimension 1"),
         (lambda p: train_plda([[1.0], [1.0, 2.0]], ["a", "b"]), "row 1 has 2 dimensions, the first 1"),
         (lambda p: train_plda(FULL, list("aaaaaabbbbbb"), start="random"), "expected moments or a model"),
-        (lambda p: train_plda(FULL, list("aaaaaabbbbbb"), start=p), "start has 2 dimensions, the embeddings 4"),
+        (
+            lambda p: train_plda(FULL, list("aaaaaabbbbbb"), start=p),
+            "start has 2 dimensions, the embeddings 4",
+        ),
         (lambda p: train_plda(FULL, list("aaaaaabbbbbb"), rank=5), "whole number from 1 to 4, got 5"),
         (lambda p: train_plda(np.eye(4), list("aabb"), iterations=-1), "iterations must be a whole number"),
         (

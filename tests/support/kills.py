@@ -68,6 +68,8 @@ COMMANDS = {
         "recognize train e.npz --backend {} -o o/m.npz --json o/n.json", "plda", "cosine"
     ),
     "recognize enroll": each("recognize enroll m.npz e.npz {} -o o/e.npz", "", "--each"),
+    "recognize extract": each("recognize extract m.npz e.npz -o o/x.{}", "npz", "ark"),
+    "recognize cohort": each("recognize cohort m.npz e.npz {} -o o/c.npz", "", "--json o/n.json"),
     "recognize score": each(
         "recognize score m.npz s.npz e.npz {} -o o/s.csv", "", "--norm s --cohort e.npz"
     ),

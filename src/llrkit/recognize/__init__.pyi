@@ -2,6 +2,9 @@ from .backends.backend import Backend as Backend
 from .backends.backend import normalized_scores as normalized_scores
 from .backends.backend import train_backend as train_backend
 from .backends.cosine import cosine_scores as cosine_scores
+from .backends.domain_adaptation import recentered as recentered
+from .backends.domain_adaptation import recolored as recolored
+from .backends.domain_adaptation import train_adapted_backend as train_adapted_backend
 from .backends.score_normalization import as_norm as as_norm
 from .backends.score_normalization import s_norm as s_norm
 from .backends.score_normalization import t_norm as t_norm
@@ -27,6 +30,7 @@ from .embeddings import Embeddings as Embeddings
 from .frames.audio import audio_frames as audio_frames
 from .frames.frame_files import read_frames as read_frames
 from .frames.front_end import FrontEnd as FrontEnd
+from .frames.recordings import Recording as Recording
 from .frames.utterance_frames import Frames as Frames
 from .ivectors.baum_welch import Statistics as Statistics
 from .ivectors.baum_welch import baum_welch as baum_welch
@@ -45,6 +49,10 @@ from .pair_trials import matrix_scores as matrix_scores
 from .pair_trials import matrix_trials as matrix_trials
 from .pair_trials import trial_masks as trial_masks
 from .pair_trials import write_matrix as write_matrix
+from .plda.plda_adaptation import coral_plus as coral_plus
+from .plda.plda_adaptation import interpolated as interpolated
+from .plda.plda_adaptation import kaldi_adapted as kaldi_adapted
+from .plda.plda_adaptation import recoloring as recoloring
 from .plda.plda_model import PLDA as PLDA
 from .plda.plda_training import PLDATraining as PLDATraining
 from .plda.plda_training import moment_estimate as moment_estimate
@@ -52,3 +60,4 @@ from .plda.plda_training import train_plda as train_plda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
 from .speech_inputs import read_speech as read_speech
+from .stages import Stages as Stages

@@ -22,7 +22,7 @@ def rank_of(covariance: FloatArray) -> int:
 def oas_share(covariance: FloatArray, n: float) -> float:
     """How much of the mean variance to mix into a covariance estimated from ``n`` vectors.
 
-    The oracle approximating shrinkage: with ``p`` dimensions, ``t = trace S`` and ``q = trace S^2``, the share
+    The oracle approximating shrinkage: with ``p`` dimensions, ``t = trace S`` and ``q = trace S^2``, it is
     ``((1 - 2/p) q + t^2) / ((n + 1 - 2/p) (q - t^2 / p))``, at most one.
 
     References

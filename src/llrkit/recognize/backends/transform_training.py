@@ -35,8 +35,8 @@ def train_centering(vectors: Trainable) -> Affine:
 def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: float = 0.0) -> Affine:
     """Subtract the mean and make the covariance the identity, in the ``dim`` directions of largest variance.
 
-    ``shrinkage`` adds that share of the mean variance to every direction first. Without ``dim``, directions in
-    which the embeddings do not vary are left out, and a warning says so.
+    ``shrinkage`` adds that share of the mean variance to every direction first. Without ``dim``, directions
+    in which the embeddings do not vary are left out, and a warning says so.
 
     Examples
     --------
