@@ -119,13 +119,13 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(files):
     """A recognizer and enrolled models of each back-end for embeddings."""
-    for backend in ("plda", "cosine", "lda-cosine", "svm"):
+    for backend in ("plda", "psda", "cosine", "lda-cosine", "svm"):
         done("train", files / "train.npz", "--backend", backend, "-o", files / f"{backend}.model")
         done("enroll", files / f"{backend}.model", files / "enroll.npz", "-o", files / f"{backend}.enrolled")
     return files
 
 
-@pytest.mark.parametrize("backend", ["plda", "cosine", "lda-cosine", "svm"])
+@pytest.mark.parametrize("backend", ["plda", "psda", "cosine", "lda-cosine", "svm"])
 def test_embeddings_by_every_backend(made, backend, tmp_path, need):
     if backend == "svm":
         need("sklearn")

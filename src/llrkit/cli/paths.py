@@ -14,9 +14,10 @@ import click
 
 READ = frozenset({
     "adapt", "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
-    "evaluation_key", "key", "labelled", "map_path", "model", "nontargets", "quality_file", "scores",
-    "segments", "source", "speaker_file", "speech", "test", "threshold_from", "threshold_key",
-    "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "trials", "vad",
+    "evaluation_key", "key", "labelled", "map_path", "mean_file", "model", "nontargets", "plda",
+    "quality_file", "scores", "segments", "source", "speaker_file", "speech", "test", "threshold_from",
+    "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "transform_file", "trials",
+    "vad",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
 WRITTEN = frozenset({

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from llrkit.cli.recognize_kaldi import import_kaldi_command
 from llrkit.cli.recognize_models import cohort_command, enroll_command, extract_command
 from llrkit.cli.recognize_scoring import score_command
 from llrkit.cli.recognize_training import train_command
@@ -25,5 +26,8 @@ def recognize_command() -> None:
     """
 
 
-for _command in (train_command, extract_command, enroll_command, cohort_command, score_command):
+_COMMANDS = (
+    train_command, extract_command, enroll_command, cohort_command, score_command, import_kaldi_command,
+)  # fmt: skip
+for _command in _COMMANDS:
     recognize_command.add_command(_command)

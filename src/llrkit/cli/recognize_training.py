@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llrkit.recognize.stages import Stages
 
 _ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
-_BACKENDS = ("plda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
+_BACKENDS = ("plda", "psda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
 
 
 @click.command("train")

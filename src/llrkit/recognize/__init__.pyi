@@ -43,6 +43,9 @@ from .ivectors.speaker_gmms import adapt_means as adapt_means
 from .ivectors.speaker_gmms import gmm_scores as gmm_scores
 from .ivectors.total_variability import TotalVariability as TotalVariability
 from .ivectors.ubm import train_ubm as train_ubm
+from .kaldi_models import kaldi_backend as kaldi_backend
+from .kaldi_models import read_kaldi_plda as read_kaldi_plda
+from .kaldi_models import read_kaldi_transform as read_kaldi_transform
 from .pair_trials import listed_scores as listed_scores
 from .pair_trials import listed_trials as listed_trials
 from .pair_trials import matrix_scores as matrix_scores
@@ -57,6 +60,9 @@ from .plda.plda_model import PLDA as PLDA
 from .plda.plda_training import PLDATraining as PLDATraining
 from .plda.plda_training import moment_estimate as moment_estimate
 from .plda.plda_training import train_plda as train_plda
+from .psda.psda_model import PSDA as PSDA
+from .psda.psda_model import PSDATraining as PSDATraining
+from .psda.psda_model import train_psda as train_psda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
 from .speech_inputs import read_speech as read_speech

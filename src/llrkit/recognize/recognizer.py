@@ -17,7 +17,6 @@ from llrkit.errors import InputError, SpeechWarning, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, normalized_scores
 from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.svm import LinearModels, train_svm
-from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -31,13 +30,11 @@ from llrkit.recognize.overlap_checks import (
     check_repeats,
     check_test_enrolled,
 )
-from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.side_columns import model_columns, row_columns
 from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
-BACKENDS = ("plda", "cosine", "lda-cosine", "svm", "ubm-gmm")
-_PLDA = ("mean", "between", "within")
+BACKENDS = ("plda", "psda", "cosine", "lda-cosine", "svm", "ubm-gmm")
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,7 @@ class Recognizer:
         whole = {
             "ubm-gmm": self.extractor is not None,
             "plda": chain is not None and chain.plda is not None,
+            "psda": chain is not None and chain.psda is not None,
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):
@@ -260,9 +258,7 @@ class Recognizer:
         if self.extractor is not None:
             arrays.update(self.extractor.arrays())
         if self.backend is not None:
-            arrays.update(self.backend.chain.arrays())
-            if self.backend.plda is not None:
-                arrays.update({f"plda.{name}": getattr(self.backend.plda, name) for name in _PLDA})
+            arrays.update(self.backend.arrays())
         if self.background is not None:
             arrays["background.vectors"], arrays["background.ids"] = (
                 self.background.vectors,
@@ -296,8 +292,7 @@ class Recognizer:
                     arrays["background.vectors"], arrays["background.ids"], arrays.get("background.speakers")
                 )
             if "kinds" in arrays:
-                plda = PLDA(*(arrays[f"plda.{name}"] for name in _PLDA)) if "plda.mean" in arrays else None
-                backend = Backend(Chain.from_arrays(arrays, str(path)), plda)
+                backend = Backend.from_arrays(arrays, str(path))
             training, lengths = Sources.from_arrays(arrays, "training."), arrays.get("training.lengths")
             return cls(options, Extractor.from_arrays(arrays), backend, background, training, lengths)
 

@@ -22,6 +22,7 @@ from llrkit.recognize.training_sizes import Sizes, require_feasible, sizes_for
 
 STEPS = {
     "plda": ("center", "whiten", "length"),
+    "psda": ("center", "length"),
     "cosine": ("center",),
     "lda-cosine": ("lda",),
     "svm": ("center", "whiten", "length"),
@@ -60,7 +61,7 @@ def train_recognizer(
         Frames, from which i-vectors are made, or embeddings of another kind. 'plda' and 'lda-cosine' need to
         know the speakers, with several utterances of each.
     backend
-        'plda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
+        'plda', 'psda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
     steps
         What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
         whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
@@ -140,10 +141,12 @@ def train_recognizer(
         raise InputError("the ubm-gmm back-end is trained on speech, not on embeddings")
     else:
         embeddings = speech
+    if uncertainty and backend != "plda":
+        raise InputError(f"uncertainty is for PLDA, not for {backend}")
     if uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     chosen = steps if steps is not None else STEPS[backend]
-    scorer = "plda" if backend == "plda" else "cosine"
+    scorer = backend if backend in ("plda", "psda") else "cosine"
     plain = embeddings.replace(covariances=None)
     if adapt is None:
         trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)

@@ -15,7 +15,7 @@ from llrkit.recognize.frames.utterance_frames import Frames
 FRAMES_PER_GAUSSIAN = 1500
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
-_NEED_SPEAKERS = ("plda", "lda-cosine")
+_NEED_SPEAKERS = ("plda", "psda", "lda-cosine")
 
 
 @dataclass(frozen=True)

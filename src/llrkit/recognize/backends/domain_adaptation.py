@@ -48,7 +48,7 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     plda = backend.plda
     if plda is not None:
         plda = PLDA(unlabeled.vectors.mean(axis=0, dtype=np.float64), plda.between, plda.within)
-    return Backend(Chain(tuple(steps)), plda)
+    return Backend(Chain(tuple(steps)), plda, backend.psda)
 
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
