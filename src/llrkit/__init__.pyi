@@ -74,6 +74,7 @@ from .errors import SeparationError as SeparationError
 from .errors import ShapeWarning as ShapeWarning
 from .errors import ShiftWarning as ShiftWarning
 from .errors import SkippedFilesWarning as SkippedFilesWarning
+from .errors import SpeechWarning as SpeechWarning
 from .errors import SystemCountError as SystemCountError
 from .errors import TooFewTrialsError as TooFewTrialsError
 from .errors import TrainingRangeWarning as TrainingRangeWarning

@@ -34,6 +34,7 @@
     ├── ShiftWarning            scores are unlike those that a calibration was trained on
     ├── UnreadableWarning       files that could not be read were left out, as was asked for
     ├── MissingScoresWarning    trials without a score were left out, as was asked for
+    ├── SpeechWarning           recordings or embeddings may not be what they are taken for
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
     └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
 """
@@ -125,6 +126,10 @@ class ClusterError(LlrkitError):
 
 class LlrkitWarning(UserWarning):
     """Base class of llrkit's warnings."""
+
+
+class SpeechWarning(LlrkitWarning):
+    """Recordings or embeddings may not be what they are taken for; the message names them."""
 
 
 class PooledClassesWarning(LlrkitWarning):

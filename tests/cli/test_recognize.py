@@ -69,18 +69,32 @@ def test_a_folder_of_recordings_with_mistakes(spoken, tmp_path, need):
     soundfile.write(tmp_path / "slow.wav", samples, rate // 2)
     soundfile.write(tmp_path / "stereo.wav", np.stack([samples, samples], axis=1), rate)
     (tmp_path / "text.wav").write_text("no sound")
+    (tmp_path / "cut.wav").write_bytes((tmp_path / "good.wav").read_bytes()[:-2000])
     before = sorted(path.name for path in tmp_path.iterdir())
     for name, words in (
         ("silent.wav", "silent.wav: silent"),
-        ("slow.wav", f"slow.wav: {rate // 2} samples a second, expected {rate}"),
+        ("cut.wav", "cut.wav: ends before the samples that its header announces"),
         ("stereo.wav", "stereo.wav: has 2 channels"),
         ("text.wav", "text.wav: cannot be read as audio"),
         ("gone.wav", "line 2: there is no file"),
     ):
         (tmp_path / "list.tsv").write_text(f"anna\tgood.wav\nben\t{name}\n")
-        result = run("train", tmp_path / "list.tsv", *small, "-o", tmp_path / "model.npz")
+        result = run(
+            "train",
+            tmp_path / "list.tsv",
+            "--backend",
+            "cosine",
+            *small,
+            "--no-stages",
+            "-o",
+            tmp_path / "model.npz",
+        )
         assert isinstance(result.exception, lk.LlrkitError)
         assert words in str(result.exception)
+    (tmp_path / "list.tsv").write_text("anna\tgood.wav\nben\tslow.wav\n")
+    result = run("train", tmp_path / "list.tsv", *small, "--resample", "never", "--rate", rate, "--no-stages",
+                 "-o", tmp_path / "model.npz")  # fmt: skip
+    assert f"slow.wav: {rate // 2} samples a second, expected {rate}" in str(result.exception)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "list.tsv"])
 
 
@@ -105,13 +119,13 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(files):
     """A recognizer and enrolled models of each back-end for embeddings."""
-    for backend in ("plda", "cosine", "lda-cosine", "svm"):
+    for backend in ("plda", "psda", "cosine", "lda-cosine", "svm"):
         done("train", files / "train.npz", "--backend", backend, "-o", files / f"{backend}.model")
         done("enroll", files / f"{backend}.model", files / "enroll.npz", "-o", files / f"{backend}.enrolled")
     return files
 
 
-@pytest.mark.parametrize("backend", ["plda", "cosine", "lda-cosine", "svm"])
+@pytest.mark.parametrize("backend", ["plda", "psda", "cosine", "lda-cosine", "svm"])
 def test_embeddings_by_every_backend(made, backend, tmp_path, need):
     if backend == "svm":
         need("sklearn")
@@ -171,14 +185,17 @@ def test_labels_only_where_speakers_are_known(made, tmp_path):
     arguments = ["score", made / "plda.model", made / "plda.enrolled", tmp_path / "nobody.npz"]
     found = done(*arguments, "-o", tmp_path / "s.csv")
     assert found == {"schema": "llrkit.recognize-score/1", "n_models": 10, "n_utterances": 2, "n_trials": 20}
-    assert (tmp_path / "s.csv").read_text().startswith("enroll,test,score\n")
+    assert (tmp_path / "s.csv").read_text().startswith("enroll,test,score,enroll_norm,")
 
 
 def test_a_file_of_several_kinds_of_embeddings(made, tmp_path):
     """The same scores as from a file of one kind, and the names are told where none is chosen."""
     for part in ("train", "enroll", "test", "cohort"):
         with np.load(made / f"{part}.npz") as arrays:
-            both = {"emb_good": arrays["vectors"], "emb_bad": np.ones((len(arrays["ids"]), 2))}
+            both = {
+                "emb_good": arrays["vectors"],
+                "emb_bad": np.random.default_rng(2).normal(size=(len(arrays["ids"]), 2)),
+            }
             np.savez(tmp_path / f"{part}.npz", **both, segment=arrays["ids"], speaker=arrays["speakers"])
     choose = ["--vectors", "good"]
     model, enrolled = tmp_path / "model.npz", tmp_path / "enrolled.npz"
@@ -208,9 +225,9 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
     model, enrolled, test = made / "plda.model", made / "plda.enrolled", made / "test.npz"
     (tmp_path / "unknown").write_text("s40 test0 target\nnobody test0 target\n")
     (tmp_path / "alone.tsv").write_text("".join(f"s{i}\ttrain{i}\n" for i in range(40)))
-    np.savez(tmp_path / "other.npz", vectors=np.ones((2, 5)), ids=["a", "b"], speakers=["s", "t"])
+    np.savez(tmp_path / "other.npz", vectors=np.eye(5)[:2], ids=["a", "b"], speakers=["s", "t"])
     np.savez(tmp_path / "nan.npz", vectors=np.full((2, 6), np.nan), ids=["a", "b"], speakers=["s", "t"])
-    np.savez(tmp_path / "same.npz", vectors=np.ones((4, 6)), ids=list("abcd"), speakers=list("sstt"))
+    np.savez(tmp_path / "same.npz", vectors=np.ones((4, 6)), ids=list("abcd"), speakers=list("ssss"))
     np.savez(tmp_path / "noids.npz", vectors=np.ones((4, 6)))
     np.savez(tmp_path / "nobody.npz", vectors=np.vstack([np.eye(6), -np.eye(6)]), ids=list("abcdefghijkl"))
     np.savez(tmp_path / "words.npz", vectors=[["a"], ["b"]], ids=["a", "b"])
@@ -231,7 +248,8 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
         (["score", model, enrolled, test, "-o", tmp_path / "out.xyz"], "the ending must be one of"),
         (["train", tmp_path / "alone.tsv", "--from", made / "train.npz", *out],
          "train.npz: each of the 40 speakers has one session only"),
-        (["train", tmp_path / "same.npz", *out], "same.npz: the covariance of 4 embeddings is singular"),
+        (["train", tmp_path / "same.npz", "--backend", "cosine", "--steps", "whiten", *out],
+         "same.npz: the covariance of 4 embeddings is singular"),
         (["train", tmp_path / "nobody.npz", *out], "nobody.npz: the speakers of these embeddings"),
         (["train", tmp_path / "noids.npz", *out], "noids.npz: no ids; expected an array named ids"),
         (["train", tmp_path / "words.npz", *out], "words.npz: no matrix of numbers"),
@@ -255,7 +273,7 @@ def test_exit_code_and_one_line(tmp_path):
     assert result.stderr == "llrkit: error: gone.tsv: no such file\n"
 
 
-@pytest.mark.parametrize("command", ["train", "enroll", "score"])
+@pytest.mark.parametrize("command", ["train", "enroll", "score", "extract", "cohort"])
 def test_help_has_an_example(command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 import llrkit as lk
-from llrkit.recognize.frames.audio import audio_frames, mfcc, read_audio, read_audio_frames
+from llrkit.recognize.frames.audio import audio_frames, mfcc, read_audio_frames
+from llrkit.recognize.frames.audio_files import read_samples
 from llrkit.recognize.frames.front_end import FrontEnd
+from llrkit.recognize.frames.recordings import Recording
 
 RATE = 16000
 
@@ -86,20 +88,36 @@ def test_pauses_are_left_out(write):
 def test_channels(write):
     left, right = noise(seed=4), noise(seed=5)
     file = write("stereo.wav", np.stack([left, right], axis=1), subtype="FLOAT")
-    assert_allclose(read_audio(file, FrontEnd(channel=1))[0], right, atol=1e-6)
-    assert_allclose(read_audio(file, FrontEnd(channel=0))[0], left, atol=1e-6)
+    assert_allclose(read_samples(Recording(file), FrontEnd(channel=1))[0], right, atol=1e-6)
+    assert_allclose(read_samples(Recording(file), FrontEnd(channel=0))[0], left, atol=1e-6)
     with pytest.raises(lk.InputError, match=r"stereo\.wav: has 2 channels; say which, from 0 to 1"):
-        read_audio(file, FrontEnd())
+        read_samples(Recording(file), FrontEnd())
     with pytest.raises(lk.InputError, match=r"stereo\.wav: there is no channel 2; it has 2"):
-        read_audio(file, FrontEnd(channel=2))
+        read_samples(Recording(file), FrontEnd(channel=2))
 
 
-def test_all_files_must_have_the_rate_of_the_first(write):
-    files = [write("a.wav", noise()), write("b.wav", noise(), rate=8000)]
-    frames = audio_frames(files, ids=["a", "b"], speakers=["s", "t"])
-    assert frames[0].shape[1] == 60
-    with pytest.raises(lk.InputError, match=r"b\.wav: 8000 samples a second, expected 16000"):
-        frames[1]
+def test_another_rate_is_resampled_or_refused(write, need):
+    """A tone keeps its pitch: the cepstra are those of a file written at the other rate."""
+    need("soxr")
+    tone = {rate: 0.3 * np.sin(2.0 * np.pi * 440.0 * np.arange(rate) / rate) for rate in (16000, 8000)}
+    files = [write("a.wav", tone[16000]), write("b.wav", tone[16000]), write("c.wav", tone[8000], rate=8000)]
+    with pytest.warns(lk.SpeechWarning, match="resampled to 16000 Hz: 1 of 8000 Hz; those of lower rates"):
+        frames = audio_frames(files, FrontEnd(normalize="none", deltas=0), ids=["a", "b", "c"])
+    samples, rate = read_samples(Recording(files[2]), FrontEnd(sample_rate=16000))
+    assert (rate, len(samples)) == (16000, 16000)
+    assert_allclose(samples[2000:-2000], tone[16000][2000:-2000], atol=1e-3)
+    assert [len(one) for one in frames] == [98, 98, 98]
+    with pytest.raises(lk.InputError, match=r"c\.wav: 8000 samples a second, expected 16000"):
+        audio_frames(files, FrontEnd(resample=False))
+
+
+def test_parts_of_files_are_those_samples(write):
+    samples = noise(3.0)
+    file = write("long.wav", samples)
+    part, _ = read_samples(Recording(file, 0.5, 1.25), FrontEnd())
+    assert_allclose(part, samples[8000:20000], atol=1e-4)
+    with pytest.raises(lk.InputError, match=r"long\.wav from 2 s to 4 s: the file has 3\.00 s only"):
+        audio_frames([Recording(file, 2.0, 4.0)])
 
 
 def test_broken_files_are_named(write, tmp_path):
@@ -123,9 +141,8 @@ def test_broken_files_are_named(write, tmp_path):
         "silent.wav": "silent",
         "short.wav": "320 samples are less than the 400 of one frame",
     }.items():
-        frames = audio_frames([good, tmp_path / name])
         with pytest.raises(lk.InputError, match=f"{name}: {words}"):
-            frames[1]
+            audio_frames([good, tmp_path / name])[1]
     with pytest.raises(lk.InputError, match="no audio files"):
         audio_frames([])
 
@@ -133,4 +150,4 @@ def test_broken_files_are_named(write, tmp_path):
 def test_a_missing_package_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "soundfile", None)
     with pytest.raises(lk.LlrkitError, match=r"soundfile: pip install 'llrkit\[audio\]'"):
-        read_audio(tmp_path / "a.wav", FrontEnd())
+        read_samples(Recording(tmp_path / "a.wav"), FrontEnd())

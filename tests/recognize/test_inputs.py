@@ -173,7 +173,7 @@ def test_all_pairs_leave_out_a_segment_against_itself():
     found = all_pairs_table(np.array([[1.0, 2.0], [3.0, 4.0]]), ["x", "y"], ["x", "z"],
                       speakers=(["s", "t"], ["s", "t"]))  # fmt: skip
     assert found.table.rows() == [
-        ("x", "z", 2.0, "nontarget"),
-        ("y", "x", 3.0, "nontarget"),
-        ("y", "z", 4.0, "target"),
+        ("x", "z", 2.0, "nontarget", "s", "t"),
+        ("y", "x", 3.0, "nontarget", "t", "s"),
+        ("y", "z", 4.0, "target", "t", "t"),
     ]

@@ -38,6 +38,9 @@ def joint_llr(plda, left, right):
     return log_density([left, right], True) - log_density([left, right], False)
 
 
+FULL = np.random.default_rng(0).normal(size=(12, 4))
+
+
 @pytest.mark.parametrize("rank", [None, 2, 1])
 @pytest.mark.parametrize("uncertain", ["none", "enroll", "test", "both", "shared"])
 def test_scores_against_joint_gaussians(rank, uncertain):
@@ -348,9 +351,12 @@ def test_models_that_cannot_be(change, message):
         ),
         (lambda p: train_plda([[1.0, np.inf]] * 4, list("aabb")), "row 0: an infinite value in dimension 1"),
         (lambda p: train_plda([[1.0], [1.0, 2.0]], ["a", "b"]), "row 1 has 2 dimensions, the first 1"),
-        (lambda p: train_plda(np.eye(4), list("aabb"), start="random"), "expected moments or a model"),
-        (lambda p: train_plda(np.eye(4), list("aabb"), start=p), "start has 2 dimensions, the embeddings 4"),
-        (lambda p: train_plda(np.eye(4), list("aabb"), rank=5), "whole number from 1 to 4, got 5"),
+        (lambda p: train_plda(FULL, list("aaaaaabbbbbb"), start="random"), "expected moments or a model"),
+        (
+            lambda p: train_plda(FULL, list("aaaaaabbbbbb"), start=p),
+            "start has 2 dimensions, the embeddings 4",
+        ),
+        (lambda p: train_plda(FULL, list("aaaaaabbbbbb"), rank=5), "whole number from 1 to 4, got 5"),
         (lambda p: train_plda(np.eye(4), list("aabb"), iterations=-1), "iterations must be a whole number"),
         (
             lambda p: train_plda(Embeddings(np.eye(2), ["a", "b"])),

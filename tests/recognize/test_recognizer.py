@@ -182,6 +182,7 @@ def vectors(n=30, dim=3, **options):
     return Embeddings(rng.normal(size=(n, dim)), [f"v{i}" for i in range(n)], **options)
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.SpeechWarning")
 def test_mistakes(speech, recognizers, tmp_path):
     plda, gmm = recognizers("plda"), recognizers("ubm-gmm")
     on_vectors = train_recognizer(vectors(speakers=np.arange(30) // 3), "cosine")

@@ -72,6 +72,9 @@ COMMANDS = {
         "recognize train e.npz --backend {} -o o/m.npz --json o/n.json", "plda", "cosine"
     ),
     "recognize enroll": each("recognize enroll m.npz e.npz {} -o o/e.npz", "", "--each"),
+    "recognize import-kaldi": each("recognize import-kaldi plda {} -o o/k.npz", "", "--no-length"),
+    "recognize extract": each("recognize extract m.npz e.npz -o o/x.{}", "npz", "ark"),
+    "recognize cohort": each("recognize cohort m.npz e.npz {} -o o/c.npz", "", "--json o/n.json"),
     "recognize score": each(
         "recognize score m.npz s.npz e.npz {} -o o/s.csv", "", "--norm s --cohort e.npz"
     ),
@@ -333,6 +336,7 @@ def make_inputs(folder: Path) -> None:
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'
     )
     os.chdir(folder)
+    (folder / "plda").write_text("<Plda>  [ 0 0 ]\n [\n  1 0\n  0 1 ]\n [ 3 1 ]\n</Plda> ")
     for command in ("calibrate x.csv --method cmlg -o k.json", f"simulate embeddings {SPEECH} 3 -o e.npz",
                     "recognize train e.npz -o m.npz", "recognize enroll m.npz e.npz -o s.npz"):  # fmt: skip
         with suppress(SystemExit):

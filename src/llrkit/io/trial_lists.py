@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -68,9 +68,14 @@ def find_listed(
 
 
 def with_listed_scores(
-    trial_list: TrialTable, scores: npt.NDArray[Any], labels: npt.NDArray[np.str_] | None = None
+    trial_list: TrialTable,
+    scores: npt.NDArray[Any],
+    labels: npt.NDArray[np.str_] | None = None,
+    more: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> TrialTable:
     """The list with a score for each of its trials, and labels unless they are None.
+
+    Columns of ``more`` are added, but for those that the list has itself.
 
     Examples
     --------
@@ -80,7 +85,12 @@ def with_listed_scores(
     >>> with_listed_scores(pairs, np.array([-2.0, 1.5])).table.rows()
     [('b', 'x', -2.0), ('a', 'x', 1.5)]
     """
-    table = trial_list.table.with_columns(pl.Series("score", scores))
+    added = [
+        pl.Series(name, values)
+        for name, values in (more or {}).items()
+        if name not in trial_list.table.columns
+    ]
+    table = trial_list.table.with_columns(pl.Series("score", scores), *added)
     if labels is None:
         return trial_list.with_table(table, score=("score",))
     table = table.with_columns(pl.Series("label", labels))

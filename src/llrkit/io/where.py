@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from llrkit._arrays import BoolArray
 from llrkit.errors import InputError
@@ -204,6 +205,26 @@ class Where:
 
     def _nothing_left(self, file: str) -> InputError:
         return InputError(f"{file}: no trial satisfies --where {' and '.join(map(str, self.conditions))}")
+
+
+def rows_where(
+    columns: Mapping[str, Sequence[Any] | NDArray[Any]], texts: Sequence[str], file: str
+) -> NDArray[np.intp]:
+    """Which rows of some columns satisfy all conditions; none at all is an error.
+
+    Examples
+    --------
+    >>> rows_where({"split": ["dev", "eval", "dev"]}, ["split = dev"], "x.npz")
+    array([0, 2])
+    """
+    conditions = Where.parse(texts)
+    for name in conditions.columns:
+        require_column(name, list(columns), f"{file}: --where")
+    table = pl.DataFrame({name: np.asarray(columns[name]) for name in conditions.columns})
+    rows = np.flatnonzero(conditions.mask(table).to_numpy())
+    if len(rows) == 0:
+        raise InputError(f"{file}: no utterance satisfies --where {' and '.join(texts)}")
+    return rows
 
 
 def _unquoted(value: str) -> str:

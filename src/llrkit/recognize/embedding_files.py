@@ -18,7 +18,8 @@ from llrkit.recognize.kaldi import read_kaldi, write_kaldi
 ID_NAMES = ("ids", "id", "segment", "segments", "utt", "utterance", "file")
 SPEAKER_NAMES = ("speakers", "speaker", "spk", "spk_id")
 VECTOR_NAMES = ("vectors", "embeddings", "x")
-RESERVED = ("vectors", "ids", "speakers", "covariances")
+PROCESSED = {"llrkit.enrolled/1": "enrolled models", "llrkit.cohort/1": "a cohort"}
+RESERVED = ("vectors", "ids", "speakers", "covariances", "origin")
 
 
 def read_embeddings(
@@ -67,7 +68,12 @@ def read_embeddings(
 
 def _read_npz(file: Path, wanted: str | None) -> Embeddings:
     arrays = read_arrays(file)
-    arrays.pop("schema", None)
+    schema = str(arrays.pop("schema", ""))
+    if schema in PROCESSED:
+        raise FileFormatError(
+            f"{file}: holds {PROCESSED[schema]}, whose vectors are processed for scoring; give raw embeddings"
+        )
+    origin = str(arrays.pop("origin")) if "origin" in arrays and arrays["origin"].ndim == 0 else ""
     matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
     name = _choose_matrix(file, matrices, wanted)
     values = arrays[name]
@@ -80,7 +86,7 @@ def _read_npz(file: Path, wanted: str | None) -> Embeddings:
     columns = {
         key: array for key, array in arrays.items() if key not in taken and array.shape == (len(values),)
     }
-    return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances)
+    return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances, origin)
 
 
 def _choose_matrix(file: Path, matrices: list[str], wanted: str | None) -> str:
@@ -164,5 +170,7 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
         arrays["speakers"] = embeddings.speakers
     if embeddings.covariances is not None:
         arrays["covariances"] = embeddings.covariances
+    if embeddings.origin:
+        arrays["origin"] = np.array(embeddings.origin)
     with replacing(file) as temporary, temporary.open("wb") as raw:
         np.savez(raw, allow_pickle=False, **arrays, **embeddings.columns)

@@ -31,6 +31,8 @@ class Embeddings(ReadOnlyArrays):
         What else is known of each row: name -> ``n`` values (duration, gender, ...).
     covariances
         The uncertainty of each vector, shape ``(n, d, d)``: the posterior covariance of an i-vector, say.
+    origin
+        The fingerprint of the extractor that made them, if that is known.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Embeddings(ReadOnlyArrays):
     speakers: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=dict)
     covariances: Array | None = None
+    origin: str = ""
 
     def __post_init__(self) -> None:
         ids = checked_texts(self.ids, "ids")
@@ -121,6 +124,7 @@ class Embeddings(ReadOnlyArrays):
             None if self.speakers is None else self.speakers[index],
             {name: values[index] for name, values in self.columns.items()},
             None if self.covariances is None else self.covariances[index],
+            self.origin,
         )
 
     def where(self, **values: Any) -> Embeddings:

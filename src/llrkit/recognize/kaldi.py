@@ -109,7 +109,7 @@ def _read_array(raw: BinaryIO, matio: Any, where: str) -> Array:
         raise FileFormatError(f"{where}: {flag.decode()!r} data; only Kaldi vectors and matrices are read")
     try:
         # kaldiio takes a text for whole numbers if its first one is
-        array = matio.read_kaldi(raw) if flag.startswith(b"\0B") else _read_text(raw)
+        array = matio.read_kaldi(raw) if flag.startswith(b"\0B") else read_kaldi_text(raw)
     except Exception as error:  # kaldiio raises nearly everything on broken files
         raise FileFormatError(
             f"{where}: no Kaldi vector or matrix ({error or type(error).__name__})"
@@ -120,7 +120,7 @@ def _read_array(raw: BinaryIO, matio: Any, where: str) -> Array:
     return np.asarray(array)
 
 
-def _read_text(raw: BinaryIO) -> Array:
+def read_kaldi_text(raw: BinaryIO) -> Array:
     """``[ 1 2 3 ]``, or a matrix with one row per line."""
     read = bytearray()
     while not read.endswith(b"]"):

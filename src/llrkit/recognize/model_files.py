@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -53,6 +54,15 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     if missing:
         raise FileFormatError(f"{file}: no array {missing[0]!r}; there are: {', '.join(arrays) or 'none'}")
     return arrays
+
+
+def arrays_hash(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """A hash of named arrays, whatever their order."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 @contextmanager

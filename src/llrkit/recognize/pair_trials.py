@@ -27,6 +27,8 @@ Blocks = Iterable[tuple[slice, Array]]
 Ids = Sequence[str] | Array
 Speakers = tuple[Ids, Ids]
 """The speakers of the enrollments and of the tests."""
+SideColumns = tuple[Mapping[str, Array], Mapping[str, Array]]
+"""What else is known of the enrollments and of the tests."""
 Places = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 """Rows and columns of listed pairs."""
 
@@ -77,20 +79,39 @@ def pair_table(
 
 
 def all_pairs_table(
-    scores: Array, enroll_ids: Ids, test_ids: Ids, *, speakers: Speakers | None = None
+    scores: Array,
+    enroll_ids: Ids,
+    test_ids: Ids,
+    *,
+    speakers: Speakers | None = None,
+    columns: SideColumns = ({}, {}),
 ) -> TrialTable:
     """One trial per cell of a matrix of scores, but none of a segment against itself (the same id).
 
-    ``speakers`` of both sides give the labels, if they are known.
+    ``speakers`` of both sides give the labels, if they are known, and two columns; ``columns`` of either side
+    become ``enroll_<name>`` and ``test_<name>``.
 
     Examples
     --------
     >>> speakers = (["ann"], ["ann", "bo"])
     >>> all_pairs_table(np.array([[1.5, -2.0]]), ["a"], ["x", "y"], speakers=speakers).table.rows()
-    [('a', 'x', 1.5, 'target'), ('a', 'y', -2.0, 'nontarget')]
+    [('a', 'x', 1.5, 'target', 'ann', 'ann'), ('a', 'y', -2.0, 'nontarget', 'ann', 'bo')]
     """
     label = None if speakers is None else _label_names(same_speaker(speakers))
-    return pair_table(scores, enroll_ids, test_ids, mask=_different_ids(enroll_ids, test_ids), label=label)
+    enroll, test = _named_columns(speakers, columns)
+    more = {**{name: values[:, None] for name, values in enroll.items()}, **test}
+    mask = _different_ids(enroll_ids, test_ids)
+    return pair_table(scores, enroll_ids, test_ids, mask=mask, label=label, more=more)
+
+
+def _named_columns(
+    speakers: Speakers | None, columns: SideColumns
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    sides = []
+    for i, side in enumerate(("enroll", "test")):
+        named = {} if speakers is None else {f"{side}_speaker": np.asarray(speakers[i], dtype=np.str_)}
+        sides.append({**named, **{f"{side}_{name}": np.asarray(v) for name, v in columns[i].items()}})
+    return sides[0], sides[1]
 
 
 def listed_pairs_table(
@@ -100,10 +121,12 @@ def listed_pairs_table(
     test_ids: Sequence[str],
     *,
     speakers: Speakers | None = None,
+    columns: SideColumns = ({}, {}),
 ) -> TrialTable:
     """The trials of a list with their scores, in its order.
 
-    If the list has no labels, they come from the ``speakers`` of both sides, if these are known.
+    If the list has no labels, they come from the ``speakers`` of both sides, if these are known. Columns of
+    either side are added as in :func:`all_pairs_table`, unless the list has them.
 
     Examples
     --------
@@ -118,7 +141,12 @@ def listed_pairs_table(
     labels = None
     if trial_list.label is None and speakers is not None:
         labels = _label_names(same_speaker(speakers, listed))
-    return with_listed_scores(trial_list, pick_listed(scores, listed), labels)
+    more = {
+        name: values[places]
+        for side, places in zip(_named_columns(speakers, columns), listed, strict=True)
+        for name, values in side.items()
+    }
+    return with_listed_scores(trial_list, pick_listed(scores, listed), labels, more)
 
 
 def _label_names(is_target: Array) -> npt.NDArray[np.str_]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
 from typing import Any
@@ -13,22 +12,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import InputError, UnknownNameError
+from llrkit._warn import warn_caller
+from llrkit.errors import InputError, SpeechWarning, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, normalized_scores
 from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.svm import LinearModels, train_svm
-from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import Extractor, Watch
 from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
-from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
-from llrkit.recognize.plda.plda_model import PLDA
+from llrkit.recognize.model_files import arrays_hash, load_arrays, naming_file, save_arrays
+from llrkit.recognize.overlap_checks import (
+    check_against_training,
+    check_cohort,
+    check_lengths,
+    check_repeats,
+    check_test_enrolled,
+)
+from llrkit.recognize.side_columns import model_columns, row_columns
+from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
-BACKENDS = ("plda", "cosine", "lda-cosine", "svm", "ubm-gmm")
-_PLDA = ("mean", "between", "within")
+BACKENDS = ("plda", "psda", "cosine", "lda-cosine", "svm", "ubm-gmm")
 
 
 @dataclass(frozen=True)
@@ -61,12 +67,19 @@ class Recognizer:
     extractor: Extractor | None = None
     backend: Backend | None = None
     background: Embeddings | None = None
+    training: Sources = field(default_factory=Sources)
+    """The utterances that it was trained on."""
+    lengths: npt.NDArray[np.float64] | None = None
+    """How long the embeddings of the training are before any step."""
 
     def __post_init__(self) -> None:
+        if self.lengths is not None and (self.lengths.shape != (2,) or self.lengths.dtype.kind != "f"):
+            raise InputError("the lengths of the training embeddings must be two numbers")
         kind, chain = self.options.backend, self.backend
         whole = {
             "ubm-gmm": self.extractor is not None,
             "plda": chain is not None and chain.plda is not None,
+            "psda": chain is not None and chain.psda is not None,
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):
@@ -74,32 +87,73 @@ class Recognizer:
 
     def prepare(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Test segments, one row per utterance."""
+        sources = Sources.of(speech)
+        check_repeats(sources)
+        check_against_training(self.training, sources, "tested")
+        return self._prepared(speech, sources, watch)
+
+    def _prepared(self, speech: Frames | Embeddings, sources: Sources, watch: Watch | None) -> Side:
         if self.options.backend == "ubm-gmm":
             frames = self._frames(speech).kept()
             speakers = None if frames.speakers is None else text_array(frames.speakers)
-            return Side(text_array(frames.ids), speakers, frames=frames)
-        ready = self._ready(speech, watch)
-        return Side(ready.ids, ready.speakers, ready)
+            columns = {name: np.asarray(values) for name, values in frames.columns.items()}
+            return Side(text_array(frames.ids), speakers, frames=frames, columns=columns, sources=sources)
+        raw = self.embed(speech, watch=watch)
+        ready = self._ready(raw)
+        return Side(ready.ids, ready.speakers, ready, columns=row_columns(raw), sources=sources)
 
     def enroll(self, speech: Frames | Embeddings, *, each: bool = False, watch: Watch | None = None) -> Side:
         """Models, one per speaker from all its utterances, or one of each utterance."""
         if not each and speech.speakers is None:
             raise InputError("to enroll one model per speaker the speakers must be known")
+        sources = Sources.of(speech)
+        check_repeats(sources)
+        if self.options.backend == "svm":
+            self._refuse_background(sources, "enrolled")
+        check_against_training(self.training, sources, "enrolled")
         if self.options.backend == "ubm-gmm":
-            return self._adapted(self._frames(speech), each, watch)
-        ready = self._ready(speech, watch)
+            return replace(self._adapted(self._frames(speech), each, watch), sources=sources)
+        raw = self.embed(speech, watch=watch)
+        ready = self._ready(raw)
         models = ready.ids if each else ready.known_speakers
+        columns = model_columns(raw, models)
         if self.options.backend == "svm":
             machines = self._machines(ready, models)
             speakers = ready.speakers if each else text_array(machines.ids)
-            return Side(text_array(machines.ids), speakers, machines=machines, recognizer=self.fingerprint)
+            return Side(
+                text_array(machines.ids), speakers, machines=machines, recognizer=self.fingerprint,
+                columns=columns, sources=sources,
+            )  # fmt: skip
         assert self.backend is not None
         pooled = pool_sessions(ready, models, plda=self.backend.plda)
-        return Side(pooled.ids, pooled.speakers, pooled, recognizer=self.fingerprint)
+        return Side(
+            pooled.ids, pooled.speakers, pooled, recognizer=self.fingerprint, columns=columns, sources=sources
+        )
+
+    def _refuse_background(self, given: Sources, what: str) -> None:
+        """Say at once what training of the support vector machines would refuse later."""
+        if self.background is None:
+            return
+        background = Sources(
+            tuple(map(str, self.background.ids)),
+            None if self.background.speakers is None else tuple(map(str, self.background.speakers)),
+        )
+        segments = background.segments_shared_with(replace(given, contents=None))
+        speakers = background.speakers_shared_with(given)
+        if segments or speakers:
+            which = f"segment {segments[0]!r}" if segments else f"speaker {speakers[0]!r}"
+            raise InputError(
+                f"{which} is {what}, but is in the background that the support vector machines were trained "
+                "against; take speakers that did not train the recognizer"
+            )
 
     def cohort(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
         """Impostors for score normalization: each utterance both as a model and as a segment."""
-        impostors = self.prepare(speech, watch=watch)
+        sources = Sources.of(speech)
+        check_repeats(sources)
+        if self.options.backend == "svm":
+            self._refuse_background(sources, "in the cohort")
+        impostors = replace(self._prepared(speech, sources, watch), recognizer=self.fingerprint)
         if impostors.frames is not None:
             return replace(
                 impostors, mixtures=self._adapted(impostors.frames, each=True, watch=watch).mixtures
@@ -124,6 +178,11 @@ class Recognizer:
         """
         if models.recognizer not in ("", self.fingerprint):
             raise InputError("these models were enrolled with another recognizer; enroll them again")
+        if cohort is not None:
+            if cohort.recognizer not in ("", self.fingerprint):
+                raise InputError("this cohort was made with another recognizer; make it again")
+            check_cohort(cohort.sources, models.sources, segments.sources)
+        check_test_enrolled(models.sources, segments.sources, models.ids)
         # all it needs of either side are ids and speakers, which a Side has like embeddings
         sides: Any = (models, segments, cohort)
         score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
@@ -146,20 +205,39 @@ class Recognizer:
             raise InputError("the recognizer was trained on speech; embeddings of another kind do not fit it")
         return speech
 
-    def _ready(self, speech: Frames | Embeddings, watch: Watch | None) -> Embeddings:
-        assert self.backend is not None
+    def embed(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Embeddings:
+        """Raw embeddings of utterances and what else is known of them; embeddings are given back, checked."""
         if self.extractor is None and isinstance(speech, Frames):
             raise InputError("the recognizer was trained on embeddings; it cannot make them from speech")
-        if self.extractor is not None:
-            speech = self.extractor.embed(
-                self._frames(speech), covariances=self.options.uncertainty, watch=watch
+        if isinstance(speech, Embeddings):
+            if self.extractor is not None:
+                self._require_own(speech, self.extractor)
+            if not speech.origin:
+                check_lengths(self.lengths, speech.vectors)
+            return speech
+        assert self.extractor is not None
+        raw = self.extractor.embed(speech, covariances=self.options.uncertainty, watch=watch)
+        columns = {name: np.asarray(values) for name, values in speech.columns.items()}
+        return raw.replace(columns={**raw.columns, **columns})
+
+    def _require_own(self, embeddings: Embeddings, extractor: Extractor) -> None:
+        """Embeddings that this recognizer extracted before are as good as speech; others do not fit it."""
+        fits = extractor.model is not None and extractor.model.n_factors == embeddings.dim
+        if not fits or embeddings.origin not in ("", extractor.fingerprint):
+            self._frames(embeddings)
+        if not embeddings.origin:
+            warn_caller(
+                "whether this recognizer extracted these embeddings is not known: the file does not say",
+                SpeechWarning,
             )
-        assert isinstance(speech, Embeddings)
+
+    def _ready(self, raw: Embeddings) -> Embeddings:
+        assert self.backend is not None
         if not self.options.uncertainty:
-            speech = speech.replace(covariances=None)
-        elif speech.covariances is None:
+            raw = raw.replace(covariances=None)
+        elif raw.covariances is None:
             raise InputError("these embeddings carry no covariances; their uncertainty is not known")
-        return self.backend.prepare(speech)
+        return self.backend.prepare(raw)
 
     def _machines(self, ready: Embeddings, models: npt.NDArray[Any]) -> LinearModels:
         assert self.background is not None
@@ -180,9 +258,7 @@ class Recognizer:
         if self.extractor is not None:
             arrays.update(self.extractor.arrays())
         if self.backend is not None:
-            arrays.update(self.backend.chain.arrays())
-            if self.backend.plda is not None:
-                arrays.update({f"plda.{name}": getattr(self.backend.plda, name) for name in _PLDA})
+            arrays.update(self.backend.arrays())
         if self.background is not None:
             arrays["background.vectors"], arrays["background.ids"] = (
                 self.background.vectors,
@@ -190,16 +266,15 @@ class Recognizer:
             )
             if self.background.speakers is not None:
                 arrays["background.speakers"] = self.background.speakers
+        arrays.update(self.training.arrays("training."))
+        if self.lengths is not None:
+            arrays["training.lengths"] = self.lengths
         return arrays
 
     @cached_property
     def fingerprint(self) -> str:
         """What tells this recognizer from others: models enrolled with another are refused."""
-        digest = hashlib.sha256()
-        for name, array in sorted(self.arrays().items()):
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return arrays_hash(self.arrays())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the recognizer to an NPZ file."""
@@ -217,9 +292,9 @@ class Recognizer:
                     arrays["background.vectors"], arrays["background.ids"], arrays.get("background.speakers")
                 )
             if "kinds" in arrays:
-                plda = PLDA(*(arrays[f"plda.{name}"] for name in _PLDA)) if "plda.mean" in arrays else None
-                backend = Backend(Chain.from_arrays(arrays, str(path)), plda)
-            return cls(options, Extractor.from_arrays(arrays), backend, background)
+                backend = Backend.from_arrays(arrays, str(path))
+            training, lengths = Sources.from_arrays(arrays, "training."), arrays.get("training.lengths")
+            return cls(options, Extractor.from_arrays(arrays), backend, background, training, lengths)
 
     def __repr__(self) -> str:
         inputs = "embeddings" if self.extractor is None else f"{self.extractor.ubm.n_gaussians} Gaussians"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.text.layouts import named
+from llrkit.io.where import rows_where
+from llrkit.recognize.audio_lists import read_audio_list
 from llrkit.recognize.embedding_files import ID_NAMES, read_embeddings
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.frames.audio import audio_frames, with_rate_of
 from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.kaldi import read_kaldi
+from llrkit.recognize.kaldi_lists import is_wav_scp, read_utt2spk
 from llrkit.recognize.speech_lists import SpeechList, read_speech_list
 
 ARRAY_FILES = (".npz", ".ark", ".scp")
@@ -31,24 +35,37 @@ def read_speech(
     folder: Path_ | None = None,
     front_end: FrontEnd | None = None,
     vectors: str | None = None,
+    segments: Path_ | None = None,
+    utt2spk: Path_ | None = None,
+    vad: Path_ | None = None,
+    bad_files: str = "error",
+    where: Sequence[str] = (),
 ) -> tuple[Frames | Embeddings, FrontEnd | None]:
     """Read speech, frames or embeddings; gives the front end too, where frames are made from audio.
 
     Parameters
     ----------
     path
-        A list of speakers and files (see :func:`read_speech_list`), or a file of embeddings or frames: NPZ,
-        Kaldi ark or scp.
+        A list of speakers and files (see :func:`read_speech_list`), Kaldi's wav.scp, or a file of embeddings
+        or frames: NPZ, Kaldi ark or scp.
     source
         With a list: the file of frames or embeddings whose ids are in the list; without it, the list holds
         audio files.
     folder
         Where the audio files are, if not beside the list.
     front_end
-        How audio becomes frames; without a sample rate, the first file's is required of all.
+        How audio becomes frames; without a sample rate, that of most files is taken.
     vectors
         Which matrix of an NPZ file holds the embeddings, where there are several (see
         :func:`read_embeddings`).
+    segments, vad
+        Of audio: Kaldi's segments, and where speech is (RTTM, or Kaldi's voice activity).
+    utt2spk
+        A file with the speaker of each utterance.
+    bad_files
+        'error', or 'skip' to leave out audio files that cannot be used, with a warning that names them.
+    where
+        Conditions such as ``split = train`` on the columns; only utterances that satisfy all are read.
 
     Examples
     --------
@@ -60,21 +77,51 @@ def read_speech(
     Embeddings(2 rows of 3 dimensions, 2 speakers)
     """
     file = Path(path)
-    if file.suffix.lower() in ARRAY_FILES:
+    how: FrontEnd | None = None
+    speech: Frames | Embeddings
+    of_arrays = file.suffix.lower() in ARRAY_FILES and not (
+        file.suffix.lower() == ".scp" and file.is_file() and is_wav_scp(file)
+    )
+    if (of_arrays or source is not None) and (segments is not None or vad is not None):
+        raise InputError(f"{file}: segments and voice activity are for audio files")
+    if of_arrays:
         if source is not None:
             raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
-        return _read_arrays(file, vectors), None
-    if source is not None:
+        speech = _with_speakers(_read_arrays(file, vectors), utt2spk, str(file))
+    elif source is not None:
         stored = _read_arrays(Path(source), vectors)
-        return _select_listed(
-            stored, read_speech_list(file, known=set(map(str, stored.ids))), str(source)
-        ), None
-    if vectors is not None:
-        raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
-    listed = read_speech_list(file)
-    paths = listed.paths(folder)
-    how = with_rate_of(paths[0], front_end or FrontEnd())
-    return audio_frames(paths, how, ids=listed.files, speakers=listed.speakers), how
+        listed = read_speech_list(file, known=set(map(str, stored.ids)))
+        speech = _with_speakers(_select_listed(stored, listed, str(source)), utt2spk, str(file))
+    else:
+        if vectors is not None:
+            raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
+        speech, how = read_audio_list(
+            file, front_end or FrontEnd(), folder=folder, segments=segments, utt2spk=utt2spk, vad=vad,
+            bad_files=bad_files,
+        )  # fmt: skip
+    return (_where(speech, where, str(file)) if where else speech), how
+
+
+def _with_speakers(speech: Frames | Embeddings, utt2spk: Path_ | None, where: str) -> Frames | Embeddings:
+    if utt2spk is None:
+        return speech
+    known = read_utt2spk(utt2spk)
+    missing = [str(name) for name in speech.ids if str(name) not in known]
+    if missing:
+        raise FileFormatError(f"{utt2spk}: no speaker of {missing[0]!r}, which is in {where}")
+    speakers = tuple(known[str(name)] for name in speech.ids)
+    if isinstance(speech, Frames):
+        return replace(speech, speakers=speakers)
+    return speech.replace(speakers=np.array(speakers))
+
+
+def _where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Frames | Embeddings:
+    """The utterances that satisfy all conditions."""
+    known: dict[str, Any] = {"id": speech.ids, **speech.columns}
+    if speech.speakers is not None:
+        known["speaker"] = speech.speakers
+    rows = rows_where(known, texts, file)
+    return speech.subset(rows.tolist()) if isinstance(speech, Frames) else speech.select(rows)
 
 
 def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
@@ -99,7 +146,9 @@ def _select_listed(speech: Frames | Embeddings, listed: SpeechList, source: str)
             raise FileFormatError(f"{listed.origin}, line {line}: there is no {name!r} in {source}")
     rows = [at[name] for name in listed.files]
     if isinstance(speech, Frames):
-        frames = speech.subset(rows)
+        frames = speech.subset(rows).with_columns(listed.columns)
         return frames if listed.speakers is None else replace(frames, speakers=listed.speakers)
     embeddings = speech.select(rows)
+    more = {name: np.array(values) for name, values in listed.columns.items()}
+    embeddings = embeddings.replace(columns={**embeddings.columns, **more})
     return embeddings if listed.speakers is None else embeddings.replace(speakers=np.array(listed.speakers))

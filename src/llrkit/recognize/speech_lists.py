@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import open_text
 
 SPEAKER_NAMES = ("speaker", "spk", "speaker_id", "spk_id", "model")
+MADE_HERE = ("audio_seconds", "frames", "norm", "sessions", "speech_seconds")
+"""Columns that enrollment and extraction make."""
 FILE_NAMES = ("file", "path", "wav", "filename", "utterance", "utt", "segment", "id")
 
 
@@ -23,6 +25,8 @@ class SpeechList:
     files: tuple[str, ...]
     speakers: tuple[str, ...] | None
     lines: tuple[int, ...]
+    columns: Mapping[str, tuple[str | float, ...]] = field(default_factory=dict)
+    """What else the list says of each file; a column of numbers holds numbers."""
 
     def paths(self, folder: str | PathLike[str] | None = None) -> list[Path]:
         """Where the files are: beside the list, or in another folder. One that is not there is named."""
@@ -40,7 +44,8 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
 
     Columns are separated by tabs, commas, semicolons or blanks. A header with names such as ``speaker`` and
     ``file`` says which is which, in any order and among others; without one the speaker comes first, unless
-    only the first column holds ``known`` ids (Kaldi's utt2spk).
+    only the first column holds ``known`` ids (Kaldi's utt2spk). Other columns of a list with a header
+    (gender, session, ...) are kept.
 
     Examples
     --------
@@ -76,7 +81,21 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
             raise FileFormatError(f"{where}: {name} is in line {seen[name]} already")
         seen[name] = line
     speakers = None if who is None else tuple(fields[who].strip() for _, fields in rows)
-    return SpeechList(str(file), tuple(seen), speakers, tuple(line for line, _ in rows))
+    more = {}
+    for i, name in enumerate(first) if _is_header(first) else ():
+        if i in (who, what):
+            continue
+        if name.lower() in MADE_HERE:
+            raise FileFormatError(f"{file}: the column {name!r} would hide one that is made here; rename it")
+        more[name] = _numbers_if_all([fields[i].strip() for _, fields in rows])
+    return SpeechList(str(file), tuple(seen), speakers, tuple(line for line, _ in rows), more)
+
+
+def _numbers_if_all(texts: list[str]) -> tuple[str | float, ...]:
+    try:
+        return tuple(float(text) for text in texts)
+    except ValueError:
+        return tuple(texts)
 
 
 def _is_header(fields: list[str]) -> bool:

@@ -18,19 +18,20 @@ from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
+from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
+from llrkit.recognize.psda.psda_model import PSDA, train_psda
 
 SCHEMA = "llrkit.backend/1"
-SCORERS = ("plda", "cosine")
+SCORERS = ("plda", "psda", "cosine")
 NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 Scorer = Callable[[Embeddings, Embeddings], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Backend(ReadOnlyArrays):
-    """Steps before scoring, and a PLDA model; without one the score is the cosine.
+    """Steps before scoring, and a PLDA or PSDA model; without one the score is the cosine.
 
     Examples
     --------
@@ -42,10 +43,18 @@ class Backend(ReadOnlyArrays):
 
     chain: Chain
     plda: PLDA | None = None
+    psda: PSDA | None = None
+
+    def __post_init__(self) -> None:
+        if self.plda is not None and self.psda is not None:
+            raise InputError("a back-end scores by PLDA or by PSDA, not by both")
+        super().__post_init__()
 
     @property
     def scorer(self) -> str:
-        """'plda' or 'cosine'."""
+        """'plda', 'psda' or 'cosine'."""
+        if self.psda is not None:
+            return "psda"
         return "cosine" if self.plda is None else "plda"
 
     def prepare(self, embeddings: Embeddings) -> Embeddings:
@@ -84,6 +93,8 @@ class Backend(ReadOnlyArrays):
         """
 
         def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
+            if self.psda is not None:
+                return self.psda.scores(left, right, dtype=dtype)
             if self.plda is None:
                 return cosine_scores(left, right, dtype=dtype)
             return self.plda.scores(left, right, dtype=dtype)
@@ -92,8 +103,21 @@ class Backend(ReadOnlyArrays):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the back-end to one NPZ file."""
+        save_arrays(path, SCHEMA, self.arrays())
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is saved."""
         arrays = self.chain.arrays()
-        save_arrays(path, SCHEMA, arrays if self.plda is None else {**arrays, **self.plda.arrays("plda.")})
+        for name, model in (("plda.", self.plda), ("psda.", self.psda)):
+            arrays.update({} if model is None else model.arrays(name))
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, where: str) -> Backend:
+        """The back-end that :meth:`arrays` described."""
+        chain = Chain.from_arrays(arrays, where)
+        plda = PLDA.from_arrays(arrays, "plda.") if "plda.mean" in arrays else None
+        return cls(chain, plda, PSDA.from_arrays(arrays, "psda.") if "psda.mean" in arrays else None)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
@@ -105,13 +129,11 @@ class Backend(ReadOnlyArrays):
         >>> file = tempfile.mkdtemp() + "/backend.npz"
         >>> Backend(Chain(), PLDA([0.0], [[1.0]], [[1.0]])).save(file)
         >>> Backend.load(file)
-        Backend(chain=Chain(steps=()), plda=PLDA(1 dimensions, rank 1))
+        Backend(chain=Chain(steps=()), plda=PLDA(1 dimensions, rank 1), psda=None)
         """
         arrays = load_arrays(path, SCHEMA, ("kinds",))
-        chain = Chain.from_arrays(arrays, str(path))
-        has_plda = any(name.startswith("plda.") for name in arrays)
         with naming_file(str(path)):
-            return cls(chain, PLDA.from_arrays(arrays, "plda.") if has_plda else None)
+            return cls.from_arrays(arrays, str(path))
 
 
 def train_backend(
@@ -132,7 +154,7 @@ def train_backend(
     steps
         As in :func:`train_chain`.
     scorer
-        'plda' or 'cosine'.
+        'plda', 'psda' (for embeddings of length one, so the last step must be 'length') or 'cosine'.
     iterations, rank, shrinkage
         As in :func:`train_plda`.
 
@@ -152,6 +174,10 @@ def train_backend(
     if scorer == "cosine":
         return Backend(chain)
     ready = chain(background)
+    if scorer == "psda":
+        if rank is not None or shrinkage:
+            raise InputError("PSDA has no rank and needs no shrinkage")
+        return Backend(chain, psda=train_psda(ready, iterations=iterations).model)
     return Backend(chain, train_plda(ready, iterations=iterations, rank=rank, shrinkage=shrinkage).model)
 
 

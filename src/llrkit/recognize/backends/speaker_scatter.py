@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.errors import InputError
+from llrkit._warn import warn_caller
+from llrkit.errors import InputError, SpeechWarning
+from llrkit.recognize.backends.shrinkage import oas_share, rank_of, shrunk
 from llrkit.recognize.embeddings import Embeddings, checked_texts, vectors_of
 from llrkit.recognize.matrix_checks import require_definite
 
@@ -45,7 +47,9 @@ class SpeakerSums:
 def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> SpeakerSums:
     """Collect what training needs; one session of every speaker is not enough.
 
-    ``shrinkage`` adds that share of the mean variance within speakers to every direction.
+    ``shrinkage`` adds that share of the mean variance within speakers to every direction. Without it, a
+    scatter that leaves out some directions (fewer sessions than dimensions) is shrunk by
+    :func:`~llrkit.recognize.backends.shrinkage.oas_share`, and a warning says so.
 
     Examples
     --------
@@ -78,4 +82,14 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
     rest = matrix - means[codes]
     scatter = rest.T @ rest
     scatter[np.diag_indices_from(scatter)] += shrinkage * np.trace(scatter) / len(scatter)
+    rank, dim = rank_of(scatter), len(scatter)
+    if 0 < rank < dim:
+        share = oas_share(scatter / (len(matrix) - len(distinct)), len(matrix) - len(distinct))
+        scatter = shrunk(scatter, share)
+        warn_caller(
+            f"{len(matrix)} sessions of {len(distinct)} speakers vary within speakers in {rank} of {dim} "
+            f"directions: their covariance was shrunk, {100 * share:.3g} % of the mean variance in all "
+            "directions; more sessions, or fewer dimensions, would be better",
+            SpeechWarning,
+        )
     return SpeakerSums(counts, means, scatter)

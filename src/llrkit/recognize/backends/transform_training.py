@@ -10,7 +10,9 @@ import numpy.typing as npt
 from scipy.linalg import cholesky, eigh
 
 from llrkit._arrays import FloatArray
-from llrkit.errors import InputError, UnknownNameError
+from llrkit._warn import warn_caller
+from llrkit.errors import InputError, SpeechWarning, UnknownNameError
+from llrkit.recognize.backends.shrinkage import rank_of
 from llrkit.recognize.backends.speaker_scatter import speaker_sums
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
 from llrkit.recognize.embeddings import Embeddings, vectors_of
@@ -33,7 +35,8 @@ def train_centering(vectors: Trainable) -> Affine:
 def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: float = 0.0) -> Affine:
     """Subtract the mean and make the covariance the identity, in the ``dim`` directions of largest variance.
 
-    ``shrinkage`` adds that share of the mean variance to every direction first.
+    ``shrinkage`` adds that share of the mean variance to every direction first. Without ``dim``, directions
+    in which the embeddings do not vary are left out, and a warning says so.
 
     Examples
     --------
@@ -45,9 +48,15 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
     matrix = vectors_of(vectors).astype(np.float64)
     mean = matrix.mean(axis=0)
     covariance = _shrunk((matrix - mean).T @ (matrix - mean) / len(matrix), shrinkage)
-    if dim is None:
-        require_definite(covariance, f"the covariance of {len(matrix)} embeddings")
     kept = _dimensions(dim, len(mean))
+    if dim is None and 0 < (rank := rank_of(covariance)) < kept:
+        kept = rank
+        warn_caller(
+            f"{len(matrix)} embeddings vary in {rank} of {len(mean)} directions: the others are left out",
+            SpeechWarning,
+        )
+    elif dim is None:
+        require_definite(covariance, f"the covariance of {len(matrix)} embeddings")
     values, directions = np.linalg.eigh(covariance)
     values, directions = values[::-1][:kept], directions[:, ::-1][:, :kept]
     if values[-1] <= len(mean) * np.finfo(float).eps * values[0]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.errors import FileFormatError
+from llrkit.errors import FileFormatError, InputError
 from llrkit.recognize.backends.svm import LinearModels
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs
 from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
+from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.enrolled/1"
+COHORT_SCHEMA = "llrkit.cohort/1"
+_COLUMN, _SOURCE = "column.", "source."
 Texts = npt.NDArray[np.str_]
 
 
@@ -33,7 +36,8 @@ class Side:
     >>> from llrkit.recognize.recognizer_training import train_recognizer
     >>> rng = np.random.default_rng(1)
     >>> sessions = Embeddings(rng.normal(size=(8, 2)), list("abcdefgh"), list("xxxxyyzz"))
-    >>> models = train_recognizer(sessions, "cosine").enroll(sessions)
+    >>> others = Embeddings(rng.normal(size=(8, 2)), list("ijklmnop"), list("uuuuvvww"))
+    >>> models = train_recognizer(others, "cosine").enroll(sessions)
     >>> models.ids.tolist(), models.embeddings.columns["sessions"].tolist()
     (['x', 'y', 'z'], [4, 2, 2])
     """
@@ -45,43 +49,62 @@ class Side:
     mixtures: SpeakerGMMs | None = None
     machines: LinearModels | None = None
     recognizer: str = ""
+    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """What else is known of each row: name -> one value each."""
+    sources: Sources = field(default_factory=Sources)
+    """The utterances that it was made from."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write enrolled models to an NPZ file."""
+    def save(self, path: str | PathLike[str], *, cohort: bool = False) -> None:
+        """Write enrolled models, or a cohort, to an NPZ file."""
+        if self.frames is not None:
+            raise InputError(
+                f"{path}: what a ubm-gmm recognizer is tested with are frames, which are not saved; "
+                "give the list itself"
+            )
         arrays: dict[str, npt.NDArray[Any]] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
         if self.speakers is not None:
             arrays["speakers"] = self.speakers
         if self.embeddings is not None:
             arrays["vectors"] = self.embeddings.vectors
-            arrays["sessions"] = self.embeddings.column("sessions")
+            sessions = self.embeddings.columns.get("sessions", np.ones(len(self), dtype=np.int64))
+            arrays["sessions"] = sessions
             if self.embeddings.covariances is not None:
                 arrays["covariances"] = self.embeddings.covariances
         if self.mixtures is not None:
             arrays["means"] = self.mixtures.means
         if self.machines is not None:
             arrays["weights"], arrays["offsets"] = self.machines.weights, self.machines.offsets
-        save_arrays(path, SCHEMA, arrays)
+        arrays.update({_COLUMN + name: values for name, values in self.columns.items()})
+        arrays.update(self.sources.arrays(_SOURCE))
+        save_arrays(path, COHORT_SCHEMA if cohort else SCHEMA, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Side:
-        """Read enrolled models."""
-        arrays = load_arrays(path, SCHEMA, ("ids", "recognizer"))
+    def load(cls, path: str | PathLike[str], *, cohort: bool = False) -> Side:
+        """Read enrolled models, or a cohort."""
+        arrays = load_arrays(path, COHORT_SCHEMA if cohort else SCHEMA, ("ids", "recognizer"))
         ids, speakers = arrays["ids"], arrays.get("speakers")
         embeddings = mixtures = machines = None
         with naming_file(str(path)):
             if "vectors" in arrays:
                 columns = {"sessions": arrays["sessions"]}
                 embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
-            elif "means" in arrays:
+            if "means" in arrays:
                 mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])
-            elif "weights" in arrays:
+            if "weights" in arrays:
                 machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
-            else:
+            if embeddings is None and mixtures is None and machines is None:
                 raise FileFormatError(f"{path}: there are no models in it")
-        return cls(ids, speakers, embeddings, None, mixtures, machines, str(arrays["recognizer"]))
+            columns = {
+                name.removeprefix(_COLUMN): values
+                for name, values in arrays.items()
+                if name.startswith(_COLUMN) and values.shape == ids.shape
+            }
+            sources = Sources.from_arrays(arrays, _SOURCE)
+        made_by = str(arrays["recognizer"])
+        return cls(ids, speakers, embeddings, None, mixtures, machines, made_by, columns, sources)
 
 
 def text_array(values: Sequence[str] | npt.NDArray[Any]) -> Texts:

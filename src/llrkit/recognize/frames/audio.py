@@ -1,9 +1,8 @@
-"""WAV and FLAC files to frames: the only module that knows soundfile and kaldi-native-fbank."""
+"""Recordings to frames: the only module that knows kaldi-native-fbank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,34 +10,44 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError, LlrkitError
-from llrkit.recognize.frames.front_end import FrontEnd, frame_levels
+from llrkit.recognize.frames.audio_files import read_samples
+from llrkit.recognize.frames.audio_headers import check_headers
+from llrkit.recognize.frames.front_end import (
+    FRAMES_PER_SECOND,
+    STEADY_DB,
+    FrontEnd,
+    frame_levels,
+    level_range,
+)
+from llrkit.recognize.frames.recordings import Recording
 from llrkit.recognize.frames.utterance_frames import Frames
 
 _WIDTH, _STEP = 0.025, 0.010  # seconds
-SLOWEST_RATE, FASTEST_RATE = 1_000, 1_000_000
-"""Samples a second; below, the mel bands have nothing to add up, and the library ends the whole program."""
-_UNKNOWN_LENGTH = 0x7FFFF000
 
 
 def audio_frames(
-    files: Sequence[str | PathLike[str]],
+    files: Sequence[str | PathLike[str] | Recording],
     front_end: FrontEnd | None = None,
     *,
     ids: Sequence[str] | None = None,
     speakers: Sequence[str] | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> Frames:
-    """Frames of WAV and FLAC files, each read when it is needed.
+    """Frames of audio files (WAV, FLAC, OGG, MP3), each read when it is needed.
 
     Parameters
     ----------
     files
-        The files; one that is missing, silent, unreadable or of another sample rate is refused by name.
+        The files, or recordings that are parts of files. All headers are read at once: a file that is
+        missing, unreadable or cut off is refused by name.
     front_end
-        How frames are made. Without a sample rate, that of the first file is required of all.
+        How frames are made. Without a sample rate, that of most files is taken; others are resampled, with a
+        warning, unless the front end forbids it.
     ids, speakers
         Names of the utterances (by default the files as given) and who speaks.
+    columns
+        What else is known of each utterance.
 
     Examples
     --------
@@ -53,102 +62,82 @@ def audio_frames(
     """
     if len(files) == 0:
         raise InputError("there are no audio files")
-    paths = [Path(file) for file in files]
-    how = with_rate_of(paths[0], front_end or FrontEnd())
-    names = tuple(map(str, files if ids is None else ids))
-    known = None if speakers is None else tuple(speakers)
-    return Frames(names, lambda i: read_audio_frames(paths[i], how), known, ahead=True)
+    recordings = [file if isinstance(file, Recording) else Recording(Path(file)) for file in files]
+    headers = check_headers(recordings, front_end or FrontEnd())
+    if headers.problems:
+        raise FileFormatError(with_others(headers.problems))
+    names = tuple(map(str, [r.name for r in recordings] if ids is None else ids))
+    return frames_of(recordings, headers.front_end, names, speakers, columns)
 
 
-def with_rate_of(file: str | PathLike[str], front_end: FrontEnd) -> FrontEnd:
-    """The front end with the sample rate of a file, if it has none yet."""
-    if front_end.sample_rate is not None:
-        return front_end
-    return replace(front_end, sample_rate=_read_samples(Path(file))[1])
+def frames_of(
+    recordings: Sequence[Recording],
+    how: FrontEnd,
+    ids: Sequence[str],
+    speakers: Sequence[str] | None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    contents: Sequence[str] | None = None,
+) -> Frames:
+    """Frames of recordings whose headers have been checked."""
+    remarks: dict[str, str] = {}
+    names = tuple(ids)
+
+    def load(i: int) -> Array:
+        frames, remark = frames_and_remark(recordings[i], how)
+        if remark:
+            remarks[names[i]] = remark
+        return frames
+
+    return Frames(
+        names, load, None if speakers is None else tuple(speakers), ahead=True,
+        columns={name: tuple(values) for name, values in (columns or {}).items()},
+        contents=None if contents is None else tuple(contents), per_second=float(FRAMES_PER_SECOND),
+        remarks=remarks,
+    )  # fmt: skip
 
 
-def read_audio_frames(file: str | PathLike[str], front_end: FrontEnd) -> Array:
-    """The frames of one file."""
-    path = Path(file)
-    samples, rate = read_audio(path, front_end)
+def with_others(problems: Sequence[str]) -> str:
+    """The first of several problems, and how many more there are."""
+    return problems[0] + (f" (and {len(problems) - 1} more such files)" if len(problems) > 1 else "")
+
+
+def read_audio_frames(file: str | PathLike[str] | Recording, front_end: FrontEnd) -> Array:
+    """The frames of one recording."""
+    recording = file if isinstance(file, Recording) else Recording(Path(file))
+    return frames_and_remark(recording, front_end)[0]
+
+
+def frames_and_remark(recording: Recording, front_end: FrontEnd) -> tuple[Array, str]:
+    """The frames of one recording, and what looks wrong with it, if anything does."""
+    samples, rate = read_samples(recording, front_end)
     width, step = int(_WIDTH * rate), int(_STEP * rate)  # as Kaldi: 275 samples at 11,025 Hz
     if len(samples) < width:
-        raise FileFormatError(f"{path}: {len(samples)} samples are less than the {width} of one frame")
+        raise FileFormatError(
+            f"{recording.name}: {len(samples)} samples are less than the {width} of one frame"
+        )
     levels, cepstra = frame_levels(samples, width, step), mfcc(samples, rate, front_end)
     n = min(len(levels), len(cepstra))  # Kaldi's product may be a sample less, in 32 bits
     try:
-        return front_end.frames(cepstra[:n], levels[:n], str(path))
+        frames = front_end.frames(cepstra[:n], levels[:n], recording.name, recording.speech_mask(n))
+    except FileFormatError:
+        raise
     except InputError as error:
         raise FileFormatError(str(error)) from None
-
-
-def read_audio(file: str | PathLike[str], front_end: FrontEnd) -> tuple[Array, int]:
-    """The samples of the chosen channel, between -1 and 1, and the sample rate."""
-    path = Path(file)
-    samples, rate = _read_samples(path)
-    if front_end.sample_rate is not None and rate != front_end.sample_rate:
-        raise FileFormatError(
-            f"{path}: {rate} samples a second, expected {front_end.sample_rate}; convert it first"
+    swing = level_range(levels)
+    if swing < STEADY_DB:
+        return (
+            frames,
+            f"its level hardly changes ({swing:.1f} dB), as that of noise or of a tone, not of speech",
         )
-    channels = samples.shape[1]
-    if front_end.channel is None and channels > 1:
-        raise FileFormatError(f"{path}: has {channels} channels; say which, from 0 to {channels - 1}")
-    channel = front_end.channel or 0
-    if channel >= channels:
-        raise FileFormatError(f"{path}: there is no channel {channel}; it has {channels}")
-    chosen = samples[:, channel]
-    if len(chosen) == 0:
-        raise FileFormatError(f"{path}: there are no samples in it")
-    if not np.isfinite(chosen).all():
-        raise FileFormatError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
-    return chosen, rate
-
-
-def _read_samples(path: Path) -> tuple[Array, int]:
-    soundfile = _import_extra("soundfile")
-    if not path.is_file():
-        raise FileFormatError(f"{path}: no such audio file")
-    try:
-        with soundfile.SoundFile(str(path)) as file:
-            rate, announced = int(file.samplerate), int(file.frames)
-            if not SLOWEST_RATE <= rate <= FASTEST_RATE:
-                raise FileFormatError(
-                    f"{path}: {rate} samples a second; expected {SLOWEST_RATE:,} to {FASTEST_RATE:,}"
-                )
-            require_memory(4.0 * announced * file.channels, str(path))
-            samples = file.read(dtype="float32", always_2d=True)
-        if len(samples) < announced or _is_cut_off(path):
-            raise FileFormatError(f"{path}: ends before the samples that its header announces")
-    except LlrkitError:
-        raise
-    except (soundfile.SoundFileError, OSError, ValueError) as error:
-        words = str(error).rsplit(": ", 1)[-1].rstrip(".")
-        raise FileFormatError(f"{path}: cannot be read as audio ({words}); WAV and FLAC can") from None
-    return samples, rate
-
-
-def _is_cut_off(path: Path) -> bool:
-    """Whether a WAV file ends before its samples do; soundfile takes it for a shorter one."""
-    size = path.stat().st_size
-    with path.open("rb") as raw:
-        head = raw.read(12)
-        if head[:4] != b"RIFF" or head[8:] != b"WAVE":
-            return False
-        at = 12
-        while at + 8 <= size:
-            raw.seek(at)
-            chunk = raw.read(8)
-            length = int.from_bytes(chunk[4:], "little")
-            if chunk[:4] == b"data":
-                # programs that write to a pipe do not know the length, and write the largest there is
-                return length < _UNKNOWN_LENGTH and at + 8 + length > size
-            at += 8 + length + length % 2
-    return False
+    return frames, ""
 
 
 def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     """Mel-frequency cepstral coefficients as Kaldi computes them, without dither, shape (T, n_ceps)."""
-    fbank = _import_extra("kaldi_native_fbank")
+    try:
+        import kaldi_native_fbank as fbank
+    except ImportError:
+        raise LlrkitError("audio needs the package kaldi_native_fbank: pip install 'llrkit[audio]'") from None
     options = fbank.MfccOptions()
     options.frame_opts.samp_freq = rate
     options.frame_opts.frame_length_ms, options.frame_opts.frame_shift_ms = 1000 * _WIDTH, 1000 * _STEP
@@ -161,16 +150,3 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     computer.accept_waveform(rate, samples * np.float32(32768.0))
     computer.input_finished()
     return np.stack([computer.get_frame(i) for i in range(computer.num_frames_ready)])
-
-
-def _import_extra(name: str) -> Any:
-    try:
-        if name == "soundfile":
-            import soundfile
-
-            return soundfile
-        import kaldi_native_fbank
-
-        return kaldi_native_fbank
-    except ImportError:
-        raise LlrkitError(f"audio needs the package {name}: pip install 'llrkit[audio]'") from None

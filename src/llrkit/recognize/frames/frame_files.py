@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from llrkit._inputs import file_sha256
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -60,7 +61,21 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
         lambda i: checked_frames(load[i](), name=f"{file}, {names[i]}"),
         None if speakers is None else tuple(speakers[name] for name in names),
         ahead=kind == ".scp",
+        contents=_contents(file, names),
     )
+
+
+def _contents(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which array of which file each utterance is; of an index the files that it points to count."""
+    archives = [file]
+    if file.suffix.lower() == ".scp":
+        places = (
+            line.split(maxsplit=1)[1] for line in file.read_text("utf-8", "replace").splitlines() if line
+        )
+        found = dict.fromkeys(Path(place.strip().rpartition(":")[0]) for place in places)
+        archives += [ark if ark.is_absolute() or ark.exists() else file.parent / ark for ark in found]
+    hashes = "+".join(file_sha256(archive)[:32] for archive in archives if archive.is_file())
+    return tuple(f"frames:{hashes}#{name}" for name in names)
 
 
 def _refuse_duplicates(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:

@@ -12,6 +12,8 @@ from llrkit.errors import InputError, UnknownNameError
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0
 """Below this level, in dB of full scale, nothing is speech."""
+STEADY_DB = 4.0
+"""Speech goes up and down by more than this; white noise by about 1 dB, a tone by less."""
 NORMALIZATIONS = ("utterance", "sliding", "none")
 _SMOOTH = 11  # frames whose majority decides whether the middle one is speech
 
@@ -23,7 +25,9 @@ class FrontEnd:
     Parameters
     ----------
     sample_rate
-        Samples per second that every file must have; None takes each file as it is.
+        Samples per second; None takes each file as it is.
+    resample
+        Whether a file of another sample rate is resampled (by soxr) or refused.
     channel
         Which channel of files with several, from 0 on; None expects files with one.
     n_ceps, n_bands
@@ -58,6 +62,7 @@ class FrontEnd:
     window: int = 301
     speech_range: float | None = 30.0
     seconds: float | None = None
+    resample: bool = True
 
     def __post_init__(self) -> None:
         if self.normalize not in NORMALIZATIONS:
@@ -80,8 +85,12 @@ class FrontEnd:
         """Numbers per frame."""
         return self.n_ceps * (1 + self.deltas)
 
-    def frames(self, cepstra: Array, levels: FloatArray, name: str = "utterance") -> Array:
+    def frames(
+        self, cepstra: Array, levels: FloatArray, name: str = "utterance", speech: Array | None = None
+    ) -> Array:
         """Frames of an utterance from its cepstra and the level of each in dB of full scale.
+
+        ``speech`` says which of them are speech, where that is known; otherwise it is found by the levels.
 
         Deltas are made before anything is cut, so that they never reach over a gap; frames that are not
         speech are dropped, then all beyond the first seconds, and only then is normalized: a short segment
@@ -91,7 +100,9 @@ class FrontEnd:
         if loudest < SILENCE_DB:
             raise InputError(f"{name}: silent (loudest 25 ms at {loudest:.0f} dB of full scale)")
         kept = with_deltas(cepstra, self.deltas)
-        if self.speech_range is not None:
+        if speech is not None:
+            kept = kept[speech]
+        elif self.speech_range is not None:
             kept = kept[is_speech(levels, self.speech_range)]
         if self.seconds is not None:
             kept = kept[: max(1, round(self.seconds * FRAMES_PER_SECOND))]
@@ -164,6 +175,18 @@ def normalized(frames: Array, window: int | None = None) -> Array:
     steady = variance <= 1e-12 * (x * x).mean(axis=0)
     scale = np.where(steady, np.inf, np.sqrt(np.where(steady, 1.0, variance)))
     return np.asarray(((x - mean) / scale).astype(frames.dtype))
+
+
+def level_range(levels: FloatArray) -> float:
+    """How far the level of an utterance goes up and down: from its 5th to its 95th percentile, in dB.
+
+    Examples
+    --------
+    >>> level_range(np.repeat([-40.0, -20.0], 50))
+    20.0
+    """
+    low, high = np.percentile(np.maximum(levels, SILENCE_DB), [5.0, 95.0])
+    return float(high - low)
 
 
 def frame_levels(samples: Array, width: int, step: int) -> FloatArray:

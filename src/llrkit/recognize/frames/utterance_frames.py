@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, overload
 
@@ -34,6 +34,14 @@ class Frames(Sequence[Array]):
         Who speaks in each utterance, if that is known.
     ahead
         Whether loading takes time, so that threads load the next utterances while one is worked on.
+    columns
+        What else is known of each utterance: name -> one value each (gender, duration, ...).
+    contents
+        A hash of what each utterance was made from, if that is known.
+    per_second
+        Frames in a second, if that is known: of audio it is.
+    remarks
+        What looked wrong with utterances as they were loaded, by id.
 
     Examples
     --------
@@ -48,8 +56,15 @@ class Frames(Sequence[Array]):
     load: Callable[[int], npt.ArrayLike]
     speakers: tuple[str, ...] | None = None
     ahead: bool = False
+    columns: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    contents: tuple[str, ...] | None = None
+    per_second: float | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, values in (*self.columns.items(), ("contents", self.contents or self.ids)):
+            if len(values) != len(self.ids):
+                raise InputError(f"{len(self.ids)} utterances but {len(values)} values of {name!r}")
         if self.speakers is not None and len(self.speakers) != len(self.ids):
             raise InputError(f"{len(self.ids)} utterances but {len(self.speakers)} speakers")
 
@@ -98,13 +113,22 @@ class Frames(Sequence[Array]):
         """The utterances at these places."""
         speakers = None if self.speakers is None else tuple(self.speakers[i] for i in places)
         ids = tuple(self.ids[i] for i in places)
-        return replace(self, ids=ids, load=lambda i: self.load(places[i]), speakers=speakers)
+        columns = {name: tuple(values[i] for i in places) for name, values in self.columns.items()}
+        contents = None if self.contents is None else tuple(self.contents[i] for i in places)
+        return replace(
+            self, ids=ids, load=lambda i: self.load(places[i]), speakers=speakers, columns=columns,
+            contents=contents,
+        )  # fmt: skip
 
     def first(self, n_frames: int) -> Frames:
         """Every utterance cut to its first frames."""
         if n_frames < 1:
             raise InputError(f"an utterance must keep at least 1 frame, got {n_frames}")
-        return replace(self, load=lambda i: self[i][:n_frames])
+        return replace(self, load=lambda i: self[i][:n_frames], contents=None)
+
+    def with_columns(self, columns: Mapping[str, tuple[Any, ...]]) -> Frames:
+        """The same with more columns, or with others in their place."""
+        return replace(self, columns={**self.columns, **columns})
 
     def kept(self, limit: int = KEPT_BYTES) -> Frames:
         """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._blas import one_blas_thread
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
@@ -20,7 +21,8 @@ from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
 from llrkit.recognize.ivectors.total_variability import TotalVariability
 from llrkit.recognize.ivectors.ubm import train_ubm, training_steps
-from llrkit.recognize.model_files import Arrays
+from llrkit.recognize.model_files import Arrays, arrays_hash
+from llrkit.recognize.stages import Stages, input_key, stage_key
 
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is to do."""
@@ -38,11 +40,17 @@ class Extractor:
         """Baum-Welch statistics of utterances."""
         return baum_welch(frames, self.ubm, report=None if watch is None else partial(watch, "statistics"))
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this extractor from others; embeddings that it makes carry it."""
+        return arrays_hash(self.arrays())
+
     def embed(self, frames: Frames, *, covariances: bool = False, watch: Watch | None = None) -> Embeddings:
         """I-vectors of utterances."""
         if self.model is None:
             raise InputError("the model has no i-vectors: it was trained for UBM-GMM scoring")
-        return self.model.extract(self.statistics(frames, watch), covariances=covariances)
+        statistics = self.statistics(frames, watch)
+        return self.model.extract(statistics, covariances=covariances).replace(origin=self.fingerprint)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
@@ -67,6 +75,7 @@ class Extractor:
         return cls(ubm, model, front_end)
 
 
+@one_blas_thread()
 def train_extractor(
     frames: Frames,
     *,
@@ -76,6 +85,7 @@ def train_extractor(
     front_end: FrontEnd | None = None,
     rng: np.random.Generator | int = 0,
     watch: Watch | None = None,
+    stages: Stages | None = None,
 ) -> tuple[Extractor, Statistics]:
     """Train a background model and the total-variability model; gives the statistics of the training too.
 
@@ -93,6 +103,9 @@ def train_extractor(
         A generator or a seed.
     watch
         Called with what is being done, how much of it is done and how much there is.
+    stages
+        Where the background model, the statistics and the total-variability model are kept, and taken from if
+        nothing they depend on has changed; needs a seed as ``rng`` and utterances whose contents are known.
 
     Examples
     --------
@@ -102,24 +115,30 @@ def train_extractor(
     >>> extractor.embed(frames)
     Embeddings(20 rows of 2 dimensions; columns frames)
     """
+    inputs = None if stages is None else input_key(frames, front_end)
+    if inputs is None or isinstance(rng, np.random.Generator):
+        stages = None
     generator = np.random.default_rng(rng)
     kept = frames.kept()
-    for i, _ in enumerate(kept, 1):  # load them once, with threads
-        if watch is not None:
-            watch("frames", i, len(kept))
-    total, done = training_steps(n_gaussians, iterations), 0
-
-    def report_ubm(size: int, step: int, value: float) -> None:
-        nonlocal done
-        done += 1
-        if watch is not None:
-            watch("background model", done, total)
-
-    ubm = train_ubm(kept, n_gaussians, iterations=iterations, rng=generator, report=report_ubm)
+    key = stage_key("ubm", inputs, n_gaussians, iterations, str(rng))
+    ubm = _kept_ubm(stages, key, generator)
+    if ubm is None:
+        ubm = _trained_ubm(kept, n_gaussians, iterations, generator, watch)
+        if stages is not None:
+            state = np.array(json.dumps(generator.bit_generator.state))
+            stages.save("ubm", key, {**ubm.arrays("ubm."), "generator": state})
     extractor = Extractor(ubm, None, front_end)
-    statistics = extractor.statistics(kept, watch)
+    statistics = _kept_statistics(stages, key, kept)
+    if statistics is None:
+        statistics = extractor.statistics(kept, watch)
+        if stages is not None:
+            stages.save("statistics", key, {name: getattr(statistics, name) for name in _STATISTICS})
     if n_factors is None:
         return extractor, statistics
+    key = stage_key("factors", key, n_factors)
+    arrays = None if stages is None else stages.load("factors", key)
+    if arrays is not None:
+        return Extractor(ubm, TotalVariability.from_arrays(arrays), front_end), statistics
 
     def report_factors(step: int, value: float) -> None:
         if watch is not None:
@@ -128,4 +147,42 @@ def train_extractor(
     model = train_ivectors(
         statistics, ubm, n_factors, iterations=iterations, rng=generator, report=report_factors
     )
+    if stages is not None:
+        stages.save("factors", key, model.arrays())
     return Extractor(ubm, model, front_end), statistics
+
+
+_STATISTICS = ("zeroth", "first", "log_likelihood")
+
+
+def _trained_ubm(
+    frames: Frames, n_gaussians: int, iterations: int, generator: np.random.Generator, watch: Watch | None
+) -> DiagonalGMM:
+    for i, _ in enumerate(frames, 1):  # load them once, with threads
+        if watch is not None and "frames" not in frames.columns:
+            watch("frames", i, len(frames))
+    total, done = training_steps(n_gaussians, iterations), 0
+
+    def report(size: int, step: int, value: float) -> None:
+        nonlocal done
+        done += 1
+        if watch is not None:
+            watch("background model", done, total)
+
+    return train_ubm(frames, n_gaussians, iterations=iterations, rng=generator, report=report)
+
+
+def _kept_ubm(stages: Stages | None, key: str, generator: np.random.Generator) -> DiagonalGMM | None:
+    """The background model of an earlier run; the generator is then where that run had it."""
+    arrays = None if stages is None else stages.load("ubm", key)
+    if arrays is None:
+        return None
+    generator.bit_generator.state = json.loads(str(arrays["generator"]))
+    return DiagonalGMM.from_arrays(arrays, "ubm.")
+
+
+def _kept_statistics(stages: Stages | None, key: str, frames: Frames) -> Statistics | None:
+    arrays = None if stages is None else stages.load("statistics", key)
+    if arrays is None:
+        return None
+    return Statistics(frames.ids, *(arrays[name] for name in _STATISTICS), speakers=frames.speakers)

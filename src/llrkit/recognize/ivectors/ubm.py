@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +15,7 @@ from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, frame_chunks
 from llrkit.recognize.ivectors.baum_welch import FrameSums
 from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
+from llrkit.scores.source import in_order, thread_count
 
 Report = Callable[[int, int, float], None]
 
@@ -130,12 +134,10 @@ def _em(
 
 
 def _frame_sums(frames: Frames, gmm: DiagonalGMM) -> FrameSums:
-    total: FrameSums | None = None
-    for chunk in frame_chunks(frames, FRAMES_AT_ONCE, gmm.n_dimensions):
-        sums = FrameSums.of(chunk, gmm, second=True)
-        total = sums if total is None else total + sums
-    assert total is not None  # there are frames: they were counted before
-    return total
+    chunks = frame_chunks(frames, FRAMES_AT_ONCE, gmm.n_dimensions)
+    workers = thread_count()
+    with ThreadPoolExecutor(workers) as pool:  # merged in their order, so that threads change no digit
+        return reduce(add, in_order(pool, partial(FrameSums.of, gmm=gmm, second=True), chunks, 2 * workers))
 
 
 def _maximized(sums: FrameSums, gmm: DiagonalGMM, floor: FloatArray) -> DiagonalGMM:

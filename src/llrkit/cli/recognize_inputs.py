@@ -1,0 +1,190 @@
+"""What the commands of ``llrkit recognize`` share: options of input, reading with all checks, progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit._progress import stage
+from llrkit.cli.output import named_file
+
+if TYPE_CHECKING:
+    from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.stages import Stages
+
+Watch = Callable[[str, int, int], None]
+SECONDS_BETWEEN_LINES = 10.0
+SHORT_STAGE = 2.0
+"""Seconds that a stage must take to be worth a line."""
+seconds_option: Callable[[Any], Any] = click.option(
+    "--seconds", type=float, metavar="S", help="Use the first S seconds of speech only."
+)
+channel_option: Callable[[Any], Any] = click.option(
+    "--channel", type=click.IntRange(min=0), metavar="N",
+    help="Which channel of stereo files, from 0 on; by default that of the training.",
+)  # fmt: skip
+
+
+def input_options(command: Any) -> Any:
+    """The options that say where the speech of a list is."""
+    for option in (
+        click.option("--folder", metavar="DIR", help="Where the audio files are, if not beside the list."),
+        click.option("--from", "source", metavar="FILE",
+                     help="Frames or embeddings (NPZ, Kaldi ark or scp) whose ids are in the list."),
+        click.option("--vectors", metavar="NAME",
+                     help="Which matrix of an NPZ file holds the embeddings, where there are several."),
+        click.option("--segments", metavar="FILE", help="Kaldi's segments: parts of recordings."),
+        click.option("--utt2spk", "speaker_file", metavar="FILE", help="The speaker of each utterance."),
+        click.option("--vad", metavar="FILE",
+                     help="Where speech is: RTTM or Kaldi's voice activity (ark, scp); else found by level."),
+        click.option("--resample", type=click.Choice(["auto", "never"]), default="auto", show_default=True,
+                     help="Whether files of another sample rate are resampled or refused."),
+        click.option("--bad-files", type=click.Choice(["error", "skip"]), default="error", show_default=True,
+                     help="What to do about audio files that cannot be used."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def where_option(text: str) -> Callable[[Any], Any]:
+    """The option that chooses rows."""
+    return click.option("--where", multiple=True, metavar="COND", help=f"{text} Repeatable; all must hold.")
+
+
+@dataclass(frozen=True)
+class SpeechInput:
+    """The options of input as they were given."""
+
+    folder: str | None = None
+    source: str | None = None
+    vectors: str | None = None
+    segments: str | None = None
+    speaker_file: str | None = None
+    vad: str | None = None
+    resample: str = "auto"
+    bad_files: str = "error"
+    where: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> SpeechInput:
+        """Those of all options of a command."""
+        return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
+
+    def read(
+        self,
+        speech: str,
+        front_end: FrontEnd | None,
+        watch: Watch,
+        stages: Stages | None = None,
+        check: Callable[[Any], None] = lambda given: None,
+    ) -> tuple[Any, FrontEnd | None]:
+        """Frames, all loaded once, or embeddings; and the front end where frames are made from audio.
+
+        ``check`` is called when lists and headers have been read, before any frames are loaded.
+        """
+        from llrkit.recognize.frames.front_end import FrontEnd
+        from llrkit.recognize.frames.loading import load_all
+        from llrkit.recognize.frames.utterance_frames import Frames
+        from llrkit.recognize.speech_inputs import read_speech
+
+        how = replace(front_end or FrontEnd(), resample=self.resample == "auto")
+        given, used = read_speech(
+            speech, source=self.source, folder=self.folder, front_end=how, vectors=self.vectors,
+            segments=self.segments, utt2spk=self.speaker_file, vad=self.vad, bad_files=self.bad_files,
+            where=self.where,
+        )  # fmt: skip
+        with named_file(self.source or speech):
+            check(given)
+        if isinstance(given, Frames):
+            given = load_all(
+                given, bad_files=self.bad_files, seconds=None if used is None else used.seconds, watch=watch,
+                stages=stages, front_end=used,
+            )  # fmt: skip
+        return given, used
+
+
+def trained_front_end(recognizer: Recognizer, seconds: float | None, channel: int | None) -> FrontEnd | None:
+    """That of the training, but for the seconds and the channel."""
+    how = None if recognizer.extractor is None else recognizer.extractor.front_end
+    if how is None:
+        return None
+    how = how if seconds is None else replace(how, seconds=seconds)
+    return how if channel is None else replace(how, channel=channel)
+
+
+def counted_speech(n_utterances: int, n_speakers: int | None = None) -> str:
+    """How many utterances of how many speakers.
+
+    Examples
+    --------
+    >>> counted_speech(1), counted_speech(1200, 30)
+    ('1 utterance', '1,200 utterances of 30 speakers')
+    """
+    from llrkit._format import counted
+
+    who = "" if n_speakers is None else f" of {counted(n_speakers, 'speaker')}"
+    return counted(n_utterances, "utterance") + who
+
+
+def seconds_of_speech(given: Any) -> dict[str, Any]:
+    """For JSON: the seconds of speech of each file, if they are known."""
+    spoken: Sequence[float] | None = given.columns.get("speech_seconds")
+    if spoken is None:
+        return {}
+    ids = (str(name) for name in given.ids)
+    return {"speech_seconds": {name: float(value) for name, value in zip(ids, spoken, strict=True)}}
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """A progress bar for each thing that is done, one after the other; without a terminal plain lines."""
+    with ExitStack() as stack:
+        lines = None if sys.stderr.isatty() else PlainLines(lambda line: click.echo(line, err=True))
+        now: list[Any] = ["", 0, None]
+
+        def watch(what: str, done: int, total: int) -> None:
+            if lines is not None:
+                lines.tell(what, done, total)
+            if now[0] != what:
+                stack.close()
+                now[:] = [what, 0, stack.enter_context(stage(what, total, "steps"))]
+            now[2](done - now[1])
+            now[1] = done
+
+        yield watch
+
+
+class PlainLines:
+    """How far a long piece of work is, as lines for a log file: every ten seconds, and when it is done.
+
+    Examples
+    --------
+    >>> clock = iter([0.0, 5.0, 11.0, 12.0])
+    >>> lines = PlainLines(print, clock=lambda: next(clock))
+    >>> for done in (1, 2, 3, 4):
+    ...     lines.tell("frames", done, 4)
+    frames: 3 of 4
+    frames: 4 of 4, 12 s
+    """
+
+    def __init__(self, say: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
+        self._say, self._clock = say, clock
+        self._what, self._begun, self._last = "", 0.0, 0.0
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """So much is done."""
+        now = self._clock()
+        if what != self._what:
+            self._what, self._begun, self._last = what, now, now
+        if done >= total and now - self._begun >= SHORT_STAGE:
+            self._say(f"{what}: {done:,} of {total:,}, {now - self._begun:.0f} s")
+        elif done < total and now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            self._say(f"{what}: {done:,} of {total:,}")

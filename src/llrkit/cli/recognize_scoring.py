@@ -1,0 +1,157 @@
+"""``llrkit recognize score``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit._format import counted
+from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
+from llrkit.cli.recognize_inputs import (
+    SpeechInput,
+    Watch,
+    channel_option,
+    input_options,
+    seconds_of_speech,
+    seconds_option,
+    trained_front_end,
+    watching,
+    where_option,
+)
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.io.trial_table import TrialTable
+    from llrkit.recognize.backends.trial_sides import Side
+    from llrkit.recognize.recognizer import Recognizer
+
+_NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
+
+
+@click.command("score")
+@click.argument("model")
+@click.argument("enrolled")
+@click.argument("speech", metavar="LIST|EMBEDDINGS")
+@click.option("-o", "--output", required=True, metavar="FILE",
+              help="Where the scores go: .parquet, .csv, .tsv, .kaldi, .nist, .h5, ...")  # fmt: skip
+@click.option("--trials", metavar="LIST", help="Pairs of model and utterance to score; by default all pairs.")
+@click.option("--norm", type=click.Choice(_NORMS), default="none", show_default=True,
+              help="Score normalization by a cohort.")  # fmt: skip
+@click.option("--cohort", metavar="LIST|EMBEDDINGS|COHORT", help="Impostors for the normalization; also a "
+              "file that 'recognize cohort' saved.")  # fmt: skip
+@click.option("--cohort-from", metavar="FILE", help="As --from, for the cohort; by default the same file.")
+@click.option("--cohort-where", multiple=True, metavar="COND", help="As --where, for the cohort. Repeatable.")
+@click.option("--top", type=int, metavar="N", help="Cohort members that as1 and as2 choose.")
+@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
+@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@seconds_option
+@channel_option
+@where_option("Which test utterances ('split = eval') or, of columns that begin with enroll_ or test_, which "
+              "trials ('enroll_gender = test_gender').")  # fmt: skip
+@input_options
+@json_option
+def score_command(**options: Any) -> None:
+    """Score test utterances against enrolled models.
+
+    Where the speakers of both sides are known, or the list of trials has labels, so have the scores. The
+    columns of the lists, seconds of speech and lengths of embeddings go with them as enroll_NAME, test_NAME.
+
+    \b
+    Examples:
+      llrkit recognize score model.npz enrolled.npz test.tsv -o scores.csv
+      llrkit recognize score model.npz enrolled.npz test.tsv --where "enroll_sex = test_sex" -o scores.csv
+      llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
+      llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
+    """
+    from llrkit.io.trial_lists import find_listed, read_trial_list
+    from llrkit.io.trial_selection import split_conditions
+    from llrkit.io.write import write_table
+    from llrkit.recognize.backends.trial_sides import Side
+    from llrkit.recognize.recognizer import Recognizer
+
+    cohort, output, json_path = options["cohort"], options["output"], options["json_path"]
+    if (options["norm"] == "none") != (cohort is None):
+        raise InputError("--norm and --cohort go together")
+    recognizer, models = Recognizer.load(options["model"]), Side.load(options["enrolled"])
+    trial_list = None if options["trials"] is None else read_trial_list(options["trials"])
+    on_segments, on_trials = split_conditions(options["where"])
+    inputs = replace(SpeechInput.of(options), where=tuple(on_segments))
+    how = trained_front_end(recognizer, options["seconds"], options["channel"])
+    with watching() as watch, shown_warnings():
+        given, _ = inputs.read(options["speech"], how, watch)
+        if trial_list is not None:  # an unknown id is told before anything is computed
+            find_listed(trial_list, models.ids.tolist(), list(given.ids))
+        with named_file(options["source"] or options["speech"]):
+            segments = recognizer.prepare(given, watch=watch)
+        others = None if cohort is None else _cohort(recognizer, options, watch)
+        scores = recognizer.scores(
+            models, segments, normalize=options["norm"], cohort=others, top=options["top"], watch=watch
+        )
+    scored = _table(scores, models, segments, trial_list, on_trials)
+    write_table(scored, output, format=options["to"], key=options["key_output"])
+    numbers = {"n_models": len(models), "n_utterances": len(segments), **_numbers(scored)}
+    eer = f", EER {100 * numbers['eer']:.2f} %" if numbers.get("eer") is not None else ""
+    click.echo(f"{counted(numbers['n_trials'], 'score')} written to {output}{eer}", err=json_path == "-")
+    write_json({**numbers, **seconds_of_speech(given)}, "recognize-score", json_path)
+
+
+def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
+    """The impostors: saved before, or made now."""
+    from llrkit.io.binary.numpy_files import read_arrays
+    from llrkit.recognize.backends.trial_sides import COHORT_SCHEMA, Side
+    from llrkit.recognize.overlap_checks import check_splits
+
+    cohort, source = options["cohort"], options["cohort_from"] or options["source"]
+    is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
+    if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
+        if options["cohort_where"] or options["cohort_from"]:
+            raise InputError(f"{cohort}: is a saved cohort; nothing more can be chosen of it")
+        return Side.load(cohort, cohort=True)
+    inputs = replace(
+        SpeechInput.of(options), source=source, where=tuple(options["cohort_where"]), segments=None, vad=None,
+        speaker_file=None,
+    )  # fmt: skip
+    how = trained_front_end(recognizer, options["seconds"], options["channel"])
+    impostors, _ = inputs.read(cohort, how, watch)
+    with named_file(source or cohort):
+        check_splits(impostors, options["cohort_where"], "a cohort")
+        return recognizer.cohort(impostors, watch=watch)
+
+
+def _table(
+    scores: Any, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
+) -> TrialTable:
+    from llrkit.io.trial_selection import select_trials
+    from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
+
+    known = None
+    if models.speakers is not None and segments.speakers is not None:
+        known = (models.speakers.tolist(), segments.speakers.tolist())
+    ids = (models.ids.tolist(), segments.ids.tolist())
+    columns = (models.columns, segments.columns)
+    if trial_list is None:
+        scored = all_pairs_table(scores, *ids, speakers=known, columns=columns)
+    else:
+        scored = listed_pairs_table(scores, trial_list, *ids, speakers=known, columns=columns)
+    return select_trials(scored, conditions) if conditions else scored
+
+
+def _numbers(scored: TrialTable) -> dict[str, Any]:
+    from llrkit.errors import EmptyClassError
+    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.io.checks import as_trials_checked
+
+    numbers: dict[str, Any] = {"n_trials": scored.table.height}
+    if scored.label is None:
+        return numbers
+    try:
+        result = evaluate(as_trials_checked(scored))
+    except EmptyClassError:
+        return numbers
+    return {
+        **numbers, "n_target": result.n_target, "n_nontarget": result.n_nontarget, "eer": result.eer,
+        "min_cllr": result.min_cllr,
+    }  # fmt: skip

@@ -1,0 +1,221 @@
+"""``llrkit recognize train``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
+from llrkit.cli.recognize_inputs import (
+    SpeechInput,
+    Watch,
+    channel_option,
+    counted_speech,
+    input_options,
+    seconds_of_speech,
+    seconds_option,
+    watching,
+    where_option,
+)
+from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.stages import Stages
+
+_ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
+_BACKENDS = ("plda", "psda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
+
+
+@click.command("train")
+@click.argument("speech", metavar="[LIST|EMBEDDINGS]", required=False)
+@click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
+@click.option("--backend", type=click.Choice(_BACKENDS), default="plda", show_default=True,
+              help="How embeddings are scored; ubm-gmm scores frames. lda: lda-cosine.")  # fmt: skip
+@click.option("--gaussians", type=int, metavar="N",
+              help="Gaussians of the background model; by default what the data can carry.")  # fmt: skip
+@click.option("--factors", type=int, metavar="N",
+              help="Numbers in an i-vector; by default what the data can carry.")  # fmt: skip
+@click.option("--iterations", default=10, show_default=True, help="Steps of each EM.")
+@click.option("--steps", metavar="NAME,NAME", help="Before scoring: center, whiten[:DIM], lda[:DIM], wccn, "
+              "length. By default what suits the back-end.")  # fmt: skip
+@click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of PLDA; default all.")
+@click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
+@click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
+@click.option("--top-gaussians", default=5, show_default=True, help="Gaussians that count in a frame of "
+              "ubm-gmm; 0 for all.")  # fmt: skip
+@click.option("--cost", default=1.0, show_default=True, help="Price of errors of the svm.")
+@seconds_option
+@click.option("--rate", type=int, metavar="HZ", help="Samples a second; by default those of most files.")
+@channel_option
+@click.option("--normalize", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
+              show_default=True, help="Mean and variance of the cepstra.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same recognizer.")
+@click.option("--no-stages", is_flag=True, help="Keep no background model, statistics and i-vectors in the "
+              "folder FILE.stages, from which an interrupted run goes on.")  # fmt: skip
+@click.option("--adapt", metavar="LIST|EMBEDDINGS", help="Speech of the domain that is meant, to which "
+              "the back-end is adapted; its speakers matter to interpolate only.")  # fmt: skip
+@click.option("--adapt-where", multiple=True, metavar="COND", help="As --where, for --adapt. Repeatable.")
+@click.option("--adaptation", type=click.Choice(_ADAPTATIONS), default="center", show_default=True,
+              help="How: means, CORAL; of PLDA: CORAL+, Kaldi's, or mixed with one of --adapt.")  # fmt: skip
+@click.option("--adaptation-weight", type=float, metavar="G", help="Of the new domain, from 0 to 1, for "
+              "coral+ (default 0.8) and interpolate (0.5).")  # fmt: skip
+@where_option("Only utterances for which it holds, for example 'split = train'.")
+@input_options
+@json_option
+def train_command(**options: Any) -> None:
+    """Train a recognizer on speakers that will neither enroll nor be tested.
+
+    From audio or frames: a background model and i-vectors, then the back-end. From embeddings: the back-end
+    alone, as with --from MODEL, which takes everything before it from another recognizer; without a list its
+    own training i-vectors are used.
+
+    \b
+    Examples:
+      llrkit recognize train train.tsv -o model.npz
+      llrkit recognize train --from model.npz --backend lda -o lda.npz
+      llrkit recognize train train.tsv --backend ubm-gmm --gaussians 256 --seconds 30 -o model.npz
+      llrkit recognize train train.tsv --from feats.scp --factors 100 -o model.npz
+      llrkit recognize train xvectors.npz --where "split = train" --steps lda:150,length -o model.npz
+      llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
+      llrkit recognize train --from model.npz --adapt new.tsv --adaptation coral+ -o adapted.npz
+    """
+    from llrkit.recognize.frames.utterance_frames import Frames
+    from llrkit.recognize.overlap_checks import check_repeats, check_splits
+    from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
+    from llrkit.recognize.sources import Sources
+    from llrkit.recognize.training_sizes import require_feasible
+
+    if options["adapt"] is None and (options["adapt_where"] or options["adaptation_weight"] is not None):
+        raise InputError("--adapt-where and --adaptation-weight go with --adapt")
+    speech, output, json_path = options["speech"], options["output"], options["json_path"]
+    backend = "lda-cosine" if options["backend"] == "lda" else options["backend"]
+    steps = options["steps"].split(",") if options["steps"] else None
+    sizes = {"n_gaussians": options["gaussians"], "n_factors": options["factors"]}
+    with watching() as watch, shown_warnings():
+        base = _base_recognizer(options["source"])
+        stages = _stages(options, base)
+
+        def check(given: Any) -> None:
+            check_repeats(Sources.of(given))
+            check_splits(given, options["where"], "trained")
+            require_feasible(given, backend, steps=steps if steps is not None else STEPS[backend],
+                             rank=options["rank"], **(sizes if base is None else {}))  # fmt: skip
+
+        given, front_end = _training_speech(options, base, watch, stages, check)
+        origin = options["source"] if base is None and options["source"] else speech or options["source"]
+        with named_file(origin):
+            if base is None and isinstance(given, Frames):
+                why = training_sizes(given, **sizes, watch=watch).why
+                if why:
+                    click.echo(f"Sizes that the data can carry: {why}.", err=json_path == "-")
+            new = None if options["adapt"] is None else _new_domain(options, front_end, watch)
+            trained = train_recognizer(
+                given, backend, steps=steps, iterations=options["iterations"], rank=options["rank"],
+                uncertainty=options["uncertainty"], relevance=options["relevance"],
+                top_gaussians=options["top_gaussians"] or None, cost=options["cost"], front_end=front_end,
+                rng=options["seed"], watch=watch, stages=stages,
+                extractor=None if base is None else base.extractor, adapt=new,
+                adaptation=options["adaptation"], adaptation_weight=options["adaptation_weight"], **sizes,
+            )  # fmt: skip
+    trained.save(output)
+    known = None if given.speakers is None else len(set(given.speakers))
+    told = f"{trained!r} trained on {counted_speech(len(given), known)}. Saved in {output}"
+    click.echo(told, err=json_path == "-")
+    write_json(_numbers(backend, given, known, trained), "recognize-train", json_path)
+
+
+def _new_domain(options: dict[str, Any], front_end: Any, watch: Watch) -> Any:
+    """The speech of ``--adapt``, of which nobody needs to know who speaks."""
+    from dataclasses import replace
+
+    from llrkit.recognize.overlap_checks import check_splits
+
+    inputs = replace(
+        SpeechInput.of(options), where=tuple(options["adapt_where"]), source=None, segments=None, vad=None,
+        speaker_file=None,
+    )  # fmt: skip
+    given, _ = inputs.read(
+        options["adapt"], front_end, watch,
+        check=lambda given: check_splits(given, options["adapt_where"], "adapted"),
+    )  # fmt: skip
+    return given
+
+
+def _base_recognizer(source: str | None) -> Recognizer | None:
+    """The recognizer whose extractor is used, if ``--from`` names one."""
+    from llrkit.io.binary.numpy_files import read_arrays
+    from llrkit.recognize.recognizer import SCHEMA, Recognizer
+
+    if source is None or not Path(source).is_file() or Path(source).suffix.lower() != ".npz":
+        return None
+    if str(read_arrays(Path(source)).get("schema", "")) != SCHEMA:
+        return None
+    base = Recognizer.load(source)
+    if base.extractor is None or base.extractor.model is None:
+        raise InputError(f"{source}: this recognizer makes no embeddings, so nothing can be taken from it")
+    return base
+
+
+def _stages(options: dict[str, Any], base: Recognizer | None) -> Stages | None:
+    from llrkit.recognize.stages import Stages
+
+    if base is not None:
+        return Stages(Path(f"{options['source']}.stages"))
+    return None if options["no_stages"] else Stages(Path(f"{options['output']}.stages"))
+
+
+def _training_speech(
+    options: dict[str, Any], base: Recognizer | None, watch: Watch, stages: Stages | None,
+    check: Callable[[Any], None],
+) -> tuple[Any, Any]:  # fmt: skip
+    from llrkit.recognize.embedding_files import read_embeddings
+    from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.stages import IVECTORS
+
+    speech = options["speech"]
+    inputs = SpeechInput.of(options)
+    if base is None:
+        if speech is None:
+            raise InputError("give a list of speech or a file of embeddings, or a recognizer with --from")
+        how = FrontEnd(
+            sample_rate=options["rate"], channel=options["channel"], normalize=options["normalize"],
+            seconds=options["seconds"],
+        )  # fmt: skip
+        return inputs.read(speech, how, watch, stages, check)
+    for name in ("gaussians", "factors", "rate"):
+        if options[name] is not None:
+            raise InputError(
+                f"--{name} is decided by {options['source']}, from which only the back-end differs"
+            )
+    assert base.extractor is not None
+    if speech is not None:
+        from dataclasses import replace
+
+        from llrkit.cli.recognize_inputs import trained_front_end
+
+        how_then = trained_front_end(base, options["seconds"], options["channel"])
+        return replace(inputs, source=None).read(speech, how_then, watch, None, check)
+    assert stages is not None
+    file = stages.folder / IVECTORS
+    if not file.is_file():
+        raise InputError(
+            f"{options['source']}: its training i-vectors are not in {file}; give the list of the training"
+        )
+    return read_embeddings(file), base.extractor.front_end
+
+
+def _numbers(backend: str, given: Any, known: int | None, trained: Recognizer) -> dict[str, Any]:
+    extractor = trained.extractor
+    history = {} if extractor is None else {"background_model": extractor.ubm.log_likelihoods.tolist()}
+    sizes = {} if extractor is None else {"n_gaussians": extractor.ubm.n_gaussians}
+    if extractor is not None and extractor.model is not None:
+        history["factors"] = extractor.model.log_likelihoods.tolist()
+        sizes["n_factors"] = extractor.model.n_factors
+    return {
+        "backend": backend, "n_utterances": len(given), "n_speakers": known, **sizes,
+        "log_likelihoods": history, **seconds_of_speech(given),
+    }  # fmt: skip

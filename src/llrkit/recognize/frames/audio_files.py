@@ -1,0 +1,129 @@
+"""Audio files to samples: the only module that knows soundfile and soxr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import Array
+from llrkit._memory import require_memory
+from llrkit.errors import FileFormatError, LlrkitError, MissingPackageError
+from llrkit.recognize.frames.front_end import FrontEnd
+from llrkit.recognize.frames.recordings import Recording
+
+SLOWEST_RATE, FASTEST_RATE = 1_000, 1_000_000
+"""Samples a second; below, the mel bands have nothing to add up, and the library ends the whole program."""
+_UNKNOWN_LENGTH = 0x7FFFF000
+_KINDS = "WAV, FLAC, OGG and MP3 can"
+
+
+def read_header(path: Path) -> tuple[int, int, float]:
+    """Sample rate, channels and seconds of a file, which is whole; else an error names it."""
+    soundfile = _soundfile()
+    with _naming(path), soundfile.SoundFile(str(path)) as file:
+        rate = _checked_rate(path, int(file.samplerate))
+        n = int(file.frames)
+        if n <= 0:
+            raise FileFormatError(f"{path}: there are no samples in it")
+        if _is_cut_off(path):
+            raise FileFormatError(f"{path}: ends before the samples that its header announces")
+        return rate, int(file.channels), n / rate
+
+
+def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]:
+    """The samples of the chosen channel, between -1 and 1, and the sample rate, after resampling."""
+    path = recording.path
+    samples, rate = _read_part(recording)
+    channels = samples.shape[1]
+    if front_end.channel is None and channels > 1:
+        raise FileFormatError(f"{path}: has {channels} channels; say which, from 0 to {channels - 1}")
+    channel = front_end.channel or 0
+    if channel >= channels:
+        raise FileFormatError(f"{path}: there is no channel {channel}; it has {channels}")
+    chosen = samples[:, channel]
+    if len(chosen) == 0:
+        raise FileFormatError(f"{recording.name}: there are no samples in it")
+    if not np.isfinite(chosen).all():
+        raise FileFormatError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
+    wanted = front_end.sample_rate
+    if wanted is None or rate == wanted:
+        return chosen, rate
+    if not front_end.resample:
+        raise FileFormatError(f"{path}: {rate} samples a second, expected {wanted}; convert it first")
+    try:
+        import soxr
+    except ImportError:
+        raise MissingPackageError(
+            f"{path}: {rate} samples a second instead of {wanted}; resampling needs the package soxr: "
+            "pip install 'llrkit[audio]'"
+        ) from None
+    return np.asarray(soxr.resample(np.ascontiguousarray(chosen), rate, wanted)), wanted
+
+
+def _read_part(recording: Recording) -> tuple[Array, int]:
+    path = recording.path
+    soundfile = _soundfile()
+    with _naming(path), soundfile.SoundFile(str(path)) as file:
+        rate, announced = _checked_rate(path, int(file.samplerate)), int(file.frames)
+        first = min(round(recording.start * rate), announced)
+        last = announced if recording.end is None else min(round(recording.end * rate), announced)
+        whole = recording.end is None and first == 0
+        require_memory(4.0 * (last - first) * file.channels, str(path))
+        file.seek(first)
+        samples = file.read(-1 if whole else last - first, dtype="float32", always_2d=True)
+        if len(samples) < last - first or _is_cut_off(path):
+            raise FileFormatError(f"{path}: ends before the samples that its header announces")
+        return samples, rate
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """What soundfile says of a file becomes one line that names it."""
+    if not path.is_file():
+        raise FileFormatError(f"{path}: no such audio file")
+    try:
+        yield
+    except LlrkitError:
+        raise
+    except (_soundfile().SoundFileError, OSError, ValueError) as error:
+        words = str(error).rsplit(": ", 1)[-1].rstrip(".")
+        raise FileFormatError(f"{path}: cannot be read as audio ({words}); {_KINDS}") from None
+
+
+def _checked_rate(path: Path, rate: int) -> int:
+    if not SLOWEST_RATE <= rate <= FASTEST_RATE:
+        raise FileFormatError(
+            f"{path}: {rate} samples a second; expected {SLOWEST_RATE:,} to {FASTEST_RATE:,}"
+        )
+    return rate
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a WAV file ends before its samples do; soundfile takes it for a shorter one."""
+    size = path.stat().st_size
+    with path.open("rb") as raw:
+        head = raw.read(12)
+        if head[:4] != b"RIFF" or head[8:] != b"WAVE":
+            return False
+        at = 12
+        while at + 8 <= size:
+            raw.seek(at)
+            chunk = raw.read(8)
+            length = int.from_bytes(chunk[4:], "little")
+            if chunk[:4] == b"data":
+                # programs that write to a pipe do not know the length, and write the largest there is
+                return length < _UNKNOWN_LENGTH and at + 8 + length > size
+            at += 8 + length + length % 2
+    return False
+
+
+def _soundfile() -> Any:
+    try:
+        import soundfile
+    except ImportError:
+        raise LlrkitError("audio needs the package soundfile: pip install 'llrkit[audio]'") from None
+    return soundfile

@@ -1,0 +1,1 @@
+"""Probabilistic spherical discriminant analysis: speakers and sessions on the unit sphere."""

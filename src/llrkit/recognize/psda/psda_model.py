@@ -1,0 +1,177 @@
+"""PSDA: a von Mises-Fisher speaker, and von Mises-Fisher sessions around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
+from llrkit.errors import InputError
+from llrkit.recognize.embeddings import Embeddings, checked_texts, vectors_of
+from llrkit.recognize.matrix_checks import float_type, rows_per_block
+from llrkit.recognize.plda.plda_model import SESSIONS
+from llrkit.recognize.psda.von_mises_fisher import concentration, log_normalizer, mean_length
+from llrkit.recognize.saved_model import SavedModel
+
+_MOST_CONCENTRATED = 1e8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PSDA(SavedModel):
+    """The model ``z ~ VMF(mean, between)`` of a speaker and ``x ~ VMF(z, within)`` of each session.
+
+    For embeddings of length one. ``between`` and ``within`` are concentrations: the larger, the closer. With
+    the sum ``s`` of ``n`` sessions the speaker has the posterior ``VMF`` of the parameter ``between mean +
+    within s``, so sums and Bessel functions are all that an LLR needs.
+
+    References
+    ----------
+    Brümmer, Swart, Mošner, Silnova, Plchot, Stafylakis & Burget, "Probabilistic spherical discriminant
+    analysis: an alternative to PLDA for length-normalized embeddings", Interspeech 2022.
+
+    Examples
+    --------
+    >>> psda = PSDA([1.0, 0.0, 0.0], 1.0, 20.0)
+    >>> psda.scores([[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).round(3)
+    array([[ 3.122, -8.242]])
+    """
+
+    mean: FloatArray
+    between: FloatArray
+    within: FloatArray
+    schema: ClassVar[str] = "llrkit.psda/1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mean.ndim != 1 or len(self.mean) < 2 or not np.isclose(np.linalg.norm(self.mean), 1.0):
+            raise InputError("the mean must be a vector of length one in two dimensions or more")
+        if self.between.shape or not 0.0 <= float(self.between) < np.inf:
+            raise InputError("the concentration between speakers must be a number from 0 on")
+        if self.within.shape or not 0.0 < float(self.within) < np.inf:
+            raise InputError("the concentration within speakers must be a positive number")
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self.mean)
+
+    def scores(
+        self,
+        enroll: Embeddings | npt.ArrayLike,
+        test: Embeddings | npt.ArrayLike,
+        counts: npt.ArrayLike | None = None,
+        *,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> npt.NDArray[Any]:
+        """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``)."""
+        kind = float_type(dtype)
+        own, other = self._sums(enroll, counts, "enrollment"), self._sums(test, None, "test")
+        prior = float(self.between) * self.mean
+        left, right = prior + float(self.within) * own, float(self.within) * other
+        norm = float(log_normalizer(self.dim, float(self.between)))
+        alone = log_normalizer(self.dim, np.linalg.norm(left, axis=1))
+        alone_test = log_normalizer(self.dim, np.linalg.norm(prior + right, axis=1))
+        squares, squares_test = (left * left).sum(axis=1), (right * right).sum(axis=1)
+        scores = np.empty((len(left), len(right)), dtype=kind)
+        for rows in blocks(len(left), rows_per_block(len(right))):
+            both = squares[rows, None] + squares_test + 2.0 * left[rows] @ right.T
+            together = log_normalizer(self.dim, np.sqrt(np.maximum(both, 0.0)))
+            scores[rows] = alone[rows, None] + alone_test - together - norm
+        return scores
+
+    def _sums(self, rows: Any, counts: Any, what: str) -> FloatArray:
+        vectors = np.asarray(vectors_of(rows, self.dim, f"{what} embeddings"), dtype=np.float64)
+        if counts is None and isinstance(rows, Embeddings):
+            counts = rows.columns.get(SESSIONS)
+        sizes = np.ones(len(vectors)) if counts is None else np.asarray(counts, dtype=np.float64)
+        if sizes.shape != (len(vectors),) or not (sizes >= 1).all():
+            raise InputError(f"{what} embeddings: counts must be {len(vectors)} numbers from 1 on")
+        lengths = np.linalg.norm(vectors, axis=1)
+        wrong = (lengths > 1.0 + 1e-5) | ((sizes == 1) & (np.abs(lengths - 1.0) > 1e-5))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"{what} embeddings, row {row}: of length {lengths[row]:.4g}; PSDA is for embeddings of "
+                "length one, so normalize the length first"
+            )
+        return vectors * sizes[:, None]
+
+    def __repr__(self) -> str:
+        return f"PSDA({self.dim} dimensions, between {self.between:.4g}, within {self.within:.4g})"
+
+
+class PSDATraining(NamedTuple):
+    """A trained model, and the log-likelihood of its training data before each step and after the last."""
+
+    model: PSDA
+    log_likelihood: FloatArray
+
+
+def train_psda(
+    vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None, *, iterations: int = 20
+) -> PSDATraining:
+    """Train PSDA by expectation-maximization, both steps of which are exact; the log-likelihood never falls.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> means = rng.normal(size=(200, 8))
+    >>> x = np.repeat(means, 4, axis=0) + 0.5 * rng.normal(size=(800, 8))
+    >>> model, history = train_psda(x / np.linalg.norm(x, axis=1, keepdims=True), np.arange(800) // 4)
+    >>> model.dim, bool((np.diff(history) > -1e-9).all())
+    (8, True)
+    """
+    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
+    if speakers is None:
+        if not isinstance(vectors, Embeddings):
+            raise InputError("training needs the speaker of each row")
+        speakers = vectors.known_speakers
+    names = checked_texts(speakers, "speakers")
+    if len(names) != len(matrix):
+        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+    if not np.allclose(np.linalg.norm(matrix, axis=1), 1.0, atol=1e-5):
+        raise InputError("PSDA is for embeddings of length one; normalize the length first")
+    distinct, codes = np.unique(names, return_inverse=True)
+    if len(distinct) < 2 or len(distinct) == len(matrix):
+        raise InputError("PSDA needs two speakers at least, and several sessions of some of them")
+    sums = np.zeros((len(distinct), matrix.shape[1]))
+    np.add.at(sums, codes, matrix)
+    model = _start(sums, np.bincount(codes), len(matrix))
+    history = []
+    for _ in range(iterations):
+        parameters = float(model.between) * model.mean + float(model.within) * sums
+        history.append(_log_likelihood(model, parameters, len(matrix)))
+        model = _maximized(parameters, sums, len(matrix))
+    parameters = float(model.between) * model.mean + float(model.within) * sums
+    history.append(_log_likelihood(model, parameters, len(matrix)))
+    return PSDATraining(model, np.array(history))
+
+
+def _start(sums: FloatArray, counts: Any, n: int) -> PSDA:
+    """As if speakers were where the means of their sessions point."""
+    directions = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return _from_means(directions.mean(axis=0), float((directions * sums).sum()) / n)
+
+
+def _maximized(parameters: FloatArray, sums: FloatArray, n: int) -> PSDA:
+    k = np.linalg.norm(parameters, axis=1)
+    expected = parameters * (mean_length(parameters.shape[1], k) / k)[:, None]
+    return _from_means(expected.mean(axis=0), float((expected * sums).sum()) / n)
+
+
+def _from_means(mean: FloatArray, along: float) -> PSDA:
+    dim, length = len(mean), float(np.linalg.norm(mean))
+    between = concentration(dim, min(length, 1.0 - 1e-12))
+    within = min(concentration(dim, min(max(along, 1e-9), 1.0 - 1e-12)), _MOST_CONCENTRATED)
+    return PSDA(mean / length, np.asarray(min(between, _MOST_CONCENTRATED)), np.asarray(within))
+
+
+def _log_likelihood(model: PSDA, parameters: FloatArray, n: int) -> float:
+    dim, k = model.dim, np.linalg.norm(parameters, axis=1)
+    own = n * float(log_normalizer(dim, float(model.within)))
+    prior = len(k) * float(log_normalizer(dim, float(model.between)))
+    return own + prior - float(log_normalizer(dim, k).sum())

@@ -1,0 +1,299 @@
+"""``llrkit recognize`` takes nothing in silence: a warning or an error names every doubtful input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import llrkit as lk
+from llrkit.cli import cli
+
+RATE = 8000
+SMALL = ["--gaussians", 2, "--factors", 2, "--iterations", 2, "--no-stages"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["recognize", *(str(argument) for argument in arguments)])
+
+
+def warned(*arguments):
+    """What a command that goes well says on standard error."""
+    result = run(*arguments)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stderr
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert isinstance(result.exception, lk.LlrkitError), result.output
+    return str(result.exception)
+
+
+def voice(rng, color, seconds=1.0):
+    """Noise of one color that goes up and down as syllables do."""
+    n = int(seconds * RATE)
+    noise = np.convolve(rng.normal(size=n + 8), color, mode="valid")[:n]
+    syllables = 0.05 + np.abs(np.sin(2.0 * np.pi * 2.0 * np.arange(n) / RATE)) ** 2
+    return 0.2 * noise * syllables / np.abs(noise).max()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, need):
+    """Four training and two other voices, three recordings each, with a model and two enrolled speakers."""
+    soundfile = need("soundfile")
+    need("kaldi_native_fbank")
+    folder, rng = tmp_path_factory.mktemp("voices"), np.random.default_rng(1)
+    rows = {"train": [], "enroll": [], "test": []}
+    for person in range(6):
+        color = rng.normal(size=9)
+        for take in range(3):
+            name = f"p{person}-{take}.wav"
+            soundfile.write(folder / name, voice(rng, color), RATE)
+            part = "train" if person < 4 else ("enroll" if take < 2 else "test")
+            rows[part].append(f"p{person}\t{name}\t{'fm'[person % 2]}\n")
+    for part, lines in rows.items():
+        (folder / f"{part}.tsv").write_text("speaker\tfile\tgender\n" + "".join(lines))
+    assert run("train", folder / "train.tsv", *SMALL, "-o", folder / "model.npz").exit_code == 0
+    enrolled = ("enroll", folder / "model.npz", folder / "enroll.tsv", "-o", folder / "enrolled.npz")
+    assert warned(*enrolled) == ""
+    return folder
+
+
+def listed(home, name, *lines, header="speaker\tfile"):
+    (home / name).write_text("\n".join([header, *lines]) + "\n")
+    return home / name
+
+
+def score(home, test="test.tsv", *options):
+    return ("score", home / "model.npz", home / "enrolled.npz", home / test, *options, "-o", home / "s.csv")
+
+
+def test_a_clean_run_warns_of_nothing_and_its_scores_carry_the_lists(home):
+    assert warned(*score(home)) == ""
+    table = lk.read_trials(home / "s.csv").table
+    for side in ("enroll", "test"):
+        assert {f"{side}_{name}" for name in ("speaker", "gender", "speech_seconds", "norm")} <= {
+            *table.columns
+        }
+    seconds = table.select("enroll_speech_seconds", "test_speech_seconds").cast(float).row(0)
+    assert seconds[0] > seconds[1] > 0.5
+    assert set(table["enroll_sessions"].cast(int)) == {2}
+    numbers = json.loads(run(*score(home), "--json", "-").stdout)
+    assert set(numbers["speech_seconds"]) == {"p4-2.wav", "p5-2.wav"}
+    assert run(*score(home, "test.tsv", "--where", "enroll_gender = test_gender")).exit_code == 0
+    assert set(lk.read_trials(home / "s.csv").table.select("enroll_gender", "test_gender").rows()) == {
+        ("f", "f"), ("m", "m"),
+    }  # fmt: skip
+    assert warned(*score(home, "test.tsv", "--where", "gender = f")) == ""
+    assert set(lk.read_trials(home / "s.csv").table["test_gender"]) == {"f"}
+    assert "no utterance satisfies" in refused(*score(home, "test.tsv", "--where", "gender = x"))
+    assert "two columns are compared" in refused(
+        *score(home, "test.tsv", "--where", "enroll_norm < test_norm")
+    )
+
+
+def test_less_speech_than_was_asked_for(home):
+    words = warned(*score(home, "test.tsv", "--seconds", 10))
+    assert "2 of 2 utterances have less than half of the 10 s of speech asked for; the least: p" in words
+
+
+def test_noise_without_speech(home, need):
+    rng = np.random.default_rng(5)
+    need("soundfile").write(home / "hiss.wav", 0.1 * rng.normal(size=RATE), RATE)
+    words = warned(*score(home, listed(home, "hiss.tsv", "x\thiss.wav")))
+    assert "hiss.wav: its level hardly changes" in words
+
+
+def test_the_same_file_under_two_paths(home):
+    (home / "copy.wav").write_bytes((home / "p4-2.wav").read_bytes())
+    words = warned(*score(home, listed(home, "twice.tsv", "p4\tp4-2.wav", "p4\tcopy.wav")))
+    assert "the same recording under two names, and counted twice: copy.wav (as p4-2.wav)" in words
+    words = refused(*score(home, listed(home, "mixed.tsv", "p4\tp4-2.wav", "p5\tcopy.wav")))
+    assert "p4-2.wav and copy.wav are the same recording, but of speakers p4 and p5" in words
+
+
+def test_a_test_file_that_is_enrolled(home):
+    (home / "again.wav").write_bytes((home / "p4-0.wav").read_bytes())
+    words = warned(*score(home, listed(home, "again.tsv", "p4\tagain.wav")))
+    assert "1 test utterance also enrolled: again.wav" in words
+
+
+def test_a_cohort_that_holds_what_is_tested(home):
+    words = warned(*score(home, "test.tsv", "--norm", "s", "--cohort", home / "test.tsv"))
+    assert "2 utterances of the cohort tested too: p4-2.wav, p5-2.wav; error rates" in words
+    assert "2 speakers of the cohort enrolled too: p4, p5" in words
+    assert "cohort" not in warned(*score(home, "test.tsv", "--norm", "s", "--cohort", home / "train.tsv"))
+
+
+def test_a_saved_cohort_gives_the_same_scores(home):
+    norm = ("--norm", "as1", "--top", 5, "--cohort")
+    assert warned(*score(home, "test.tsv", *norm, home / "train.tsv")) == ""
+    expected = (home / "s.csv").read_text()
+    assert warned("cohort", home / "model.npz", home / "train.tsv", "-o", home / "cohort.npz") == ""
+    assert warned(*score(home, "test.tsv", *norm, home / "cohort.npz")) == ""
+    assert (home / "s.csv").read_text() == expected
+    assert "nothing more can be chosen" in refused(
+        *score(home, "test.tsv", *norm, home / "cohort.npz", "--cohort-where", "gender = f")
+    )
+
+
+def test_training_speakers_that_enroll(home):
+    train = (home / "train.tsv").read_text().splitlines()[1:4]
+    path = listed(home, "known.tsv", *train, header="speaker\tfile\tgender")
+    words = warned("enroll", home / "model.npz", path, "-o", home / "known.npz")
+    assert "3 utterances enrolled trained the recognizer: p0-0.wav, p0-1.wav, p0-2.wav" in words
+    path = listed(home, "voices.tsv", "p0\tp4-0.wav")
+    words = warned("enroll", home / "model.npz", path, "-o", home / "known.npz")
+    assert "1 speaker enrolled trained the recognizer: p0" in words
+
+
+def test_svm_background_that_is_in_the_cohort(home, need):
+    need("sklearn")
+    model, enrolled = home / "svm.npz", home / "svm-enrolled.npz"
+    assert run("train", home / "train.tsv", "--backend", "svm", *SMALL, "-o", model).exit_code == 0
+    assert warned("enroll", model, home / "enroll.tsv", "-o", enrolled) == ""
+    norm = ("--norm", "s", "--cohort", home / "train.tsv")
+    words = refused("score", model, enrolled, home / "test.tsv", *norm, "-o", home / "s.csv")  # fmt: skip
+    assert "train.tsv: segment 'p0-0.wav' is in the cohort, but is in the background" in words
+    words = refused("enroll", model, home / "train.tsv", "-o", home / "no.npz")
+    assert "segment 'p0-0.wav' is enrolled, but is in the background" in words
+
+
+def test_bad_files_are_skipped_by_name_or_stop_the_run(home, need):
+    need("soundfile").write(home / "silent.wav", np.zeros(RATE), RATE)
+    (home / "cut.wav").write_bytes((home / "p4-2.wav").read_bytes()[:-1000])
+    path = listed(home, "bad.tsv", "p4\tp4-2.wav", "p5\tsilent.wav", "p5\tcut.wav", "p5\tp5-2.wav")
+    assert "cut.wav: ends before the samples" in refused(*score(home, path))
+    words = warned(*score(home, path, "--bad-files", "skip"))
+    assert words.count("left out: ") == 2
+    assert "cut.wav: ends before" in words
+    assert "silent.wav: silent" in words
+    assert set(lk.read_trials(home / "s.csv").table["test"]) == {"p4-2.wav", "p5-2.wav"}
+
+
+def test_stereo_and_other_rates_at_every_stage(home, need):
+    soundfile = need("soundfile")
+    need("soxr")
+    rng = np.random.default_rng(9)
+    left, right = voice(rng, rng.normal(size=9)), soundfile.read(home / "p4-2.wav")[0]
+    soundfile.write(home / "call.wav", np.stack([left, right], axis=1), RATE)
+    path = listed(home, "call.tsv", "p4\tcall.wav")
+    for command in (score(home, path), ("enroll", home / "model.npz", path, "-o", home / "e.npz")):
+        assert "call.wav: has 2 channels; say which (--channel), from 0 to 1" in refused(*command)
+        assert warned(*command, "--channel", 1) == ""
+    of_channel = {}
+    for channel in (0, 1):
+        run(*score(home, path, "--channel", channel))
+        of_channel[channel] = lk.read_trials(home / "s.csv").score_array
+    run(*score(home, listed(home, "one.tsv", "p4\tp4-2.wav")))
+    np.testing.assert_allclose(of_channel[1], lk.read_trials(home / "s.csv").score_array, atol=1e-6)
+    assert np.abs(of_channel[0] - of_channel[1]).max() > 0.01
+    for ending in ("ogg", "mp3", "flac"):
+        soundfile.write(home / f"other.{ending}", right, RATE)
+        assert warned(*score(home, listed(home, "o.tsv", f"p4\tother.{ending}"))) == ""
+    soundfile.write(home / "wide.wav", np.repeat(right, 2), 2 * RATE)
+    path = listed(home, "wide.tsv", "p4\twide.wav")
+    assert f"files resampled to {RATE} Hz: 1 of {2 * RATE} Hz" in warned(*score(home, path))
+    assert "16000 samples a second, expected 8000" in refused(*score(home, path, "--resample", "never"))
+
+
+def test_kaldi_lists_segments_and_voice_activity(home, need):
+    need("kaldiio")
+    from llrkit.recognize.kaldi import write_kaldi
+
+    (home / "wav.scp").write_text(f"rec1 {home / 'p4-2.wav'}\nrec2 p5-2.wav\n")
+    (home / "utt2spk").write_text("rec1 p4\nrec2 p5\n")
+    kaldi = ("--utt2spk", home / "utt2spk")
+    assert warned(*score(home, "test.tsv")) == ""
+    expected = lk.read_trials(home / "s.csv").score_array
+    assert warned(*score(home, "wav.scp", *kaldi)) == ""
+    np.testing.assert_array_equal(lk.read_trials(home / "s.csv").score_array, expected)
+    (home / "segments").write_text("a rec1 0.0 0.5\nb rec1 0.5 1.0\n")
+    (home / "two").write_text("a p4\nb p4\n")
+    assert warned(*score(home, "wav.scp", "--segments", home / "segments", "--utt2spk", home / "two")) == ""
+    assert set(lk.read_trials(home / "s.csv").table["test"]) == {"a", "b"}
+    (home / "x.rttm").write_text(
+        "SPEAKER rec1 1 0.2 0.3 <NA> <NA> p4 <NA> <NA>\nSPEAKER rec2 1 0 1 <NA> <NA> q\n"
+    )
+    numbers = json.loads(run(*score(home, "wav.scp", *kaldi, "--vad", home / "x.rttm"), "--json", "-").stdout)
+    assert numbers["speech_seconds"] == {"rec1": 0.3, "rec2": 0.98}
+    write_kaldi(home / "vad.ark", [("rec1", np.repeat([1.0, 0.0], 49)), ("rec2", np.ones(98))])
+    numbers = json.loads(
+        run(*score(home, "wav.scp", *kaldi, "--vad", home / "vad.scp"), "--json", "-").stdout
+    )
+    assert numbers["speech_seconds"] == {"rec1": 0.49, "rec2": 0.98}
+    (home / "wav.scp").write_text("rec1 sox x.wav -t wav - |\n")
+    assert "a command instead of a file; commands are not run" in refused(*score(home, "wav.scp", *kaldi))
+
+
+def test_embeddings_extracted_once_serve_like_the_recordings(home, need):
+    need("kaldiio")
+    assert warned(*score(home)) == ""
+    expected = lk.read_trials(home / "s.csv").score_array
+    assert warned("extract", home / "model.npz", home / "test.tsv", "-o", home / "test.npz") == ""
+    assert {"gender", "speech_seconds", "norm"} <= {*lk.recognize.read_embeddings(home / "test.npz").columns}
+    assert warned(*score(home, "test.npz")) == ""
+    np.testing.assert_allclose(lk.read_trials(home / "s.csv").score_array, expected, rtol=1e-12)
+    assert warned("extract", home / "model.npz", home / "test.tsv", "-o", home / "test.ark") == ""
+    (home / "who").write_text("p4-2.wav p4\np5-2.wav p5\n")
+    words = warned(*score(home, "test.ark", "--utt2spk", home / "who"))
+    assert "whether this recognizer extracted these embeddings is not known" in words
+    np.testing.assert_allclose(lk.read_trials(home / "s.csv").score_array, expected, rtol=1e-5)
+
+
+@pytest.fixture
+def splits(tmp_path):
+    """Embeddings of 12 speakers in two splits, of length 10 or so."""
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(12), 4)
+    vectors = 5.0 * rng.normal(size=(12, 5))[who] + rng.normal(size=(48, 5))
+    np.savez(tmp_path / "all.npz", vectors=vectors, ids=[f"u{i}" for i in range(48)],
+             speakers=[f"s{i}" for i in who], split=np.where(who < 8, "dev", "eval"))  # fmt: skip
+    return tmp_path
+
+
+def test_all_splits_used_for_training(splits):
+    words = warned("train", splits / "all.npz", "-o", splits / "m.npz")
+    assert "trained on all of split = dev, eval; choose some of it" in words
+    assert warned("train", splits / "all.npz", "--where", "split = dev", "-o", splits / "m.npz") == ""
+    assert len(lk.recognize.Recognizer.load(splits / "m.npz").training) == 32
+
+
+def test_processed_embeddings_used_as_raw(splits):
+    model, rest = splits / "m.npz", ("--where", "split = eval")
+    assert warned("train", splits / "all.npz", "--where", "split = dev", "-o", model) == ""
+    assert warned("enroll", model, splits / "all.npz", *rest, "-o", splits / "e.npz") == ""
+    words = refused("score", model, splits / "e.npz", splits / "e.npz", "-o", splits / "s.csv")
+    assert "e.npz: holds enrolled models, whose vectors are processed for scoring" in words
+    with np.load(splits / "all.npz") as arrays:
+        unit = arrays["vectors"] / np.linalg.norm(arrays["vectors"], axis=1, keepdims=True)
+        np.savez(splits / "unit.npz", **{**arrays, "vectors": unit, "ids": [f"v{i}" for i in range(48)]})
+    words = warned("enroll", model, splits / "unit.npz", *rest, "-o", splits / "e2.npz")
+    assert "these embeddings have lengths of 1 +- " in words
+    assert "processed already" in words
+
+
+def test_what_is_known_to_fail_is_said_at_once(home):
+    """No file of frames is read: the list says it."""
+    for options, words in (
+        (["--factors", 13], "13 factors cannot be learned from 12 utterances; give 1 to 12"),
+        (["--gaussians", 4096], "12.0 s of audio are too little for 4096 Gaussians"),
+        (["--factors", 10, "--steps", "lda:4"], "step lda:4: 3 dimensions at most"),
+        (["--factors", 3, "--rank", 4], "rank must be a whole number from 1 to 3, got 4"),
+    ):
+        assert words in refused("train", home / "train.tsv", *options, "-o", home / "no.npz")
+    path = listed(home, "single.tsv", *(f"p{i}\tp{i}-0.wav" for i in range(4)))
+    assert "one session only" in refused("train", path, "-o", home / "no.npz")
+    assert not list(home.glob("no.npz*"))
+
+
+def test_a_singular_covariance_is_shrunk_with_a_note(splits):
+    with np.load(splits / "all.npz") as arrays:
+        wide = np.hstack([arrays["vectors"], np.random.default_rng(4).normal(size=(48, 60))])
+        np.savez(splits / "wide.npz", vectors=wide, ids=arrays["ids"], speakers=arrays["speakers"])
+    words = warned("train", splits / "wide.npz", "-o", splits / "w.npz")
+    assert "48 embeddings vary in 47 of 65 directions: the others are left out" in words
+    assert "vary within speakers in 36 of 47 directions: their covariance was shrunk" in words

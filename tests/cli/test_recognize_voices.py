@@ -1,0 +1,104 @@
+"""Sixty voices, eight recordings each: no decision of the user, a second back-end for nothing, and kills."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from espeak import MORE_VOICES, speak_corpus
+
+import llrkit as lk
+from llrkit.cli import cli
+
+pytestmark = pytest.mark.slow
+PROGRAM = [sys.executable, "-c", "from llrkit.cli import main; main()", "recognize"]
+
+
+def done(*arguments):
+    result = CliRunner().invoke(cli, ["recognize", *map(str, arguments), "--json", "-"])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return json.loads(result.stdout), result.stderr
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory, need, need_program):
+    need("soundfile"), need("kaldi_native_fbank")
+    folder = tmp_path_factory.mktemp("voices")
+    speak_corpus(need_program("espeak-ng"), folder, n_train=8, n_enroll=3, n_test=5, voices=MORE_VOICES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(spoken):
+    numbers, words = done("train", spoken / "train.tsv", "-o", spoken / "model.npz")
+    return numbers, words
+
+
+def eer(spoken, model):
+    done("enroll", model, spoken / "enroll.tsv", "-o", spoken / "enrolled.npz")
+    return done("score", model, spoken / "enrolled.npz", spoken / "test.tsv", "-o", spoken / "s.csv")[0][
+        "eer"
+    ]
+
+
+def test_defaults_follow_the_data_and_tell_voices_apart(spoken, trained):
+    numbers, words = trained
+    assert "Sizes that the data can carry: 64 Gaussians for " in words
+    assert "70 factors for 240 utterances of 30 speakers." in words
+    assert (numbers["n_gaussians"], numbers["n_factors"], len(numbers["speech_seconds"])) == (64, 70, 240)
+    assert eer(spoken, spoken / "model.npz") < 0.08  # 1.1 % was seen
+    evaluated = lk.evaluate(lk.read_trials(spoken / "s.csv"), speakers=("enroll_speaker", "test_speaker"))
+    assert evaluated.n_target == 150
+
+
+def test_a_second_backend_makes_no_frames(spoken, trained, monkeypatch):
+    """The recordings are not even read: their folder could be gone."""
+    from llrkit.recognize.frames import audio
+
+    monkeypatch.setattr(audio, "read_samples", None)
+    done("train", "--from", spoken / "model.npz", "--backend", "lda", "-o", spoken / "lda.npz")
+    monkeypatch.undo()
+    assert eer(spoken, spoken / "lda.npz") < 0.08
+    first, second = (lk.recognize.Recognizer.load(spoken / f"{name}.npz") for name in ("model", "lda"))
+    assert first.extractor.fingerprint == second.extractor.fingerprint
+
+
+def test_killed_in_the_middle_and_run_again_ends_with_the_same_bytes(spoken, trained, tmp_path):
+    command = [*PROGRAM, "train", str(spoken / "train.tsv"), "-o", str(tmp_path / "model.npz")]
+    stage = tmp_path / "model.npz.stages" / "ubm.npz"
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(6000):
+        if stage.exists() or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "model.npz").exists()
+    kept = stage.read_bytes()
+    again = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    assert "background model" not in again.stderr
+    assert stage.read_bytes() == kept
+    assert (tmp_path / "model.npz").read_bytes() == (spoken / "model.npz").read_bytes()
+
+
+def test_a_changed_recording_is_noticed(spoken, trained, tmp_path):
+    """Stages are known by content: other bytes under the same name are another training."""
+    stages = lk.recognize.Stages(spoken / "model.npz.stages")
+    with np.load(stages.folder / "ubm.npz") as arrays:
+        key = str(arrays["key"])
+    assert stages.load("ubm", key) is not None
+    from llrkit.recognize.audio_lists import read_audio_list
+    from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.stages import input_key
+
+    (tmp_path / "a.wav").write_bytes((spoken / "m1-0.wav").read_bytes())
+    (tmp_path / "list.tsv").write_text("x\ta.wav\n")
+    before = input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
+    assert before == input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
+    (tmp_path / "a.wav").write_bytes((spoken / "m1-1.wav").read_bytes())
+    assert before != input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
