@@ -17,6 +17,7 @@ import click
 from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
 from llrkit.cli.apply import apply_command
+from llrkit.cli.biometrics import differential_command, identify_command
 from llrkit.cli.calibrate import calibrate_command
 from llrkit.cli.case import case_command
 from llrkit.cli.compare import compare_command
@@ -81,6 +82,8 @@ for command in (
     demo_command,
     evaluate_command,
     spoof_command,
+    differential_command,
+    identify_command,
     calibrate_command,
     apply_command,
     case_command,
