@@ -18,6 +18,7 @@ from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
 from llrkit.cli.app import app_command
 from llrkit.cli.apply import apply_command
+from llrkit.cli.biometrics import differential_command, identify_command
 from llrkit.cli.calibrate import calibrate_command
 from llrkit.cli.case import case_command
 from llrkit.cli.compare import compare_command
@@ -82,6 +83,8 @@ for command in (
     demo_command,
     evaluate_command,
     spoof_command,
+    differential_command,
+    identify_command,
     calibrate_command,
     apply_command,
     case_command,

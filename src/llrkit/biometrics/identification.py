@@ -1,0 +1,178 @@
+"""Identification (1:N): CMC, and FNIR and FPIR of open-set searches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import BoolArray, FloatArray, IntArray
+from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
+from llrkit.biometrics.searches import BeforeMates, BestScores
+from llrkit.core.special import probability
+from llrkit.errors import InputError
+from llrkit.metrics.threshold_choice import Range
+from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
+from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.jackknife import Jackknife, from_scale
+
+RANKS = (1, 5, 10, 20)
+FPIRS = (0.1, 0.01, 0.001)
+
+
+def identification(
+    source: ScoreSource,
+    probe: str | None = None,
+    *,
+    subject: str | None = None,
+    enrolled: str | None = None,
+    ranks: Sequence[int] = RANKS,
+    fpir: Sequence[float] = FPIRS,
+    rank: int = 1,
+    level: float = 0.95,
+) -> Identification:
+    """Evaluate searches of probes in a gallery: CMC and rank-k rates; DIR, FNIR at given FPIRs (open set).
+
+    Comparisons of a probe with all gallery entries, or the candidates that a search returned; a target is a
+    comparison with a mate. A probe is mated if one of its comparisons is a target, or if ``enrolled`` says
+    so; the others are non-mated searches. The rank of a mate is one more than the number of others that
+    score at least as high: ties count against it.
+
+    - rank-k identification rate: share of mated searches whose mate is among the first k;
+    - FPIR at t: share of non-mated searches with any candidate at or above t;
+    - FNIR at t and rank R: share of mated searches without mate among the first R at or above t;
+    - DIR = 1 - FNIR.
+
+    Parameters
+    ----------
+    probe
+        The column that names the search; by default the test side of the trials.
+    subject
+        The column with the subjects of probes: intervals then leave out one subject at a time; without it
+        searches are taken as independent.
+    enrolled
+        For lists of candidates, from which a mate may be missing: the column that says whether the subject
+        of the probe is in the gallery.
+    ranks, fpir, rank
+        Which rates to report, and the rank R of FNIR.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> trials = lk.Trials({"score": [9, 1, 3, 7, 8, 2, 5, 4], "label": [1, 0, 0, 1, 0, 0, 0, 0],
+    ...                     "probe": ["a", "a", "a", "b", "b", "b", "c", "c"]})
+    >>> result = identification(trials, "probe", ranks=(1, 2), fpir=(0.5,))
+    >>> result.rank_rate(1), result.rank_rate(2)
+    (0.5, 1.0)
+    >>> result.open_set[0].fnir
+    0.5
+    """
+    source = as_source(source)
+    probe = probe or source.roles.test
+    if probe is None:
+        raise InputError("name the column of the searches (probe=, --probe-column)")
+    if rank < 1 or any(one < 1 for one in ranks):
+        raise InputError("ranks begin at 1")
+    for rate in fpir:
+        if not 0.0 <= rate <= 1.0:
+            raise InputError(f"an FPIR is between 0 and 1, got {rate!r}")
+    probability(level, "level")
+    columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
+    best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
+    mates = {key: best.best[key][0] for key in best.mated}
+    before = source.with_columns(probe).reduce(BeforeMates.at(probe, mates)).counts
+    for key in best.mated:
+        if not best.enrolled.get(key, True):
+            raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
+    order = sorted(best.best, key=str)
+    is_mated = np.array([key in best.mated or best.enrolled.get(key, False) for key in order], dtype=bool)
+    if not is_mated.any():
+        raise InputError("no search has a mate: there is nothing to identify")
+    ranked = np.array([before.get(key, 0) + 1.0 if key in mates else math.inf for key in order])
+    score = np.array([mates.get(key, -math.inf) for key in order])
+    top = np.array([best.best[key][1] for key in order])
+    people = _people(order, best.subjects, subject)
+    searches = _Searches(is_mated, ranked, score, top, people, level)
+    highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
+    return Identification(
+        n_mated=int(is_mated.sum()),
+        n_nonmated=int((~is_mated).sum()),
+        cmc=Cmc(np.arange(1, highest + 1), searches.cmc(highest)),
+        intervals=MappingProxyType({k: searches.interval(is_mated, ranked <= k) for k in ranks}),
+        open_set=tuple(searches.at_fpir(rate, rank) for rate in fpir) if (~is_mated).any() else (),
+        rank=rank,
+        level=level,
+        n_subjects=None if people is None else len(np.unique(people)),
+        factor=source.roles.factor,
+    )
+
+
+def _people(order: list[Any], subjects: dict[Any, Any], column: str | None) -> IntArray | None:
+    if column is None:
+        return None
+    names = [str(subjects[key]) for key in order]
+    return np.unique(names, return_inverse=True)[1]
+
+
+class _Searches:
+    """All searches: whether mated, rank and score of the mate, highest score of the others, subject."""
+
+    def __init__(
+        self, mated: BoolArray, ranked: FloatArray, score: FloatArray, top: FloatArray,
+        people: IntArray | None, level: float,
+    ) -> None:  # fmt: skip
+        self.mated, self.ranked, self.score, self.top = mated, ranked, score, top
+        self.people, self.level = people, level
+
+    def cmc(self, highest: int) -> FloatArray:
+        """Share of mated searches found within each rank."""
+        found = np.sort(self.ranked[self.mated])
+        return np.searchsorted(found, np.arange(1, highest + 1), side="right") / len(found)
+
+    def at_fpir(self, rate: float, rank: int) -> OpenSetRow:
+        """Both error rates at the lowest threshold with at most this FPIR."""
+        highest = np.sort(self.top[~self.mated])
+        n = len(highest)
+        allowed = min(math.floor(rate * n + 1e-9), n)
+        # just above the highest score that must not be returned, ties included
+        threshold = -math.inf if allowed == n else float(np.nextafter(highest[n - allowed - 1], math.inf))
+        positive = ~self.mated & (self.top >= threshold)
+        missed = self.mated & ((self.ranked > rank) | (self.score < threshold))
+        if threshold == -math.inf:
+            missed = self.mated & (self.ranked > rank)
+        elif threshold == math.inf:  # infinite scores must be rejected too: nothing is returned
+            positive, missed = np.zeros_like(positive), self.mated
+        return OpenSetRow(
+            wanted=rate,
+            threshold=threshold,
+            fpir=float(positive.sum() / n),
+            fnir=float(missed.sum() / self.mated.sum()),
+            n_false_positives=int(positive.sum()),
+            n_missed=int(missed.sum()),
+            fpir_interval=self.interval(~self.mated, positive),
+            fnir_interval=self.interval(self.mated, missed),
+        )
+
+    def interval(self, among: BoolArray, event: BoolArray) -> Range:
+        """Of the share of events among searches: exact, or leaving out one subject at a time."""
+        n, errors = int(among.sum()), int((among & event).sum())
+        exact = clopper_pearson(errors, n, self.level)
+        if self.people is None or errors in (0, n):
+            return exact
+        size = self.people.max() + 1
+        own = np.bincount(self.people[among], minlength=size)
+        wrong = np.bincount(self.people[among & event], minlength=size)
+        kept = own > 0
+        left = n - own[kept]
+        if kept.sum() < 3 or not left.all():
+            return exact
+        without = (errors - wrong[kept]) / left
+        if not ((without > 0.0) & (without < 1.0)).all():
+            return exact
+        scaled = Jackknife(("rate",), np.array([errors / n]), without[:, None]).on_scales(["rate"])
+        low, high = scaled.interval(self.level, center=scaled.values)
+        return float(from_scale(low[0], "rate")), float(from_scale(high[0], "rate"))

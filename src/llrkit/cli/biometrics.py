@@ -1,0 +1,146 @@
+"""``llrkit differential`` and ``llrkit identify``: groups of people, and searches of a gallery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llrkit.cli.output import json_option, parse_share, print_table, split_names, write_json
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.errors import InputError
+
+level_option = click.option("--level", default="95%", show_default=True, help="Confidence level.")
+
+
+@click.command("differential")
+@click.argument("scores")
+@click.option("--by", required=True, metavar="COL[,COL]",
+              help="The group of a comparison, or the groups of its two sides.")  # fmt: skip
+@click.option("--fmr", metavar="RATE", help="One threshold for all, at this false match rate. Default 1e-3.")
+@click.option("--threshold", metavar="NUMBER", help="One threshold for all, fixed elsewhere.")
+@click.option("--subjects", metavar="COL[,COL]", help="The subjects of the two sides of a comparison.")
+@level_option
+@reading_options
+@cluster_options
+@json_option
+def differential_command(
+    scores: str,
+    by: str,
+    fmr: str | None,
+    threshold: str | None,
+    subjects: str | None,
+    level: str,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Compare the error rates of groups of people at one threshold (ISO/IEC 19795-10).
+
+    FMR and FNMR of every group with intervals, worst-case ratios, Gini and other measures of inequity, and
+    a test of each group against the others, corrected for their number.
+
+    \b
+    Examples:
+      llrkit differential scores.csv --by sex --fmr 1e-3
+      llrkit differential scores.csv --by enroll_country,test_country --threshold 2.5
+      llrkit differential scores.csv --by age_group --subjects left,right --json -
+    """
+    from llrkit.biometrics.differential import differential
+
+    if fmr is not None and threshold is not None:
+        raise InputError("--fmr and --threshold are two ways to say the same; give one")
+    trials = TrialInput.of(reading).open(scores)
+    cut = None if threshold is None else parse_share(threshold, "--threshold") * trials.roles.factor
+    result = differential(
+        trials,
+        split_names(by) or [],
+        fmr=1e-3 if fmr is None else parse_share(fmr, "--fmr"),
+        threshold=cut,
+        speakers=split_names(subjects),
+        level=parse_share(level, "--level"),
+    )
+    to_stderr = json_path == "-"
+    title = f"{scores}: threshold {result.threshold / result.factor:.6g}"
+    print_table(*result.table(), to_stderr=to_stderr, title=title, left=(0, 3, 7))
+    click.echo("", err=to_stderr)
+    print_table(*result.measure_table(), to_stderr=to_stderr, left=(0, 2, 5))
+    if result.joined:
+        garbe, fdr, inequity = (result.joined[name] for name in ("garbe", "fdr", "inequity_rate"))
+        click.echo(f"\nGARBE {garbe:.4f}, FDR {fdr:.4f}, inequity rate {inequity:.4g}", err=to_stderr)
+    click.echo(f"\n{result.sentence}", err=to_stderr)
+    write_json({"scores": scores, **result.to_dict()}, "differential", json_path)
+
+
+@click.command("identify")
+@click.argument("scores")
+@click.option("--probe-column", metavar="NAME", help="Names the search; by default the test side.")
+@click.option("--subject-column", metavar="NAME",
+              help="The subjects of the probes: intervals leave out each in turn.")  # fmt: skip
+@click.option("--enrolled-column", metavar="NAME",
+              help="For lists of candidates: whether the subject is in the gallery.")  # fmt: skip
+@click.option("--mates", metavar="FILE",
+              help="SCORES are candidate lists of NIST FRTE (searchId, templateId, score); this file has the "
+              "templateId of the mate of each searchId, or '-'.")  # fmt: skip
+@click.option("--rank", "ranks", multiple=True, type=click.IntRange(min=1), help="Repeatable. 1, 5, 10, 20.")
+@click.option("--fpir", "fpirs", multiple=True, metavar="RATE", help="Repeatable. Default: 10%, 1%, 0.1%.")
+@click.option("--fnir-rank", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Within how many candidates a mate must be.")  # fmt: skip
+@level_option
+@reading_options
+@cluster_options
+@json_option
+def identify_command(
+    scores: str,
+    probe_column: str | None,
+    subject_column: str | None,
+    enrolled_column: str | None,
+    mates: str | None,
+    ranks: tuple[int, ...],
+    fpirs: tuple[str, ...],
+    fnir_rank: int,
+    level: str,
+    json_path: str | None,
+    **reading: Any,
+) -> None:
+    """Evaluate identification (1:N): rank-k rates, and FNIR at given FPIRs.
+
+    SCORES has the comparisons of every probe with the gallery, or the candidates each search returned, with
+    labels: a target is a mate. Score matrices of bob and BOSARIS and bob's score files are read as they are.
+
+    \b
+    Examples:
+      llrkit identify scores-dev --format bob
+      llrkit identify candidates.csv --probe-column probe --enrolled-column mated --fpir 0.3%
+      llrkit identify search.log --mates mates.txt --json -
+    """
+    from llrkit.biometrics.identification import FPIRS, RANKS, identification
+
+    given = TrialInput.of(reading)
+    if mates is not None:
+        from llrkit.io.candidate_lists import read_candidates
+
+        if given.reading.given() or probe_column or enrolled_column or given.cluster.any:
+            raise InputError("--mates goes with candidate lists of NIST FRTE, read without further options")
+        trials: Any = read_candidates(scores, mates)
+        enrolled_column = "enrolled"
+    else:
+        trials = given.open(scores)
+    result = identification(
+        trials,
+        probe_column,
+        subject=subject_column,
+        enrolled=enrolled_column,
+        ranks=ranks or RANKS,
+        fpir=[parse_share(text, "--fpir") for text in fpirs] or FPIRS,
+        rank=fnir_rank,
+        level=parse_share(level, "--level"),
+    )
+    to_stderr = json_path == "-"
+    title = f"{scores}: {result.n_mated:,} mated and {result.n_nonmated:,} non-mated searches"
+    print_table(*result.rank_table(), to_stderr=to_stderr, title=title, left=(2,))
+    if result.open_set:
+        click.echo("", err=to_stderr)
+        print_table(*result.open_set_table(), to_stderr=to_stderr, left=(3, 5, 6))
+    for note in result.notes:
+        click.echo(f"Note: {note}", err=to_stderr)
+    write_json({"scores": scores, **result.to_dict()}, "identify", json_path)

@@ -1,0 +1,134 @@
+"""Identification: against brute force over score matrices, candidate lists, and commands."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.commands import run
+
+import llrkit as lk
+from llrkit import biometrics
+from llrkit.errors import InputError
+
+
+def matrix(seed, n_probes=60, n_gallery=20):
+    """Scores of probes (rows), of which the first two thirds have a mate; rounded, so that ties occur."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_probes, n_gallery)).round(1)
+    mate = np.full(n_probes, -1)
+    mated = 2 * n_probes // 3
+    mate[:mated] = rng.integers(0, n_gallery, mated)
+    scores[np.arange(mated), mate[:mated]] += 1.5
+    return scores.round(1), mate
+
+
+def as_table(scores, mate):
+    probe, candidate = np.indices(scores.shape)
+    return {
+        "score": scores.ravel(), "label": (candidate == mate[:, None]).ravel(), "probe": probe.ravel(),
+        "candidate": candidate.ravel(), "person": probe.ravel() // 3,
+    }  # fmt: skip
+
+
+def brute_ranks(scores, mate):
+    rows = np.flatnonzero(mate >= 0)
+    own = scores[rows, mate[rows]]
+    return np.array(
+        [np.sum(np.delete(scores[i], mate[i]) >= s) + 1 for i, s in zip(rows, own, strict=True)]
+    ), own
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cmc_and_open_set_against_brute_force(seed):
+    scores, mate = matrix(seed)
+    result = biometrics.identification(lk.Trials(as_table(scores, mate)), "probe", fpir=(0.0, 0.1, 0.5, 1.0))
+    ranks, own = brute_ranks(scores, mate)
+    assert (result.n_mated, result.n_nonmated) == (40, 20)
+    for k in range(1, 21):
+        assert result.rank_rate(k) == np.mean(ranks <= k)
+    top = scores[mate < 0].max(axis=1)
+    for row in result.open_set:
+        # no lower threshold has so few false positives
+        best = min(
+            np.mean((ranks > 1) | (own < t))
+            for t in [-np.inf, *np.nextafter(np.unique(scores), np.inf), *np.unique(scores)]
+            if np.mean(top >= t) <= row.wanted
+        )
+        assert row.fnir == best
+        assert row.fpir == np.mean(top >= row.threshold) <= row.wanted
+        assert row.dir == 1.0 - row.fnir
+        assert row.fnir_interval[0] <= row.fnir <= row.fnir_interval[1]
+
+
+def test_subjects_change_intervals_but_no_rate():
+    scores, mate = matrix(1)
+    trials = lk.Trials(as_table(scores, mate))
+    alone = biometrics.identification(trials, "probe")
+    grouped = biometrics.identification(trials, "probe", subject="person")
+    assert alone.rank_rate(1) == grouped.rank_rate(1)
+    assert alone.intervals[1] != grouped.intervals[1]
+    assert grouped.n_subjects == 20
+
+
+def test_files_in_batches_agree_with_memory(tmp_path):
+    table = as_table(*matrix(2))
+    pl.DataFrame(table).write_parquet(tmp_path / "s.parquet", row_group_size=100)
+    here = biometrics.identification(lk.Trials(table), "probe")
+    there = biometrics.identification(lk.scan_trials(tmp_path / "s.parquet"), "probe")
+    assert here.to_dict() == there.to_dict()
+
+
+def candidate_lists(folder, scores, mate, length):
+    lines = ["searchId candidateRank searchRetCode isAssigned templateId score"]
+    for i, row in enumerate(scores):
+        for place, j in enumerate(np.argsort(-row, kind="stable")[:length]):
+            lines.append(f"s{i} {place} 0 1 t{j} {row[j]}")
+        lines.append(f"s{i} {length} 0 0 none 0")
+    (folder / "search.log").write_text("\n".join(lines) + "\n")
+    key = ["searchId templateId", *(f"s{i} {'-' if m < 0 else f't{m}'}" for i, m in enumerate(mate))]
+    (folder / "mates.txt").write_text("\n".join(key) + "\n")
+
+
+def test_candidate_lists_of_nist(tmp_path):
+    rng = np.random.default_rng(5)
+    scores, mate = matrix(5)
+    scores = scores + 1e-6 * rng.normal(size=scores.shape)  # no ties: lists keep all that are before a mate
+    candidate_lists(tmp_path, scores, mate, 4)
+    code, out, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt", "--rank", 1,
+                         "--rank", 3, "--fpir", "10%", "--json", "-")  # fmt: skip
+    assert code == 0, err
+    told = json.loads(out)
+    ranks, own = brute_ranks(scores, mate)
+    assert [row["rate"] for row in told["ranks"]] == [np.mean(ranks <= 1), np.mean(ranks <= 3)]
+    assert told["n_mated"] == 40
+    row = told["open_set"][0]
+    assert row["fnir"] == np.mean((ranks > 1) | (own < row["threshold"]))
+
+
+def test_bob_files_are_searches_as_they_are(tmp_path):
+    scores, mate = matrix(6)
+    lines = [
+        f"c{j} {f'c{mate[i]}' if mate[i] >= 0 else f'x{i}'} probe{i} {scores[i, j]}"
+        for i in range(len(scores)) for j in range(scores.shape[1])
+    ]  # fmt: skip
+    (tmp_path / "scores-dev").write_text("\n".join(lines) + "\n")
+    code, out, err = run("identify", tmp_path / "scores-dev", "--json", "-")
+    assert code == 0, err
+    assert json.loads(out)["ranks"][0]["rate"] == np.mean(brute_ranks(scores, mate)[0] <= 1)
+
+
+def test_wrong_use_is_refused(tmp_path):
+    table = as_table(*matrix(1))
+    with pytest.raises(InputError, match="ranks begin at 1"):
+        biometrics.identification(lk.Trials(table), "probe", ranks=(0,))
+    with pytest.raises(InputError, match="has several values in 'candidate'"):
+        biometrics.identification(lk.Trials(table), "probe", subject="candidate")
+    with pytest.raises(InputError, match="says it is not in the gallery"):
+        biometrics.identification(lk.Trials({**table, "in": ["no"] * 1200}), "probe", enrolled="in")
+    scores, mate = matrix(5)
+    candidate_lists(tmp_path, scores, mate, 4)
+    (tmp_path / "few.txt").write_text("searchId templateId\ns0 t1\n")
+    code, _, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "few.txt")
+    assert code == 2
+    assert "nothing is said about the search s1" in err
