@@ -1,30 +1,18 @@
 """The steps by their forms: the numbers of every document are those of the commands that are shown."""
 
-import io
 import json
 import shutil
 import zipfile
 
 import numpy as np
-import polars as pl
 import pytest
-from app_server import Visitor, served
+from app_server import Visitor, score_table, served
 from commands import run
 
 import llrkit as lk
 from llrkit.app.pages import DOCUMENT_TITLES
 
 H1, H2 = "the suspect is <b>the</b> speaker", "another man of the region's is the speaker"
-
-
-def table(seed, *, label="label", n=60):
-    target, nontarget = lk.theory.GaussianLLR.from_eer(0.08).rvs(n, 6 * n, np.random.default_rng(seed))
-    scores = 0.1 * np.concatenate([target, nontarget]) + 0.3
-    words = ["same"] * n + ["different"] * (6 * n)
-    out = io.BytesIO()
-    ids = [f"s{i % 20}" for i in range(7 * n)]
-    pl.DataFrame({"speaker": ids, "cosine": scores, label: words}).write_csv(out)
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +24,9 @@ def project(tmp_path_factory, need):
     with served(place) as server:
         visitor = Visitor(server).log_in()
         address = visitor.new_project()
-        reading = {"score": "cosine", "label": "origin", "positive": "same", "kind": "", "decimal": ""}
+        reading = {"score": "cosine", "label": "origin", "positive": "same-source", "kind": "", "decimal": ""}
         for name, seed, use in (("dev.csv", 1, "train"), ("eval.csv", 2, "validation")):
-            assert visitor.put(f"{address}/files", name, table(seed, label="origin")).status == 200
+            assert visitor.put(f"{address}/files", name, score_table(seed, label="origin")).status == 200
             visitor.wait(address)
             assert "alert" in visitor.ask("GET", f"{address}/files").text  # it must be told what to read
             answer = visitor.post(f"{address}/files/read", file=name, use=use, **reading)
