@@ -113,3 +113,12 @@ def chromium(need, need_program):
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The program of axe-core, which finds what a screen reader cannot tell; skips where it is not there."""
+    file = Path(__file__).parents[1] / ".tools" / "node_modules" / "axe-core" / "axe.min.js"
+    if not file.is_file():
+        absent("axe-core is not there; .ci/axe-core gets it from npm")
+    return file.read_text(encoding="utf-8")

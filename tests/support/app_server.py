@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import io
+import json
 import os
 import signal
 import socket
@@ -12,6 +14,11 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
+
+import numpy as np
+import polars as pl
+
+import llrkit as lk
 
 
 class Server:
@@ -106,8 +113,6 @@ class Visitor:
 
     def wait(self, project: str) -> list[dict]:
         """The jobs of a project when none is open any more."""
-        import json
-
         for _ in range(1200):
             jobs = json.loads(self.ask("GET", f"{project}/jobs").text)
             if not any(job["state"] in ("waiting", "running") for job in jobs):
@@ -128,3 +133,14 @@ def raw(server: Server, data: bytes, patience: float = 10.0) -> bytes:
         except (TimeoutError, ConnectionError):
             pass
         return answer
+
+
+def score_table(seed, *, score="cosine", label="label", n=60):
+    """A CSV of trials with a speaker each, whose labels are the words same and different."""
+    target, nontarget = lk.theory.GaussianLLR.from_eer(0.08).rvs(n, 6 * n, np.random.default_rng(seed))
+    scores = 0.1 * np.concatenate([target, nontarget]) + 0.3
+    words = ["same-source"] * n + ["different-source"] * (6 * n)
+    out = io.BytesIO()
+    speakers = [f"s{i % 20}" for i in range(7 * n)]
+    pl.DataFrame({"speaker": speakers, score: scores, label: words}).write_csv(out)
+    return out.getvalue()

@@ -53,7 +53,7 @@ def project_name(given: str) -> str:
     llrkit.errors.InputError: a project is called by letters, digits, spaces, dots, hyphens and brackets, at
     most 80 of them, and begins with a letter or digit
     """
-    name = unicodedata.normalize("NFC", given).strip(" .")
+    name = unicodedata.normalize("NFC", given).strip().rstrip(" .")
     if not _PROJECT.fullmatch(name) or len(name) > LONGEST or _RESERVED.fullmatch(name):
         raise InputError(
             "a project is called by letters, digits, spaces, dots, hyphens and brackets, at most "

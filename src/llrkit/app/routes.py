@@ -55,6 +55,7 @@ def application(session: Session) -> Starlette:
             ClientDisconnect: _gone,
         },
     )
+    app.router.redirect_slashes = False
     app.state.session = session
     return app
 

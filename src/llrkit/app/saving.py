@@ -68,7 +68,8 @@ def finish_save(folder: Path) -> None:
         return
     for part in PARTS:
         (folder / part).mkdir(exist_ok=True)
-        for file in sorted((ready / part).iterdir()):
+        # none is there where a kill met the very end
+        for file in sorted((ready / part).iterdir()) if (ready / part).is_dir() else ():
             file.replace(folder / part / file.name)
     state = _read(ready / STATE if (ready / STATE).exists() else folder / STATE)
     documents = {name for result in state["results"].values() for name in result["documents"]}

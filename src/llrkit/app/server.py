@@ -97,7 +97,8 @@ def run_app(
 def _listening(host: str, port: int) -> socket.socket:
     try:
         kind = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(kind[0], socket.SOCK_STREAM)
+        # by its number: asyncio turns off the delay of small packets only where it is named
+        listening = socket.socket(kind[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(128)

@@ -65,9 +65,10 @@ def main() -> None:
     os.environ["MPLBACKEND"] = "agg"
     telling = Telling(out)
     from llrkit._progress import watched_by
-    from llrkit.app.tasks import run  # with all that the work needs, while nobody waits
+    from llrkit.app.tasks import prepare, run
     from llrkit.errors import LlrkitError, LlrkitWarning
 
+    prepare()
     line = sys.stdin.readline()
     if not line:
         return

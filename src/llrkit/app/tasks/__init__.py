@@ -28,6 +28,14 @@ TASKS: dict[str, Callable[[Task], dict[str, Any]]] = {
 }
 
 
+def prepare() -> None:
+    """Load what is otherwise loaded at its first use, while nobody waits."""
+    import llrkit.plot.matplotlib_renderer
+    from llrkit.plot.plotly_renderer import plotly_javascript
+
+    plotly_javascript()
+
+
 def run(plain: dict[str, Any]) -> dict[str, Any]:
     """Do a task in the folder of its project."""
     task = Task.from_dict(plain)
