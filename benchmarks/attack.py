@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-EACH = 2_000
+EACH = 10_000
 MEMORY = 3 << 30
 """Bytes of address space that the process that reads may have."""
-FOLDERS = 0.05
+FOLDERS = 0.02
 """Share of the inputs that are folders; the others are single texts, which take a fifth of the time."""
 
 

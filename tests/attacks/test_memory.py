@@ -91,6 +91,19 @@ def test_the_peak_stays_below_the_limit(bombs, tmp_path):
     assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in kilobytes on Linux")
+def test_short_texts_count_as_what_they_take(tmp_path):
+    """22 MB of text become 112 MB: a number of 8 bytes and three texts, which take 16 each however short."""
+    lines = b"score,label,a,b\n" + b"0.25,1,x,y\n0.50,0,x,y\n" * 1_000_000
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(lines, 1))
+    limited = {**os.environ, "LLRKIT_MAX_MEMORY": "120M", "LLRKIT_THREADS": "2"}
+    command = [sys.executable, "-c", PEAK, str(tmp_path / "a.csv.gz")]
+    done = subprocess.run(command, env=limited, capture_output=True, text=True)
+    refused, peak = done.stdout.split()
+    assert refused == "MemoryLimitError", done.stderr
+    assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
+
+
 def test_sizes_are_those_of_the_values_not_those_of_the_footer(bombs):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     footer = pyarrow.ParquetFile(bombs / "a.parquet").metadata.row_group(0).total_byte_size

@@ -11,8 +11,10 @@ import csv
 import gzip
 import io
 import math
+import re
 import shutil
 import struct
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +42,8 @@ TARGETS = [
     ("target", "nontarget"), ("1", "0"), ("1", "-1"), ("True", "False"), ("tgt", "imp"), ("TARGET", "Non"),
 ]  # fmt: skip
 ENDS = ["\n", "\r\n"]
+NO_SCORES = ["", "NA", "nan", "NaN"]
+ENCODINGS = ["latin-1", "cp1252", "utf-16", "utf-16-be", "shift_jis"]
 COLUMNS = ["enroll", "test", "n", "room", "weight", "day"]
 IDS = ("enroll", "test")
 
@@ -54,8 +58,13 @@ class RefusedError(Exception):
 
 
 def text_case(rng):
-    """A delimited text, and its rows as Python's csv and float read them, or None if it must be refused."""
+    """A delimited text, how it is to be read, and its rows as Python's csv and float read them.
+
+    The rows are None if the text must be refused. Numbers may have a decimal comma, scores may be missing,
+    and the text may be in another encoding than UTF-8, which then is told.
+    """
     delimiter = rng.choice(",\t;")
+    comma = delimiter != "," and rng.random() < 0.2
     names = ["score", "label", *rng.sample(COLUMNS, rng.randrange(4))]
     rng.shuffle(names)
     words, bad = rng.choice(TARGETS), rng.random() < 0.1
@@ -67,6 +76,10 @@ def text_case(rng):
             row["score"] = repr(rng.uniform(-9, 9) * 10 ** rng.randrange(-9, 9))
         if rng.random() < 0.1:
             row["score"] = rng.choice((" {}", "{} ", " {} ")).format(row["score"])
+        if comma:  # which needs a digit after it
+            row["score"] = re.sub(r"\.(?=\s|$)", "", row["score"]).replace(".", ",")
+        if rng.random() < 0.02:
+            row["score"] = rng.choice(NO_SCORES)
         for name in set(names) - {"score", "label"}:
             if rng.random() < 0.1:
                 row[name] = rng.choice(("", "NA"))
@@ -81,26 +94,32 @@ def text_case(rng):
     text = out.getvalue()
     if rng.random() < 0.1:
         text = text.rstrip("\r\n")
+    options = {"decimal": ","} if comma else {}
     data = (b"\xef\xbb\xbf" if rng.random() < 0.1 else b"") + text.encode()
     if rng.random() < 0.1:
+        with suppress(UnicodeEncodeError):  # not every encoding has every word
+            encoding = rng.choice(ENCODINGS)
+            data = text.encode(encoding)
+            options["encoding"] = encoding
+    if rng.random() < 0.1:
         data = gzip.compress(data)
-    return data, (None if bad else rows_of(text, delimiter))
+    return data, options, (None if bad else rows_of(text, delimiter, "," if comma else "."))
 
 
-def rows_of(text, delimiter):
+def rows_of(text, delimiter, point="."):
     """The rows of a text with a header, by ``csv`` and ``float`` alone."""
     header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return [{name: cell(name, field) for name, field in zip(header, row, strict=True)} for row in rows]
+    return [{name: cell(name, field, point) for name, field in zip(header, row, strict=True)} for row in rows]
 
 
-def cell(name, field):
+def cell(name, field, point="."):
     if name == "score":
-        return float(field)
+        return None if field in ("", "NA") else float(field.replace(point, "."))
     return None if field == "" or (field == "NA" and name not in IDS) else field
 
 
 def same_cell(name, found, expected):
-    if name == "score":
+    if name == "score" and found is not None and expected is not None:
         return bits(found) == bits(expected)
     return found == expected
 
@@ -113,10 +132,10 @@ def attempt(read):
         return error
 
 
-def check_text(path, data, expected):
+def check_text(path, data, options, expected):
     """'read' or 'refused', as it should be; anything else is an AssertionError."""
     path.write_bytes(data)
-    table = attempt(lambda: read_table(path).table)
+    table = attempt(lambda: read_table(path, **options).table)
     if isinstance(table, Exception):
         assert expected is None, f"{data[:500]!r}: refused though it can be read: {table}"
         assert path.name in str(table), f"{data[:500]!r}: the file is not named: {table}"
