@@ -60,7 +60,8 @@ def read_wav_scp(file: Path) -> dict[str, tuple[Path, int]]:
 
 def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
     """Kaldi's segments: recording, start and end in seconds, and line of each segment."""
-    file, segments = _existing(path), {}
+    file = _existing(path)
+    segments: dict[str, tuple[str, float, float, int]] = {}
     for number, fields in _lines(file):
         where = f"{file}, line {number}"
         if len(fields) != 4:
@@ -76,7 +77,8 @@ def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
 
 def read_utt2spk(path: Path_) -> dict[str, str]:
     """The speaker of each id."""
-    file, speakers = _existing(path), {}
+    file = _existing(path)
+    speakers: dict[str, str] = {}
     for number, fields in _lines(file):
         if len(fields) != 2:
             raise FileFormatError(

@@ -147,20 +147,21 @@ def train_recognizer(
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     chosen = steps if steps is not None else STEPS[backend]
     scorer = backend if backend in ("plda", "psda") else "cosine"
-    plain = embeddings.replace(covariances=None)
+    plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
         trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
     else:
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
             raise InputError("the recognizer is trained on embeddings, so it is adapted by embeddings too")
+        raw = in_domain
         check_adaptation(Sources.of(speech), Sources.of(adapt))
         trained = train_adapted_backend(
             plain, in_domain.replace(covariances=None), chosen, adaptation=adaptation, scorer=scorer,
             iterations=iterations, rank=rank, weight=adaptation_weight,
         )  # fmt: skip
     background = trained.prepare(embeddings.replace(covariances=None)) if backend == "svm" else None
-    lengths = length_profile(embeddings.vectors if adapt is None else in_domain.vectors)
+    lengths = length_profile(raw.vectors)
     return Recognizer(options, extractor, trained, background, Sources.of(speech), lengths)
 
 

@@ -185,4 +185,5 @@ def _kept_statistics(stages: Stages | None, key: str, frames: Frames) -> Statist
     arrays = None if stages is None else stages.load("statistics", key)
     if arrays is None:
         return None
-    return Statistics(frames.ids, *(arrays[name] for name in _STATISTICS), speakers=frames.speakers)
+    zeroth, first, log_likelihood = (arrays[name] for name in _STATISTICS)
+    return Statistics(frames.ids, zeroth, first, log_likelihood, frames.speakers)

@@ -61,7 +61,7 @@ def log_normalizer(dim: int, k: Any) -> FloatArray:
     >>> round(float(np.exp(-log_normalizer(3, 0.0)) / np.pi), 12)   # the surface of the sphere
     4.0
     """
-    return -0.5 * dim * np.log(2.0 * np.pi) - log_bessel_over_power(dim / 2.0 - 1.0, k)
+    return np.asarray(-0.5 * dim * np.log(2.0 * np.pi) - log_bessel_over_power(dim / 2.0 - 1.0, k))
 
 
 def mean_length(dim: int, k: Any) -> FloatArray:
