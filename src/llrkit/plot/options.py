@@ -145,11 +145,9 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
         if isinstance(mark, (Line, Points, Stairs)):
             changed["hover"] = tuple(replace(shown, name=named(shown.name)) for shown in mark.hover)
         marks.append(replace(mark, **changed))
-    axes = {
-        name: replace(axis, label=named(axis.label)) for name, axis in (("x", picture.x), ("y", picture.y))
-    }
-    described = named(picture.described)
-    return replace(picture, marks=tuple(marks), title=named(picture.title), described=described, **axes)
+    x, y = (replace(axis, label=named(axis.label)) for axis in (picture.x, picture.y))
+    title, described = named(picture.title), named(picture.described)
+    return replace(picture, marks=tuple(marks), title=title, described=described, x=x, y=y)
 
 
 def _to_base(picture: Picture, base: float) -> Picture:
