@@ -101,6 +101,12 @@ def prior_scan(rng: np.random.Generator) -> PriorScan:
     return PriorScan(log_odds, costs, lk.c_primary(test, "sre12", actual=False))
 
 
+def reliability() -> object:
+    """Posteriors of LLRs that are twice too large; its own generator leaves the other pictures alone."""
+    pair = lk.theory.GaussianLLR.from_eer(0.08).rvs(1_200, 4_800, np.random.default_rng(1))
+    return lk.reliability_curve(lk.Scores(*(2.0 * llrs for llrs in pair)))
+
+
 def mixing(rng: np.random.Generator) -> MixingCurve:
     """Easy and difficult trials, told apart by nothing but the shape of the scores."""
     pair = lk.theory.MixtureLLR([0.3, 0.7], [1.0, 9.0])
@@ -135,11 +141,12 @@ def draw_all(rng: np.random.Generator) -> None:
         "roc": lk.plot.roc(found),
         "bayes_error": lk.plot.bayes_error(found),
         "ape": lk.plot.ape(found),
-        "ece": lk.plot.ece(found),
+        "ece": lk.plot.cross_entropy(found),
         "tippett": lk.plot.tippett(large),
         "tippett_crossing": lk.plot.tippett(large, style="crossing", log10=True),
         "pav": lk.plot.pav(found),
         "histogram": lk.plot.histogram(large),
+        "reliability": lk.plot.reliability(reliability()),
         "idempotence": lk.plot.idempotence(idempotence(rng)),
         "two_gaussians": lk.plot.two_gaussians(lk.theory.GaussianLLR.from_eer(0.05)),
         "cllr_scatter": lk.plot.cllr_scatter(_scatter(rng)),

@@ -17,7 +17,7 @@ FrameKind: TypeAlias = Literal["polars", "pandas"]
 LEFT, RIGHT = "text-align:left", "text-align:right"
 
 
-def read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
+def read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     """A mapping that cannot be written to; what a pickle makes of one is made again by this."""
     return MappingProxyType(items)
 

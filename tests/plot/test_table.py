@@ -35,7 +35,7 @@ TESTED_BY = {
     "pav": "test_pav_steps_are_the_blocks",
     "histogram": "test_histogram_areas_and_prediction",
     "idempotence": "test_idempotence_lines_and_band",
-    "reliability": "test_reliability_is_isotonic_regression_against_scikit_learn",
+    "reliability": "test_reliability_lines_and_band",
     "two_gaussians": "test_two_gaussians_are_normal_densities",
     "cllr_scatter": "test_scatter_draws_the_points_and_the_diagonal",
     "prior_scan": "test_prior_scan_draws_each_method",

@@ -46,13 +46,14 @@ class ConditionTable(Result):
         }
 
     def _frame_rows(self) -> list[dict[str, Any]]:
-        return named_rows(self.by, self._lines())
+        return named_rows(self.by, self.rows())
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
-        return group_rows(self._lines(), self.by)
+        return group_rows(self.rows(), self.by)
 
-    def _lines(self) -> dict[str, Evaluation]:
+    def rows(self) -> dict[str, Evaluation]:
+        """The conditions by name, then all trials pooled, and with equal weight."""
         named = {group_name(key): one for key, one in self.conditions.items()}
         return {**named, "(pooled)": self.pooled, "(equalized)": self.equalized}
 

@@ -157,11 +157,11 @@ def _dress(ax: Axes, picture: Picture) -> None:
     ax.set_title(_plain(picture.title))
     for name, axis in (("x", picture.x), ("y", picture.y)):
         getattr(ax, f"set_{name}label")(_plain(axis.label))
-        if axis.limits is not None:
-            getattr(ax, f"set_{name}lim")(axis.limits)
         if axis.ticks is not None:
             labels = None if axis.tick_labels is None else [_plain(text) for text in axis.tick_labels]
             getattr(ax, f"set_{name}ticks")(axis.ticks, labels)
+        if axis.limits is not None:  # after the ticks, which would widen them
+            getattr(ax, f"set_{name}lim")(axis.limits)
     if picture.equal:
         ax.set_aspect("equal", adjustable="box")
     ax.grid(picture.grid)

@@ -10,12 +10,14 @@ from inspect import Parameter, signature
 from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
+from scipy.special import ndtri
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.plot.picture import Axis, Band, HoverValues, Legend, Line, Mark, Picture, Points, Stairs, Text
 from llrkit.plot.render import Renderer, render
 
+PROBIT_AXES = ("det", "class_det")
 LN10 = float(np.log(10.0))
 NATS = {"log-likelihood-ratio (nats)": "log10 likelihood ratio", "prior log-odds": "prior log10-odds"}
 """Labels of axes in nats, and what they are to base ten; others end in ``(nats)``."""
@@ -23,8 +25,8 @@ CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
 OPTIONS = """
 
     Every plot also takes ``title``, ``legend`` (a place such as ``"upper left"``, ``"below"``, ``"best"``, or
-    ``False`` for none), ``xlim`` and ``ylim``, ``labels`` for the classes, as ``("same speaker", "different
-    speakers")``, and ``base=10`` where an axis is a logarithm in nats.
+    ``False`` for none), ``xlim`` and ``ylim`` (rates on a DET), ``labels`` for the classes, as ``("same
+    speaker", "different speakers")``, and ``base=10`` where an axis is a logarithm in nats.
 """
 Limits = tuple[float | None, float | None]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,7 +53,9 @@ class Look:
             picture = replace(picture, title=str(self.title))
         if self.legend is not None:
             picture = replace(picture, legend=_place(self.legend, picture))
-        x, y = _limited(picture.x, self.xlim, "xlim"), _limited(picture.y, self.ylim, "ylim")
+        rates = picture.kind in PROBIT_AXES
+        x = _limited(picture.x, self.xlim, "xlim", rates=rates)
+        y = _limited(picture.y, self.ylim, "ylim", rates=rates)
         return replace(picture, x=x, y=y)
 
 
@@ -98,12 +102,16 @@ def _place(legend: str | bool, picture: Picture) -> Legend:
     return cast(Legend, place)
 
 
-def _limited(axis: Axis, limits: Limits | None, name: str) -> Axis:
-    """An axis with these ends, as the axis counts; a missing end stays what it is."""
+def _limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
+    """An axis with these ends, as the axis counts, or rates on probit axes; a missing end stays as it is."""
     if limits is None:
         return axis
     if not (isinstance(limits, (tuple, list)) and len(limits) == 2):
         raise InputError(f"{name} is a pair of numbers, got {limits!r}")
+    if rates:
+        if not all(end is None or 0.0 < end < 1.0 for end in limits):
+            raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
+        limits = tuple(None if end is None else float(ndtri(end)) for end in limits)  # type: ignore[assignment]
     ends = [end if end is not None else (axis.limits or (None, None))[i] for i, end in enumerate(limits)]
     if None in ends:
         raise InputError(f"{name}: this axis finds its ends by itself; give both")
@@ -137,11 +145,9 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
         if isinstance(mark, (Line, Points, Stairs)):
             changed["hover"] = tuple(replace(shown, name=named(shown.name)) for shown in mark.hover)
         marks.append(replace(mark, **changed))
-    axes = {
-        name: replace(axis, label=named(axis.label)) for name, axis in (("x", picture.x), ("y", picture.y))
-    }
-    described = named(picture.described)
-    return replace(picture, marks=tuple(marks), title=named(picture.title), described=described, **axes)
+    x, y = (replace(axis, label=named(axis.label)) for axis in (picture.x, picture.y))
+    title, described = named(picture.title), named(picture.described)
+    return replace(picture, marks=tuple(marks), title=title, described=described, x=x, y=y)
 
 
 def _to_base(picture: Picture, base: float) -> Picture:

@@ -10,7 +10,7 @@ from llrkit._format import number
 from llrkit.errors import InputError
 from llrkit.metrics.reliability import ReliabilityCurve
 from llrkit.plot.options import with_looks
-from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
+from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Text, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
 
@@ -21,9 +21,9 @@ WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confiden
 def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
-    On the diagonal posteriors are calibrated. Legends give the parts of the Brier score: miscalibration,
-    discrimination and uncertainty (MCB, DSC, UNC). ``systems`` are what :func:`llrkit.reliability_curve`
-    gives, one or a dict by system.
+    On the diagonal posteriors are calibrated. The parts of the Brier score are written beside it:
+    miscalibration, discrimination and uncertainty (MCB, DSC, UNC). ``systems`` are what
+    :func:`llrkit.reliability_curve` gives, one or a dict by system.
 
     Examples
     --------
@@ -50,8 +50,12 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
             f"MCB {number(parts.miscalibration)}", f"DSC {number(parts.discrimination)}",
             f"UNC {number(parts.uncertainty)}",
         )  # fmt: skip
-        label = system.labeled(*numbers)
+        label = system.labeled(*numbers[:1])
         marks.append(Line(curve.predicted, curve.observed, ink, label, shown, system.name))
+        if alone:
+            marks += [
+                Text(0.78, 0.06 * (2 - row), text, Ink("reference")) for row, text in enumerate(numbers)
+            ]
         told.append(f"{system.labeled(f'Brier score {number(parts.score)}', *numbers)}")
     priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
     return render(
@@ -63,7 +67,7 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
             tuple(marks),
             f"How often trials are targets against the posterior. {'; '.join(told)}.",
             equal=True,
-            legend=legend_of(drawn, "below"),
+            legend=legend_of(drawn, "upper left"),
         ),
         ax,
         renderer,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from llrkit._format import number
-from llrkit.errors import InputError
+from llrkit.errors import InputError, UnknownNameError
 
 R = TypeVar("R")
+T = TypeVar("T")
 Column = tuple[str, str, Callable[[R], float], Callable[[float], str]]
 """Its name in the JSON, its title, the number of a result, and how that is shown."""
 ALL = "all"
@@ -28,6 +29,33 @@ class Table:
     """One tuple for each row."""
     texts: tuple[tuple[str, ...], ...]
     caption: str = ""
+
+    def choose(self, columns: Sequence[str]) -> Table:
+        """The same table with these columns only, by key or title, in this order.
+
+        Examples
+        --------
+        >>> table = table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate)], row_title="name")
+        >>> table.choose(["x"]).titles
+        ('x (%)',)
+        """
+        places = []
+        for name in columns:
+            found = [i for i, pair in enumerate(zip(self.keys, self.titles, strict=True)) if name in pair]
+            if not found:
+                raise UnknownNameError(f"there is no column {name!r}; there are: {', '.join(self.keys)}")
+            places.append(found[0])
+
+        def chosen(row: tuple[T, ...]) -> tuple[T, ...]:
+            return tuple(row[i] for i in places)
+
+        return replace(
+            self,
+            keys=chosen(self.keys),
+            titles=chosen(self.titles),
+            values=tuple(map(chosen, self.values)),
+            texts=tuple(map(chosen, self.texts)),
+        )
 
 
 def table_of(

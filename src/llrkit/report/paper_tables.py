@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,20 @@ from llrkit._format import csv_text, number
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.condition_table import ConditionTable
 from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.report.class_tables import class_table, has_classes
+from llrkit.report.interval_tables import ENDS, comparison_table, with_intervals, without_ends
 from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
+from llrkit.trust.differences.many_systems import PairwiseComparison
+from llrkit.trust.differences.paired import SystemComparison
 
 STYLES = ("latex", "markdown", "csv")
-WANTED = "a table needs an Evaluation, a Comparison, or a dict of Evaluations by system"
+WANTED = (
+    "a table needs an Evaluation, a Comparison, or a dict of Evaluations by system; or a ConditionTable, a "
+    "SystemComparison or a PairwiseComparison"
+)
 
 
 COLUMNS: tuple[Column[Evaluation], ...] = (
@@ -34,7 +41,9 @@ COLUMNS: tuple[Column[Evaluation], ...] = (
 )
 
 
-def summary_table(results: Any, *, row_title: str = "system", caption: str = "") -> Table:
+def summary_table(
+    results: Any, *, row_title: str = "system", caption: str = "", intervals: bool = False
+) -> Table:
     """The numbers of one or several evaluations, or of a comparison, as a table.
 
     A single evaluation gives one row, and one more for each of its groups.
@@ -46,7 +55,14 @@ def summary_table(results: Any, *, row_title: str = "system", caption: str = "")
     >>> summary_table({"mine": result}).texts[0][5:8]
     ('0.7140', '0.5354', '0.1786')
     """
+    if isinstance(results, SystemComparison | PairwiseComparison):
+        return comparison_table(results, caption)
+    if isinstance(results, ConditionTable):
+        row_title = results.by if row_title == "system" else row_title
+        results = results.rows()
     if has_classes(results):
+        if intervals:
+            raise InputError("evaluations of several classes have no intervals")
         return class_table(results, row_title=row_title, caption=caption)
     if isinstance(results, Comparison):
         results, row_title = results.evaluations, "method" if row_title == "system" else row_title
@@ -55,7 +71,8 @@ def summary_table(results: Any, *, row_title: str = "system", caption: str = "")
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
     columns = [*COLUMNS, *_costs(next(iter(named.values())))]
-    return table_of(named, columns, row_title=row_title, caption=caption)
+    table = table_of(named, columns, row_title=row_title, caption=caption)
+    return with_intervals(table, list(named.values())) if intervals else table
 
 
 def _costs(first: Evaluation) -> list[Column[Evaluation]]:
@@ -92,6 +109,8 @@ def format_table(
     *,
     row_title: str = "system",
     caption: str = "",
+    columns: Sequence[str] | str | None = None,
+    intervals: bool = False,
     words: str = "nist",
 ) -> str:
     """The numbers of evaluations or of a comparison as LaTeX, Markdown or CSV.
@@ -102,9 +121,15 @@ def format_table(
     Parameters
     ----------
     results
-        An Evaluation, a Comparison, or a dict of Evaluations by system; of two classes or of several.
+        An Evaluation, a Comparison, or a dict of Evaluations by system; of two classes or of several. A
+        ConditionTable, and what compares systems, give tables of their own.
     style
         'latex' (uses booktabs), 'markdown' or 'csv'.
+    columns
+        The columns to show, by their names in the CSV (``"eer"``, ``"min_dcf sre08"``) or their titles.
+    intervals
+        Whether numbers of evaluations are followed by their intervals; CSV has columns ``..._low`` and
+        ``..._high``.
     words
         The vocabulary of the titles: 'nist', 'forensic' or 'biometrics'; CSV has the names of the JSON.
 
@@ -118,8 +143,13 @@ def format_table(
     table = (
         results
         if isinstance(results, Table)
-        else summary_table(results, row_title=row_title, caption=caption)
+        else summary_table(results, row_title=row_title, caption=caption, intervals=intervals)
     )
+    if columns is not None:
+        names = [columns] if isinstance(columns, str) else list(columns)
+        ends = {name: [f"{name}{end}" for end in ENDS if f"{name}{end}" in table.keys] for name in names}
+        table = table.choose([one for name in names for one in (name, *ends[name])])
+    table = table if style == "csv" else without_ends(table)
     titles = tuple(map(vocabulary(words).say, table.titles))
     table = replace(table, titles=titles)
     if style == "csv":

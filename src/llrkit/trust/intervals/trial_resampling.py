@@ -68,4 +68,4 @@ def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
             f"ci='bootstrap' without speakers draws all trials, at most {MOST_TRIALS:,}, got {sum(sizes):,}; "
             "ci='trial' gives intervals in closed form"
         )
-    return TrialResampling(*sizes, int(seed))
+    return TrialResampling(sizes[0], sizes[1], int(seed))
