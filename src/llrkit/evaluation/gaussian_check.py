@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scipy.special import chdtrc
-
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.affine.gaussian_tests import GaussianTest, gaussian_tests
 from llrkit.calibrate.affine.predicted_cost import PredictedCost, line_costs, predicted_cost
@@ -92,6 +90,8 @@ def _mixture(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest
     Under one pair the weight and mu of the second are not both determined, so chi-square is an
     approximation; in simulations it is exceeded a little less often than it says.
     """
+    from scipy.special import chdtrc
+
     moments = training.moments
     n = moments.target.n + moments.nontarget.n
     fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None).details

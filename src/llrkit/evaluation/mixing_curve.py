@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.composite.bounded import BoundedMap
@@ -41,6 +40,8 @@ class MixingCurve(Curve):
     @property
     def eer(self) -> FloatArray:
         """The EER of trials of each difficulty, ``Phi(-sqrt(mu/2))``."""
+        from scipy.special import ndtr
+
         return np.asarray(ndtr(-np.sqrt(0.5 * self.mu)))
 
     @property

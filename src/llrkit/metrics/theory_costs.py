@@ -8,7 +8,6 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import probit
@@ -175,6 +174,8 @@ def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
 
 def rate_grid(n: int) -> FloatArray:
     """EERs evenly spaced on a probit axis."""
+    from scipy.special import ndtr
+
     low, high = (float(probit(rate)) for rate in EER_RANGE)
     return np.asarray(ndtr(np.linspace(low, high, n)))
 

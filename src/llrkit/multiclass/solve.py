@@ -27,7 +27,8 @@ NEWTON_UP_TO = 64
 
 _STEPS_UP_TO = 400
 _PRECONDITION_UP_TO = 1200
-_HESSIAN_WORK = 5e8  # multiplications worth spending on one Hessian of the sample
+_HESSIAN_WORK, _MOST_WORK = 2e7, 5e8  # multiplications worth spending on one Hessian of the sample
+_TRIALS_PER_WEIGHT = 8  # with fewer, the Hessian lacks directions that matter; for these more work is spent
 _MAX_PASSES = 60
 _MAX_STEPS = 3000
 _POLISHING = 6
@@ -103,7 +104,8 @@ def _derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
 
 def _thinned(sample: ClassVectors, size: int) -> ClassVectors:
     """Fewer trials where the Hessian is large."""
-    every = max(1, math.ceil(len(sample) * size**2 / _HESSIAN_WORK))
+    work = max(_HESSIAN_WORK, min(_TRIALS_PER_WEIGHT * size**3, _MOST_WORK))
+    every = max(1, math.ceil(len(sample) * size**2 / work))
     return sample if every == 1 else sample.take(slice(None, None, every))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp, ndtr
 
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
@@ -51,6 +50,8 @@ def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -
 
 def _log_moment(pair: CalibratedPair, n: float) -> float:
     """Logarithm of ``<r^n>`` for non-targets."""
+    from scipy.special import gammaln, logsumexp
+
     if n in (0.0, 1.0):
         return 0.0
     if isinstance(pair, MirrorLLR):
@@ -131,6 +132,8 @@ def misleading_bound_gaussian(ratio: npt.ArrayLike) -> Any:
     >>> round(misleading_bound_gaussian(8.0), 4)
     0.0207
     """
+    from scipy.special import ndtr
+
     return _plain(ndtr(-np.sqrt(2.0 * np.log(_ratios(ratio)))))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, polygamma, psi
 
 from llrkit._arrays import FloatArray
 from llrkit.theory.calibrated_pair import CalibratedPair
@@ -34,10 +33,14 @@ class LogGamma(Distribution):
 
     def mean(self) -> float:
         """``psi(shape) - log(rate)``."""
+        from scipy.special import psi
+
         return float(psi(self.shape) - np.log(self.rate))
 
     def var(self) -> float:
         """``psi'(shape)``."""
+        from scipy.special import polygamma
+
         return float(polygamma(1, self.shape))
 
     def _scaled(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -46,20 +49,28 @@ class LogGamma(Distribution):
         return y, np.exp(np.minimum(y, 700.0))
 
     def _logpdf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import gammaln
+
         y, z = self._scaled(x)
         return np.asarray(self.shape * y - z - gammaln(self.shape))
 
     def _cdf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import gammainc, gammaln
+
         y, z = self._scaled(x)
         # r itself underflows long before its distribution function does when the shape is small
         far = np.exp(self.shape * np.minimum(y, 0.0) - gammaln(self.shape + 1.0))
         return np.where(y < -37.0, far, gammainc(self.shape, z))
 
     def _sf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import gammaincc
+
         y, z = self._scaled(x)
         return np.where(y < -37.0, 1.0 - self._cdf(x), gammaincc(self.shape, z))
 
     def _ppf(self, q: FloatArray) -> FloatArray:
+        from scipy.special import gammainccinv, gammaincinv, gammaln
+
         far = (np.log(q) + gammaln(self.shape + 1.0)) / self.shape
         z = np.where(q > 0.5, gammainccinv(self.shape, 1.0 - q), gammaincinv(self.shape, q))
         near = np.log(np.maximum(z, 1e-300))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaln, kve
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
@@ -33,6 +32,8 @@ def log_bessel_k(order: float, z: FloatArray) -> FloatArray:
     >>> np.round(log_bessel_k(200.0, np.array([1.0, 1e4])), 2)
     array([   995.87, -10002.38])
     """
+    from scipy.special import kve
+
     with np.errstate(over="ignore", divide="ignore"):  # what overflows is computed again below
         out = np.log(kve(order, z)) - z
     bad = ~np.isfinite(out)
@@ -125,6 +126,8 @@ class Hyperbolic(Distribution):
         return self.mixture.var()
 
     def _logpdf(self, x: FloatArray) -> FloatArray:
+        from scipy.special import gammaln
+
         order = self.lam - 0.5
         q = np.hypot(self.delta, x - self.loc)
         out = np.full(x.shape, np.inf if order <= 0.0 else 0.0)
@@ -155,6 +158,8 @@ class Hyperbolic(Distribution):
 
 
 def _log_gig_constant(lam: float, delta: float, psi: float) -> float:
+    from scipy.special import gammaln
+
     if delta == 0.0:
         return float(gammaln(lam) - lam * np.log(0.5 * psi))
     root = np.sqrt(psi)

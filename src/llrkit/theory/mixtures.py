@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
@@ -62,6 +61,8 @@ class MuMixture(CalibratedPair):
     @cached_property
     def eer(self) -> float:
         """Mean EER of the components; an uninformative one counts 1/2."""
+        from scipy.special import ndtr
+
         weights, mu = self._components()
         return float(weights @ ndtr(-np.sqrt(0.5 * mu)))
 

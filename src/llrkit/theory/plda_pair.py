@@ -14,7 +14,6 @@ from math import factorial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
@@ -97,6 +96,7 @@ class ChiSquareDifference(Distribution):
     @cached_property
     def _frequency_reach(self) -> float:
         """Log of the frequency beyond which the characteristic function is below e^-42."""
+        from scipy.optimize import brentq
 
         def decay(log_t: float) -> float:
             t = np.exp(log_t)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
 
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
@@ -56,6 +55,8 @@ class Axis:
 
     def x(self, u: FloatArray) -> FloatArray:
         """The point of the support."""
+        from scipy.special import expit
+
         low, high = self.support
         match self.kind:
             case (True, True):

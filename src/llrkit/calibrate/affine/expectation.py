@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
@@ -124,6 +123,8 @@ class _Problem:
 
     def first_guess(self, on_cells: Any) -> tuple[float, float]:
         """The solution on the cells: the root of K_d(a) + K_e(-a), or the least penalized sum of squares."""
+        from scipy.optimize import brentq, minimize_scalar
+
         if self.penalty == 0.0:
 
             def gap(t: float) -> float:

@@ -11,8 +11,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.special import chdtrc, ndtr, ndtri
-
 from llrkit._format import p_words
 from llrkit.calibrate.affine.score_shape import spread_error
 from llrkit.core.moments import ClassMoments, Moments
@@ -87,6 +85,8 @@ def gaussian_tests(moments: Moments) -> list[GaussianTest]:
 
 
 def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+    from scipy.special import chdtrc
+
     v_e, v_d, n = float(target.variance[0]), float(nontarget.variance[0]), target.n + nontarget.n
     v = (target.n * v_e + nontarget.n * v_d) / n
     gain = max(n * math.log(v) - target.n * math.log(v_e) - nontarget.n * math.log(v_d), 0.0)
@@ -98,6 +98,8 @@ def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianT
 
 
 def _skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
+    from scipy.special import chdtrc
+
     value, n = float(class_moments.skewness[0]), class_moments.n
     statistic = n * value**2 / 6.0
     return GaussianTest(
@@ -106,6 +108,8 @@ def _skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
 
 
 def _mixture(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+    from scipy.special import ndtr, ndtri
+
     n = target.n + nontarget.n
     v = float(target.m2[0, 0] + nontarget.m2[0, 0]) / n
     mu = float(target.mean[0] - nontarget.mean[0]) ** 2 / (2.0 * v)
@@ -138,5 +142,7 @@ def _mean_score(mu: float) -> float:
 
 def _two_sided(shift: float) -> float:
     """Power of a two-sided test whose statistic is normal and moved by ``shift`` standard errors."""
+    from scipy.special import ndtr, ndtri
+
     limit = -float(ndtri(LEVEL / 2.0))
     return float(ndtr(shift - limit) + ndtr(-shift - limit))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
-from scipy.optimize import brentq
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
@@ -200,6 +199,8 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
 
 
 def _turning_point(slope: Curve, left: float, right: float) -> float:
+    from scipy.optimize import brentq
+
     def at(s: float) -> float:
         return float(slope(np.array([s]))[0])
 

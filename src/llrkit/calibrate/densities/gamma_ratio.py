@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, psi, softmax
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
@@ -92,6 +91,8 @@ def _fit(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> tup
     The log-likelihood is ``log a + k log k - log Gamma(k) + k mean(x) + alpha mean_e(x) - k mean(e^x)``
     with class-weighted means; its maximum over b is at ``mean(e^x) = (k + alpha) / k``.
     """
+    from scipy.special import gammaln, logsumexp, psi, softmax
+
     t = np.concatenate([target.points, nontarget.points])
     w = np.concatenate(
         [alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total]

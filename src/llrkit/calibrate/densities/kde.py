@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.saturating.saturating_function import saturate
@@ -140,6 +139,8 @@ def _convolved(values: FloatArray, kernel: FloatArray) -> FloatArray:
 
 def _pooled(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
     """The log-ratio of the masses of both classes, pooled where the ratio goes the wrong way."""
+    from scipy.optimize import isotonic_regression
+
     total = target + nontarget
     weights = total + _NOTHING
     share = (target + 0.5 * _NOTHING) / weights

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, k0e, k1e, psi
 
 from llrkit._arrays import FloatArray
 
@@ -45,6 +44,8 @@ def student_gradient(t: FloatArray, u: float, loc: float, scale: float) -> Float
 
 def _log_gamma_step(df: float) -> float:
     """``log Gamma((df + 1)/2) - log Gamma(df/2) - log(df/2)/2``, which goes to 0."""
+    from scipy.special import gammaln
+
     x = 0.5 * df
     if x < _SERIES_ABOVE:
         return float(gammaln(x + 0.5) - gammaln(x) - 0.5 * np.log(x))
@@ -54,6 +55,8 @@ def _log_gamma_step(df: float) -> float:
 
 def _digamma_step(df: float) -> float:
     """``df^2 [psi((df + 1)/2) - psi(df/2) - 1/df]``, which goes to 1/2."""
+    from scipy.special import psi
+
     x = 0.5 * df
     if x < _SERIES_ABOVE:
         return float(df * df * (psi(x + 0.5) - psi(x) - 1.0 / df))
@@ -76,6 +79,8 @@ def log_nig(s: FloatArray, alpha: float, beta: float, delta: float, loc: float) 
     >>> bool(np.allclose(log_nig(x, 2.0, 0.5, 1.5, 0.1), norminvgauss(3.0, 0.75, 0.1, 1.5).logpdf(x)))
     True
     """
+    from scipy.special import k1e
+
     gamma = np.sqrt((alpha - beta) * (alpha + beta))
     y = s - loc
     q = np.hypot(delta, y)
@@ -128,6 +133,8 @@ def standard_nig(t: FloatArray, p: float, e: float) -> tuple[FloatArray, FloatAr
 
 def _bessel_level(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``log[sqrt(2 z/pi) e^z K_1(z)]`` and ``z`` times its derivative; both vanish like ``3/(8 z)``."""
+    from scipy.special import k0e, k1e
+
     near = np.minimum(z, _BESSEL_SERIES_ABOVE)
     r = 1.0 / np.maximum(z, _BESSEL_SERIES_ABOVE)
     k1 = k1e(near)
@@ -147,4 +154,6 @@ def _bessel_level(z: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _bessel_ratio(z: FloatArray) -> FloatArray:
     """``K_0(z) / K_1(z)``."""
+    from scipy.special import k0e, k1e
+
     return np.asarray(k0e(z) / k1e(z))

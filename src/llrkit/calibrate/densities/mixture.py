@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
@@ -127,6 +126,8 @@ def mixture_from_training(
     point_mass: float | None,
 ) -> AffineMap:
     """The fit, from points that stand for the scores."""
+    from scipy.special import logsumexp
+
     center, scale = training.center, training.scale
     gaussian = cmlg_from_moments(training.moments, alpha)
     pile = None if point_mass is None else (float(point_mass) - center) / scale
@@ -198,6 +199,8 @@ def _objective(
     With ``c = 1`` for targets and -1 for non-targets, ``log N(x | c mu, 2 mu)`` is
     ``c x/2 - x^2/(4 mu) - mu/4 - log(4 pi mu)/2``: the class enters one term only.
     """
+    from scipy.special import logsumexp
+
     t, w, sign = weighted_trials(training, alpha)
     mass = float(w.sum())
 

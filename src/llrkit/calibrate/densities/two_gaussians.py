@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap
@@ -92,6 +91,8 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     >>> calibrate.vertex, calibrate([-9.0, -1.0, 3.0]).round(3)
     (-1.0, array([-2.193, -2.193,  3.807]))
     """
+    from scipy.special import ndtr
+
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=2)
     require_spread(moments)

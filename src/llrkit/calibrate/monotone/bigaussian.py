@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from llrkit._arrays import BoolArray, FloatArray
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
@@ -165,4 +164,6 @@ def _inverse_pair_cdf(below: FloatArray, above: FloatArray, sigma: float) -> Flo
 
 def _log_pair_cdf(x: FloatArray, half: float) -> FloatArray:
     """``log G`` at ``sigma x``, for x up to 0."""
+    from scipy.special import log_ndtr
+
     return np.asarray(np.logaddexp(log_ndtr(x + half), log_ndtr(x - half)) - LN2)

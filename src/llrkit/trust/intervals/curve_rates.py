@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from llrkit._arrays import FloatArray
 from llrkit.core.loss_sums import LossSums
@@ -95,6 +94,8 @@ def curve_rates(
 
 def _exact(rate: FloatArray, n: float, level: float) -> RateIntervals:
     """Intervals of independent trials: on the logit scale, exact ones where errors are few."""
+    from scipy.special import betaincinv
+
     inside = (rate > 0.0) & (rate < 1.0)
     safe = np.where(inside, rate, 0.5)
     step = quantile(level) / np.sqrt(safe * (1.0 - safe) * n)

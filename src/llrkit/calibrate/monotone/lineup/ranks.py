@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import betaln, gammaln, log_ndtr
 
 from llrkit._arrays import FloatArray, IntArray
 
@@ -29,6 +27,8 @@ def drawn_above(above: IntArray, size: IntArray, cohort: int) -> FloatArray:
 
 
 def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
+    from scipy.special import gammaln
+
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
@@ -86,6 +86,8 @@ def lr_of_ranks(rank: IntArray, cohort: int, smoothing: str, share: FloatArray, 
 
 def _beta_overlap(rank: IntArray, cohort: int, trained: int) -> FloatArray:
     """Integral of the density Beta(r, N - r + 2) times Beta(r', N' - r' + 2) for all r'."""
+    from scipy.special import betaln
+
     r, other = rank[:, None].astype(np.float64), np.arange(1.0, trained + 2.0)[None, :]
     log = betaln(r + other - 1.0, cohort - r + trained - other + 3.0)
     log = log - betaln(r, cohort - r + 2.0) - betaln(other, trained - other + 2.0)
@@ -102,6 +104,8 @@ def gaussian_lr(rank: IntArray, cohort: int, d_prime: float) -> FloatArray:
     >>> round(float(gaussian_lr(np.array([1, 2, 3]), 2, 1.0).mean()), 12)
     1.0
     """
+    from scipy.special import betaln, log_ndtr
+
     step = 0.25 / np.sqrt(cohort + 4.0)
     z = np.arange(min(-d_prime, 0.0) - 12.0, max(-d_prime, 0.0) + 12.0, step)
     # the standard normal density at z times h' is the density at z + d'
@@ -116,6 +120,8 @@ def gaussian_lr(rank: IntArray, cohort: int, d_prime: float) -> FloatArray:
 
 def best_d_prime(share: FloatArray) -> float:
     """The d' for which ranks with these shares are most likely."""
+    from scipy.optimize import minimize_scalar
+
     filled = np.flatnonzero(share)
 
     def cost(d_prime: float) -> float:
