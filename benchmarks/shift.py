@@ -4,6 +4,7 @@
     python benchmarks/shift.py halves ../shared/data --halvings 200
     python benchmarks/shift.py simulated
     python benchmarks/shift.py few ../shared/data
+    python benchmarks/shift.py picture ../shared/data
 
 Prints the tables of docs/shift.md. No label of an evaluation part is used but by the oracle (logistic
 regression on the evaluation part itself) and for Cllr.
@@ -16,6 +17,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 
@@ -118,6 +120,27 @@ def few_table(data: Path, draws: int) -> None:
                 f"| {oracle:.4f} |",
                 flush=True,
             )
+
+
+def draw_picture(data: Path, output: Path) -> None:
+    """Densities of both classes in training (lines) and evaluation (filled), for the six sets."""
+    figure, panels = plt.subplots(2, 3, figsize=(9.0, 4.8))
+    for panel, (name, (train, test, _)) in zip(panels.flat, real(data).items(), strict=True):
+        before, after = (one if isinstance(one, lk.Scores) else one.scores() for one in (train, test))
+        every = np.concatenate([before.target, before.nontarget, after.target, after.nontarget])
+        cells = np.linspace(*np.quantile(every, [0.0005, 0.9995]), 60)
+        for kind, color in (("nontarget", "C0"), ("target", "C1")):
+            shown = kind.replace("non", "non-") + "s"
+            old, new = getattr(before, kind), getattr(after, kind)
+            panel.hist(new, cells, density=True, color=color, alpha=0.35, label=f"{shown}, after")
+            panel.hist(old, cells, density=True, color=color, histtype="step", label=f"{shown}, training")
+        panel.set_title(name, fontsize=9)
+        panel.set_yticks([])
+    panels[1, 1].set_xlabel("score")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), ncol=4, loc="lower center", fontsize=8)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.savefig(output, dpi=110)
+    print(f"drawn in {output}")
 
 
 def halved_sets(data: Path) -> dict[str, pl.DataFrame]:
@@ -276,7 +299,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", choices=["real", "halves", "simulated", "few"])
+    parser.add_argument("table", choices=["real", "halves", "simulated", "few", "picture"])
     parser.add_argument("data", type=Path, nargs="?", default=Path("../shared/data"))
     parser.add_argument("--halvings", type=int, default=200)
     parser.add_argument("--draws", type=int, default=10, help="of a few labeled trials")
@@ -289,6 +312,8 @@ def main() -> None:
         real_table(options.data)
     elif options.table == "few":
         few_table(options.data, options.draws)
+    elif options.table == "picture":
+        draw_picture(options.data, Path("docs/pictures/shift.png"))
     elif options.table == "halves":
         halves_table(options.data, options.halvings)
     else:

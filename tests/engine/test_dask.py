@@ -276,3 +276,27 @@ def test_intervals_equal_those_of_memory(options, table, stored, client):
     assert set(found.intervals) == set(wanted.intervals)
     for name, ends in wanted.intervals.items():
         assert_allclose(found.intervals[name], ends, rtol=1e-6)
+
+
+def test_a_shift_is_the_same_in_memory_files_and_on_a_cluster(table, stored, client, small_partitions):
+    trained = lk.fit_logistic(lk.Trials(table))
+    old = lk.Scores(*(1.3 * values + 1.0 for values in _classes(lk.Trials(table).scores())))
+    before = lk.fit_logistic(old)
+    expected, adapted = lk.check_shift(before, lk.Trials(table)), _adapted(before, lk.Trials(table))
+    assert expected.is_shifted
+    for source in (lk.scan_trials(stored), scattered(stored, client)):
+        assert lk.fit_logistic(source).densities == trained.densities
+        assert lk.check_shift(before, source).to_dict() == expected.to_dict()
+        assert _adapted(before, source) == adapted
+
+
+def _classes(scores):
+    return scores.target, scores.nontarget
+
+
+def _adapted(trained, source):
+    """The adapted map, or why there is none."""
+    try:
+        return lk.fit_adapted(trained, source).to_dict()
+    except lk.AdaptationError as error:
+        return str(error)

@@ -2,8 +2,9 @@
 
 The LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and ``v`` around 0. Several
 widths of these priors are tried, and the lines they lead to are averaged, each with the probability of the
-labels under its priors as weight (empirical Bayes, by Laplace's approximation). With no label it is the map
-itself, with many it is logistic regression.
+labels under its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any
+label is seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the
+map itself, with many it is logistic regression.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ SLOPES = (0.03, 0.1, 0.3, 0.8)
 """Standard deviations of the prior of the slope that are tried."""
 OFFSETS = (0.03, 0.3, 1.0, 3.0, 10.0)
 """The same of the offset, in nats."""
+NO_CHANGE = 0.5
+"""Probability before any label that the map is right as it is."""
+WIDER = 0.7
+"""How much less probable the next wider prior is."""
 MOST_KEPT = 100_000
 
 
@@ -48,7 +53,7 @@ def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
     >>> from llrkit.scores import Scores
     >>> few = shrunk_line(Scores([3.0, 1.0, 2.5], [-2.0, -3.0, -1.0]))
     >>> round(few.slope, 1), round(few.offset, 1)  # nothing speaks against the map
-    (1.1, -0.0)
+    (1.0, -0.0)
     >>> rng = np.random.default_rng(1)
     >>> off = shrunk_line(Scores(rng.normal(7.0, 2.0, 100), rng.normal(3.0, 2.0, 100)))
     >>> round(off.offset)  # the LLRs are 5 too high
@@ -64,10 +69,13 @@ def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
         [0.5 * whole / len(target), 0.5 * whole / len(nontarget)], [len(target), len(nontarget)]
     )
     tried = [_line_at(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
-    evidence = np.array([one[0] for one in tried])
-    share = np.exp(evidence - evidence.max())
-    slope, offset = (share / share.sum()) @ np.array([one[1] for one in tried])
-    whole_evidence = float(evidence.max() + np.log(share.mean()))
+    before = np.array([WIDER ** (i + j) for i, j in np.ndindex(len(SLOPES), len(OFFSETS))])
+    before = np.append((1.0 - NO_CHANGE) * before / before.sum(), NO_CHANGE)
+    unchanged = -float(weight @ softplus(-sign * x))
+    log_joint = np.log(before) + np.array([*(one[0] for one in tried), unchanged])
+    share = np.exp(log_joint - log_joint.max())
+    slope, offset = (share / share.sum()) @ np.array([*(one[1] for one in tried), np.zeros(2)])
+    whole_evidence = float(log_joint.max() + np.log(share.sum()))
     return ShrunkLine(1.0 + float(slope), float(offset), whole_evidence, len(target), len(nontarget))
 
 

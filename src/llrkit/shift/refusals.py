@@ -80,7 +80,8 @@ def _shows_two_modes(mixture: Mixture) -> bool:
         return False
     if not _has_valley(mixture.mixed, nontarget, target, DEEP):
         return True  # so shallow a one need not show in the scores themselves
-    seen = ClassDensity.of(ClassHistogram(0, 0, mixture.counts)).log_pdf(np.arange(len(mixed)) + 0.5)[0]
+    cells = np.arange(len(mixed), dtype=np.float64) + np.float64(0.5)
+    seen = ClassDensity.of(ClassHistogram(0, 0, mixture.counts)).log_pdf(cells)[0]
     return _has_valley(np.exp(seen), nontarget, target)
 
 
