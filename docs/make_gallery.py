@@ -48,6 +48,24 @@ def systems(rng: np.random.Generator) -> dict[str, lk.Evaluation]:
     return {name: lk.evaluate(part, ece=True) for name, part in made.items()}
 
 
+def searches() -> lk.biometrics.Cmc:
+    """300 mated searches of a gallery of 40."""
+    rng = np.random.default_rng(5)
+    probe, candidate = (index.ravel() for index in np.indices((300, 40)))
+    mate = candidate == probe % 40
+    table = {"score": 2.2 * mate + rng.normal(size=len(mate)), "label": mate, "probe": probe}
+    return lk.biometrics.identification(lk.Trials(table), "probe").cmc
+
+
+def people() -> lk.biometrics.DifferentialPerformance:
+    """Four groups, one of them with more false matches."""
+    rng = np.random.default_rng(6)
+    group, mated = rng.choice(["A", "B", "C", "D"], 60_000), rng.random(60_000) < 0.1
+    score = np.where(mated, 4.0, 0.0) + np.where((group == "C") & ~mated, 0.5, 0.0) + rng.normal(size=60_000)
+    trials = lk.Trials({"score": score, "label": mated, "group": group})
+    return lk.biometrics.differential(trials, "group", fmr=0.005)
+
+
 def zoo(rng: np.random.Generator) -> object:
     """Speakers who differ in how well they are recognized and how easily confused."""
     target, nontarget = np.repeat(np.arange(120), 10), np.repeat(np.arange(120), 40)
@@ -161,6 +179,8 @@ def draw_all(rng: np.random.Generator) -> None:
                           [0.32, 0.04, 1.06])
         ),
         "zoo": lk.plot.zoo(zoo(rng)),
+        "cmc": lk.plot.cmc(searches()),
+        "groups": lk.plot.groups(people()),
         **of_classes(rng),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)

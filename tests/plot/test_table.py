@@ -43,6 +43,8 @@ TESTED_BY = {
     "heat_map": "test_heat_map_writes_the_values",
     "theory": "test_theory_draws_every_family_and_list",
     "fusion_weights": "test_fusion_weights_and_intervals",
+    "cmc": "test_cmc_draws_the_rates_of_all_ranks",
+    "groups": "test_groups_draw_rates_and_intervals",
     "zoo": "test_zoo_points_quartiles_and_animals",
     "class_det": "test_class_det_lines_are_probits_of_the_rates",
     "confusion": "test_confusion_cells_are_shares_of_the_true_class",

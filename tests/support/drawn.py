@@ -51,6 +51,8 @@ def examples():
     yield "theory", theory_costs("sre10", {"A": (0.05, 0.8), "B": (0.2, 0.99)})
     yield "fusion_weights", FusionWeights(("A", "B"), [0.9, -0.2], 0.1, [0.8, -0.3], [1.0, -0.1])
     yield "zoo", some_zoo()
+    yield "cmc", lk.biometrics.Cmc(np.array([1, 2, 3]), np.array([0.8, 0.9, 1.0]))
+    yield "groups", some_groups()
     several = some_classes()
     for name in ("class_det", "confusion", "class_calibration"):
         yield name, lk.multiclass.evaluate(several)
@@ -63,6 +65,15 @@ def some_classes():
     labels = np.arange(240) % 4
     loglik = 1.5 * (rng.normal(size=(240, 4)) + 1.5 * np.eye(4)[labels])
     return lk.ClassScores(loglik, labels, ["en", "de", "nl", "fr"])
+
+
+def some_groups():
+    """Two groups of people, one of them with more false matches."""
+    rng = np.random.default_rng(1)
+    sex, mated = np.array(["f", "m"])[np.arange(2000) % 2], np.arange(2000) % 5 == 0
+    score = np.where(mated, 3.0, 0.0) + np.where((sex == "f") & ~mated, 0.5, 0.0) + rng.normal(size=2000)
+    trials = lk.Trials({"score": score, "label": mated, "sex": sex})
+    return lk.biometrics.differential(trials, "sex", fmr=0.05)
 
 
 def some_zoo():

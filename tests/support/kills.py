@@ -61,6 +61,8 @@ COMMANDS = {
     "convert with a key": each("convert {} o/s.kaldi --key-output o/k", "x.csv", "y.csv"),
     "convert to Parquet": each("convert {} o/one.parquet", "d --score-column plda", "y.csv --log10"),
     "demo": each("demo --out o/demo --seed {}", "2013", "7"),
+    "differential": each("differential {} --by room --fmr 0.1 --json o/n.json", "x.csv", "y.csv"),
+    "identify": each("identify q.csv --fnir-rank {} --json o/n.json", "1", "5"),
     "diagnose": each("diagnose {} --json o/n.json", "x.csv", "y.csv"),
     "evaluate": each("evaluate {} --json o/n.json --html o/p.html", "x.csv", "y.csv --point 0.05"),
     "fuse": each(

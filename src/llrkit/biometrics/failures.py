@@ -22,11 +22,12 @@ from llrkit.scores.source import as_source
 
 Failure = Literal["enroll", "acquire", "failure"]
 _NO_FAILURE = frozenset({"", "-", "0", "0.0", "false", "no", "none", "n/a", "na", "ok", "success"})
-_WORDS: Mapping[str, Failure] = MappingProxyType(
-    dict.fromkeys(("fte", "enroll", "enrol", "enrollment", "enrolment"), "enroll")
-    | dict.fromkeys(("fta", "ftx", "acquire", "acquisition", "capture", "extraction"), "acquire")
-    | dict.fromkeys(("1", "1.0", "true", "yes", "failure", "failed", "fail"), "failure")
+_MEANINGS: tuple[tuple[Failure, tuple[str, ...]], ...] = (
+    ("enroll", ("fte", "enroll", "enrol", "enrollment", "enrolment")),
+    ("acquire", ("fta", "ftx", "acquire", "acquisition", "capture", "extraction")),
+    ("failure", ("1", "1.0", "true", "yes", "failure", "failed", "fail")),
 )
+_WORDS: Mapping[str, Failure] = MappingProxyType({word: kind for kind, words in _MEANINGS for word in words})
 
 
 def failure_of(value: Any) -> Failure | None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_commands import class_curves, classes_option, prior_option
-from llrkit.cli.output import parse_points, parse_share, point_option, split_names
+from llrkit.cli.output import parse_points, parse_share, point_option, split_names, vocabulary_option
 from llrkit.cli.reading import (
     TrialInput,
     cluster_options,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "cross-entropy", "tippett", "pav", "histogram")
-OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo")
+OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo", "cmc", "groups")
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
 WITH_BANDS = ("det", "tippett", "cross-entropy")
@@ -32,7 +33,7 @@ CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
 _OF_PLOTS = (
     "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
-    "classes", "prior", "bands", "speakers",
+    "classes", "prior", "bands", "speakers", "axes", "words", "fmr",
 )  # fmt: skip
 
 
@@ -64,6 +65,10 @@ _OF_PLOTS = (
     show_default=True,
     help="tippett: both curves at or above, or targets below.",
 )
+@click.option("--axes", type=click.Choice(["probit", "log"]), default="probit", show_default=True,
+              help="det: probit axes, or logarithmic ones down to 1e-6.")  # fmt: skip
+@vocabulary_option
+@click.option("--fmr", metavar="RATE", help="groups: one threshold for all, at this false match rate.")
 @click.option("--bands", is_flag=True, help="det, tippett, cross-entropy: with confidence bands.")
 @click.option(
     "--speakers",
@@ -103,6 +108,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       heat-map            a number for each pair of conditions (--by COL,COL), or for each group of each
                           system (--by attack --shared bonafide)
       zoo                 speakers (--by COL)
+      cmc                 ranks of mates in searches (--by COL names the search)
+      groups              FMR and FNMR of groups of people at one threshold (--by COL)
       class-det, confusion, class-calibration, pair-histogram, class-idempotence
                           several classes
       fusion-weights      SCORES is a fusion file made by llrkit fuse
@@ -117,6 +124,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot tippett llrs.csv --style crossing --base-10 -o tippett.html
       llrkit plot heat-map scores.csv --by enroll_duration,test_duration --value cllr -o heat.png
       llrkit plot theory scores.csv --by test_duration --point sre12 -o theory.html
+      llrkit plot det face.csv --axes log --vocabulary biometrics -o det.pdf
+      llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
     kind = ALIASES.get(kind, kind)
@@ -124,7 +133,13 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
-    pictures = _pictures(kind, scores, options)
+    if options["axes"] != "probit" and kind != "det":
+        raise InputError(f"plot {kind}: --axes is for det")
+    if options["fmr"] and kind != "groups":
+        raise InputError(f"plot {kind}: --fmr is for groups")
+    words = vocabulary(options["words"])
+    names = split_names(options["names"] or "") or []
+    pictures = [picture.said_in(words, keep=names) for picture in _pictures(kind, scores, options)]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
 
@@ -203,6 +218,8 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     chosen: dict[str, Any] = {"renderer": "none"}
     if kind in ("det", "roc"):
         chosen["curve"] = options["curve"]
+    if kind == "det":
+        chosen["axes"] = options["axes"]
     if kind == "tippett":
         chosen |= {"style": options["style"], "log10": options["base_10"]}
     if options["bands"]:
@@ -242,6 +259,19 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
         if not isinstance(trials, Trials):
             raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=options["value"])
+    if kind == "cmc":
+        from llrkit.biometrics.identification import identification
+
+        if len(by) > 1:
+            raise InputError("plot cmc: name the column of the searches, --by COLUMN")
+        return identification(trials, by[0] if by else None).cmc
+    if kind == "groups":
+        from llrkit.biometrics.differential import differential
+
+        if not by:
+            raise InputError("plot groups: name the column of the groups, --by COLUMN, or two for both sides")
+        rate = parse_share(options["fmr"] or "1e-3", "--fmr")
+        return differential(trials, by, fmr=rate, speakers=split_names(options["speakers"]))
     from llrkit.metrics.zoo import zoo_curve
 
     if len(by) != 1:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.output import json_option, parse_share, print_table, split_names, unwarned, write_json
+from llrkit.cli.output import (
+    json_option,
+    parse_share,
+    print_table,
+    split_names,
+    unwarned,
+    vocabulary_option,
+    write_json,
+)
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.errors import InputError, PooledClassesWarning, UnknownNameError
 from llrkit.io.reading import CLUSTER
@@ -50,6 +58,9 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="The columns with the speakers of the two sides of a trial: intervals for all numbers.",
 )
+@vocabulary_option
+@click.option("--cm-threshold", metavar="NUMBER",
+              help="Of APCER and BPCER (vocabulary of biometrics); default: CM-EER.")  # fmt: skip
 @click.option("--level", default="95%", show_default=True, help="Confidence level.")
 @reading_options
 @cluster_options
@@ -64,6 +75,8 @@ def spoof_command(
     convention: str,
     asv_threshold: str,
     speakers: str | None,
+    words: str,
+    cm_threshold: str | None,
     level: str,
     json_path: str | None,
     **reading: Any,
@@ -79,8 +92,13 @@ def spoof_command(
       llrkit spoof sasv.tsv --sasv-column score --costs 0.9,0.05,0.05,1,10,20 --json -
       llrkit spoof scores.tsv --speakers speaker,claimed
       llrkit spoof scores.tsv --eer nearest
+      llrkit spoof scores.tsv --cm-column pad --attack-column species --vocabulary biometrics
     """
+    from llrkit.spoof.presentation_attacks import attack_detection
     from llrkit.spoof.spoof_evaluation import evaluate
+
+    if cm_threshold is not None and words != "biometrics":
+        raise InputError("--cm-threshold is for APCER and BPCER (--vocabulary biometrics)")
 
     columns = {"asv": asv_column, "cm": cm_column, "sasv": sasv_column}
     trials = open_spoof_trials(scores, columns, attack_column, reading)
@@ -93,8 +111,20 @@ def spoof_command(
             speakers=split_names(speakers),
             level=parse_share(level, "--level"),
         )
-    print_spoof(result, title=scores, to_stderr=json_path == "-")
-    write_json({"scores": scores, **result.to_dict()}, "spoof", json_path)
+        pad = None
+        if words == "biometrics" and "cm" in trials.systems:
+            pad = attack_detection(
+                trials,
+                threshold=None if cm_threshold is None else parse_share(cm_threshold, "--cm-threshold"),
+                asv_threshold=result.asv_threshold,
+                level=parse_share(level, "--level"),
+            )
+    print_spoof(result, title=scores, to_stderr=json_path == "-", words=words)
+    if pad is not None:
+        click.echo("", err=json_path == "-")
+        print_table(("", "", ""), pad.rows(), to_stderr=json_path == "-", left=(0, 2))
+    more = {} if pad is None else {"attack_detection": pad.to_dict()}
+    write_json({"scores": scores, **result.to_dict(), **more}, "spoof", json_path)
 
 
 def open_spoof_trials(
@@ -151,9 +181,13 @@ def parse_costs(text: str) -> Any:
     return SpoofCosts(text, *fields)  # type: ignore[arg-type]
 
 
-def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool) -> None:
+def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
     """The table of an evaluation, and one of its attacks."""
-    print_table(("", "", ""), result.rows(), to_stderr=to_stderr, title=title, left=(0, 2))
+    from llrkit._vocabulary import vocabulary
+
+    say = vocabulary(words).say
+    rows = [(say(name), say(value), say(note)) for name, value, note in result.rows()]
+    print_table(("", "", ""), rows, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.attacks:
         click.echo("", err=to_stderr)
         header, rows = result.attack_rows()
@@ -161,4 +195,4 @@ def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool) -> None
     for reason in dict.fromkeys(result.reasons.values()):
         click.echo(f"Left out: {reason}", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
-        click.echo(f"\nIntervals: {note}", err=to_stderr)
+        click.echo(f"\nIntervals: {say(note)}", err=to_stderr)

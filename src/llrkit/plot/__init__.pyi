@@ -1,3 +1,5 @@
+from .biometric_plots import cmc as cmc
+from .biometric_plots import groups as groups
 from .class_plots import class_calibration as class_calibration
 from .class_plots import class_det as class_det
 from .class_plots import class_idempotence as class_idempotence

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from llrkit.biometrics.differential_result import DifferentialPerformance
+from llrkit.biometrics.identification_result import Cmc
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.condition_map import HeatMap
@@ -25,6 +27,7 @@ from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
 from llrkit.multiclass.class_pictures import ClassCalibration, ClassDets, PairHistogram
 from llrkit.plot import (
+    biometric_plots,
     class_plots,
     costs_by_prior,
     error_curves,
@@ -86,6 +89,8 @@ PLOTS: dict[str, Plot] = {
         Plot(theory_plot.theory, (TheoryCosts,), None),
         Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
         Plot(weights_and_speakers.zoo, (ZooCurve,), None),
+        Plot(biometric_plots.cmc, (Cmc,), None),
+        Plot(biometric_plots.groups, (DifferentialPerformance,), None),
         Plot(class_plots.class_det, (ClassDets,), None),
         Plot(class_plots.confusion, (Confusion,), None),
         Plot(class_plots.class_calibration, (ClassCalibration,), None),

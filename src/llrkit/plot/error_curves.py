@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from llrkit._format import number, percent
+from llrkit._vocabulary import vocabulary
 from llrkit.core.special import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
@@ -14,7 +15,7 @@ from llrkit.metrics.measurements import Measurements, OperatingMarks
 from llrkit.plot.options import with_looks
 from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Picture, Points, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
-from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
+from llrkit.plot.probit import BEYOND, DET_AXES
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import DetBand
 from llrkit.trust.intervals.interval import clopper_pearson
@@ -30,6 +31,8 @@ def det(
     points: bool = True,
     rule_of_30: bool = True,
     bands: Any = None,
+    axes: Literal["probit", "log"] = "probit",
+    words: str = "nist",
     ax: Any = None,
     renderer: Renderer = "matplotlib",
 ) -> Any:
@@ -51,6 +54,10 @@ def det(
         Dotted lines where 30 errors make the rate (+-30 % at 90 % confidence, Doddington).
     bands
         Confidence bands as :func:`llrkit.curve_bands` finds them, for one system or a dict by system.
+    axes
+        Probit axes, or logarithmic ones down to 10^-6, as biometric tests use them.
+    words
+        The vocabulary: 'nist', 'forensic' or 'biometrics' (FNMR against FMR).
 
     Examples
     --------
@@ -61,37 +68,42 @@ def det(
     'mine: EER 23.08 %'
     """
     drawn = _error_curves(systems, curve, "det")
-    limits = det_limits([system.curve for system in drawn])
+    if axes not in DET_AXES:
+        raise UnknownNameError(f"det: unknown axes {axes!r}; known are probit and log")
+    scale = DET_AXES[axes]
+    limits = scale.limits([system.curve for system in drawn])
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
-        marks += _rule_of_30(drawn, ends)
+        marks += _rule_of_30(drawn, ends, scale.place)
     limits_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
     for i, system in enumerate(drawn):
         if system.name in limits_by_system:
             limits_of = limits_by_system[system.name]
-            x, low, high = (on_axis(rates) for rates in (limits_of.p_fa, limits_of.lower, limits_of.upper))
+            x, low, high = (
+                scale.place(rates) for rates in (limits_of.p_fa, limits_of.lower, limits_of.upper)
+            )
             marks.append(band(x, low, high, Ink(i), "", system.name))
-        path = system.curve.for_probit_axes()
+        path = system.curve.for_probit_axes() if axes == "probit" else system.curve
         label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
-        x, y = on_axis(path.p_fa), on_axis(path.p_miss)
+        x, y = scale.place(path.p_fa), scale.place(path.p_miss)
         marks.append(Line(x, y, system_ink(i), label, _hover(path), system.name))
     apart = [(i, system) for i, system in enumerate(drawn) if _has_no_errors(system.curve)]
-    marks += [_no_errors(system, i) for i, system in apart]
+    marks += [_no_errors(system, i, scale.place) for i, system in apart]
     if points:
-        marks += _operating_points(drawn, lambda rates: on_axis(rates), lambda rates: on_axis(rates))
+        marks += _operating_points(drawn, scale.place, scale.place)
     return render(
         Picture(
             "det",
             "Detection error trade-off",
-            probit_axis("false alarms (%)", limits[0]),
-            probit_axis("misses (%)", limits[1]),
+            scale.axis(scale.labels[0], limits[0]),
+            scale.axis(scale.labels[1], limits[1]),
             tuple(marks),
-            "Misses against false alarms on probit axes. "
+            f"Misses against false alarms on {axes} axes. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
             equal=True,
             legend="below" if apart else legend_of(drawn, "upper right"),
-        ),
+        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
         ax,
         renderer,
     )
@@ -103,6 +115,7 @@ def roc(
     *,
     curve: Literal["steps", "hull"] = "steps",
     points: bool = True,
+    words: str = "nist",
     ax: Any = None,
     renderer: Renderer = "matplotlib",
 ) -> Any:
@@ -137,7 +150,7 @@ def roc(
             + in_words(drawn, ("AUC", lambda e: e.auc, "")),
             equal=True,
             legend=legend_of(drawn, "lower right"),
-        ),
+        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
         ax,
         renderer,
     )
@@ -171,7 +184,7 @@ def _has_no_errors(path: ErrorCurve) -> bool:
     return not np.any(path.p_miss * path.p_fa)
 
 
-def _no_errors(system: PlottedSystem[ErrorCurve], i: int) -> Points:
+def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Any) -> Points:
     """A sign at the upper limits of both rates (95 %), for classes without overlap: their curve is off."""
     path = system.curve
     n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
@@ -182,16 +195,16 @@ def _no_errors(system: PlottedSystem[ErrorCurve], i: int) -> Points:
         HoverValues("Pmiss at most", np.array([p_miss]), percent=True),
         HoverValues("Pfa at most", np.array([p_fa]), percent=True),
     )
-    x, y = (on_axis(np.array([rate])) for rate in (p_fa, p_miss))
+    x, y = (to_place(np.array([rate])) for rate in (p_fa, p_miss))
     return Points(x, y, Ink(i), "square", False, 1.5, label, shown, system.name)
 
 
-def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any) -> list[Mark]:
+def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any, to_place: Any) -> list[Mark]:
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
         for rate in sorted({pair[which] for pair in rates if pair[which] < 0.5}):
-            place = np.full(2, on_axis(np.array(rate)))
+            place = np.full(2, to_place(np.array(rate)))
             label = "" if marks else "30 errors"
             x, y = (ends, place) if which == 0 else (place, ends)
             marks.append(Line(x, y, Ink("guide", "dot", 0.8), label))

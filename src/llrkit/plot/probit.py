@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -71,3 +74,55 @@ def probit_axis(label: str, limits: tuple[float, float]) -> Axis:
     return Axis(
         label, limits, tuple(place for place, _ in places), tuple(f"{tick:.10g}" for _, tick in places)
     )
+
+
+LOWEST_POWER = -6.0
+"""Logarithmic axes go down to one in a million."""
+
+
+def on_log_axis(rates: FloatArray) -> FloatArray:
+    """Rates as powers of ten; 0, which is infinitely far away, off the picture.
+
+    Examples
+    --------
+    >>> on_log_axis(np.array([0.0, 1e-6, 0.1]))
+    array([-9., -6., -1.])
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log10(rates), -BEYOND))
+
+
+def log_limits(curves: Sequence[ErrorCurve]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Down to the rate that one trial makes, but at most 10^-6, and up to 1."""
+
+    def lowest(n: float) -> float:
+        return max(float(np.floor(np.log10(FEWEST_ERRORS / n))), LOWEST_POWER)
+
+    fa = min(lowest(curve.n_nontarget) for curve in curves)
+    miss = min(lowest(curve.n_target) for curve in curves)
+    return (min(fa, -1.0) - 0.05, 0.05), (min(miss, -1.0) - 0.05, 0.05)
+
+
+def log_axis(label: str, limits: tuple[float, float]) -> Axis:
+    """An axis of rates with a tick at each power of ten."""
+    powers = range(int(np.ceil(limits[0])), 1)
+    ticks = tuple(f"{10.0**power:g}" for power in powers)
+    return Axis(label, limits, tuple(float(power) for power in powers), ticks)
+
+
+@dataclass(frozen=True)
+class DetAxes:
+    """Where rates are on the axes of a DET plot, which part is shown, and how the axes are written."""
+
+    place: Callable[[Any], FloatArray]
+    limits: Callable[[Sequence[ErrorCurve]], tuple[tuple[float, float], tuple[float, float]]]
+    axis: Callable[[str, tuple[float, float]], Axis]
+    labels: tuple[str, str]
+
+
+DET_AXES: Mapping[str, DetAxes] = MappingProxyType(
+    {
+        "probit": DetAxes(on_axis, det_limits, probit_axis, ("false alarms (%)", "misses (%)")),
+        "log": DetAxes(on_log_axis, log_limits, log_axis, ("Pfa", "Pmiss")),
+    }
+)
