@@ -43,6 +43,9 @@ COMMANDS = {
     "calibrate": each(
         "calibrate x.csv --method {} -o o/cal.json --json o/n.json", "cmlg", "logistic", "pav"
     ),
+    "case": each(
+        "case a.json --score {} --h1 one --h2 two --json o/n.json --report o/c.md --html o/c.html", "0.5", "1"
+    ),
     "compare": each(
         "compare x.csv z.csv --methods {} --json o/n.json --html o/p.html", "cmlg", "logistic,pav"
     ),

@@ -114,7 +114,7 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
 def _read(path: Path) -> dict[str, Any]:
     """The state of a project; what cannot be one is refused."""
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _require(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
         _require(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
         for one in plain["files"]:

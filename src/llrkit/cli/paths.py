@@ -28,15 +28,17 @@ FILLED = frozenset({"out"})
 NO_PATHS = frozenset({
     "asv_column", "asv_threshold", "attack_column", "bound", "by", "classes", "cllr", "cm_column", "columns",
     "conditions", "convention", "costs", "d_prime", "decide", "durations", "eer", "eer_full", "eer_short",
-    "encoding", "equalize", "false_alarm_rates", "features", "format", "groups", "h1", "h2", "ids",
-    "key_columns", "key_label_column", "known", "label_column", "level", "method", "methods", "miss_rates",
-    "model_column", "mu", "names", "p_known", "point", "points", "positive", "posterior", "prior", "quality",
-    "recordings", "sasv_column", "scale", "scheduler", "score_column", "score_columns", "scorer",
-    "segment_column", "settings", "share", "shared", "sigma", "speakers", "steps", "target_share", "targets",
-    "title", "to", "training", "value", "vectors", "weight_column", "weights", "where", "width",
+    "encoding", "equalize", "false_alarm_rates", "features", "format", "groups", "h1", "h2", "host", "ids",
+    "key_columns", "key_label_column", "known", "label_column", "level", "max_upload", "method", "methods",
+    "miss_rates", "model_column", "mu", "names", "p_known", "point", "points", "positive", "posterior",
+    "prior", "quality", "recordings", "sasv_column", "scale", "scheduler", "score_column", "score_columns",
+    "scorer", "segment_column", "settings", "share", "shared", "sigma", "speakers", "steps", "target_share",
+    "targets", "title", "to", "training", "value", "vectors", "weight_column", "weights", "where", "width",
+    "projects",  # of the app: its pages save there, see llrkit.app.saving
+    "files",  # of the app: copied when it starts, and free to change afterwards
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
-PATHS = READ | WRITTEN | FILLED | {"folder"}
+PATHS = READ | WRITTEN | FILLED | {"files", "folder", "projects"}
 """Options whose values name a place on this machine."""
 READS_NOTHING = ("simulate",)
 """Commands for which names of options above mean numbers."""
