@@ -24,8 +24,11 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 
 
 @click.command("validate")
-@click.argument("scores")
-@click.option("--criteria", required=True, metavar="FILE", help="TOML file with the criteria.")
+@click.argument("scores", required=False)
+@click.option("--criteria", metavar="FILE", help="TOML file with the criteria.")
+@click.option(
+    "--init", "output", metavar="FILE", help="Write a commented file of criteria to begin with, and stop."
+)
 @click.option(
     "--worst",
     type=click.IntRange(min=1),
@@ -48,8 +51,9 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 @cluster_options
 @json_option
 def validate_command(
-    scores: str,
-    criteria: str,
+    scores: str | None,
+    criteria: str | None,
+    output: str | None,
     worst: int,
     verbal: bool,
     map_path: str | None,
@@ -69,7 +73,8 @@ def validate_command(
     lies inside the interval is not decided.
 
     \b
-    Example:
+    Examples:
+      llrkit validate --init criteria.toml
       llrkit validate llrs.csv --criteria criteria.toml --report validation.md --html validation.html
     """
     from llrkit._atomic import write_atomically
@@ -80,6 +85,21 @@ def validate_command(
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
+    if output is not None:
+        from llrkit.validation.criteria_template import TEMPLATE
+
+        if scores is not None or criteria is not None:
+            raise InputError("--init writes a file of criteria and validates nothing; give it alone")
+        if Path(output).exists():
+            raise InputError(f"{output}: is there already, and is not written over")
+        write_atomically(output, TEMPLATE)
+        click.echo(f"Criteria to begin with are in {output}; replace the limits by yours.")
+        return
+    if scores is None or criteria is None:
+        missing = "SCORES" if scores is None else "--criteria"
+        raise InputError(
+            f"{missing} is missing; llrkit validate --init criteria.toml writes criteria to begin with"
+        )
     if accept_changed and not map_path:
         raise InputError("--accept-changed is about a calibration file; name it with --map")
     calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
