@@ -54,8 +54,6 @@ SUMMARIES = {
         10, np.searchsorted(POINTS, chunk.target), 7 + chunk.columns["room"][0]
     ),
     "ClassHistogram": lambda chunk: ClassHistogram.of(chunk.target),
-    "ScoreHistogram": ScoreHistogram.of,
-    "GroupCells": GroupCells.at(["room"], {0: 0, 1: 1, 2: 2}, np.array([-0.5, 0.25])),
     "Grouped of Both": grouped(both(Grid.of, LossSums.of), "room"),
 }
 

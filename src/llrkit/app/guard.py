@@ -16,6 +16,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
+import h11
 from starlette.responses import RedirectResponse, Response
 
 Scope = MutableMapping[str, Any]
@@ -124,6 +125,8 @@ class Guard:
                 await answer(scope, receive, guarded_send)
             else:
                 await self.app(scope, receive, guarded_send)
+        except h11.LocalProtocolError:  # the client broke off or broke the rules: nobody waits for an answer
+            return
         except Exception as error:  # never a traceback, neither on the page nor on the terminal
             print(f"llrkit: fault: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
             if not begun:

@@ -41,6 +41,21 @@ def file_name(given: str, taken: Container[str] = ()) -> str:
     return tried
 
 
+def is_file_name(name: object) -> bool:
+    """Whether a name is one that :func:`file_name` gives.
+
+    Examples
+    --------
+    >>> is_file_name("dev-2.csv"), is_file_name("../x"), is_file_name(".saved"), is_file_name(7)
+    (True, False, False, False)
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST + 8:
+        return False
+    return not (
+        _NOT_IN_FILES.search(name) or name[0] in " ._-" or name[-1] in " ." or _RESERVED.fullmatch(name)
+    )
+
+
 def project_name(given: str) -> str:
     """The name of a project, which is that of its folder; anything that is no plain name is refused.
 

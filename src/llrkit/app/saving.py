@@ -16,7 +16,7 @@ from typing import Any
 
 from llrkit._atomic import write_atomically
 from llrkit._inputs import file_sha256
-from llrkit.app.names import file_name, project_name
+from llrkit.app.names import is_file_name, project_name
 from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
 from llrkit.errors import FileFormatError, InputError
 
@@ -53,6 +53,7 @@ def save(project: Project, place: Path, name: str) -> None:
                 shutil.copyfile(source, new / part / one)
                 _to_disk(new / part / one)
     write_atomically(new / STATE, json.dumps(plain, indent=1))
+    _read(new / STATE)  # what could not be opened again is not saved
     new.rename(folder / SAVED)
     _to_disk(folder)
     finish_save(folder)
@@ -114,7 +115,7 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
 def _read(path: Path) -> dict[str, Any]:
     """The state of a project; what cannot be one is refused."""
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _require(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
         _require(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
         for one in plain["files"]:
@@ -122,7 +123,7 @@ def _read(path: Path) -> dict[str, Any]:
         for step, result in plain["results"].items():
             _require(step in STEPS and isinstance(result, dict) and isinstance(result["inputs"], dict))
             for name in result["documents"]:
-                _require(isinstance(name, str) and file_name(name) == name)
+                _require(is_file_name(name))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(f"{path.parent.name}: project.json is not that of a llrkit project") from None
     return plain
@@ -132,7 +133,7 @@ def _score_file(plain: Any) -> ScoreFile:
     known = {item.name for item in fields(ScoreFile)}
     _require(isinstance(plain, dict) and set(plain) <= known)
     file = ScoreFile(**plain)
-    _require(isinstance(file.name, str) and file_name(file.name) == file.name and file.use in USES)
+    _require(is_file_name(file.name) and file.use in USES)
     _require(isinstance(file.sha256, str) and isinstance(file.reading, dict))
     return file
 

@@ -108,7 +108,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _first_project(session: Session, files: Sequence[str]) -> None:
-    """A project with the files of the command line, which are read where they are."""
+    """A project with copies of the files of the command line."""
     paths = [Path(path).resolve() for path in files]
     for path in paths:
         if not path.is_file():
@@ -116,8 +116,9 @@ def _first_project(session: Session, files: Sequence[str]) -> None:
     project = session.new_project()
     for path in paths:
         name = file_name(path.name, project.files)
-        (project.folder / FILES / name).symlink_to(path)
-        project.files[name] = ScoreFile(name, path.stat().st_size, file_sha256(path))
+        copy = project.folder / FILES / name
+        shutil.copyfile(path, copy)
+        project.files[name] = ScoreFile(name, copy.stat().st_size, file_sha256(copy))
         session.read_again(project, project.files[name])
 
 

@@ -27,7 +27,7 @@ def parse_size(text: str) -> int:
 
 @click.command("app")
 @click.argument("files", nargs=-1)
-@click.option("--projects", "out", metavar="FOLDER", default="llrkit-projects", show_default=True,
+@click.option("--projects", metavar="FOLDER", default="llrkit-projects", show_default=True,
               help="Where projects are saved, each in a folder of its own.")  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="By default one that is free."
@@ -40,7 +40,7 @@ def parse_size(text: str) -> int:
 @click.option("--allow-remote", is_flag=True, help="With --host: let other machines in, without encryption.")
 def app_command(
     files: tuple[str, ...],
-    out: str,
+    projects: str,
     port: int,
     no_browser: bool,
     max_upload: str,
@@ -61,6 +61,6 @@ def app_command(
     from llrkit.app.server import run_app
 
     run_app(
-        files, host=host, port=port, allow_remote=allow_remote, browser=not no_browser, projects=out,
+        files, host=host, port=port, allow_remote=allow_remote, browser=not no_browser, projects=projects,
         max_upload=size, say=click.echo,
     )  # fmt: skip

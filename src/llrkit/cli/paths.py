@@ -29,19 +29,21 @@ FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
     "accept_rates", "adapt_where", "asv_column", "asv_threshold", "attack_column", "bound", "by",
-    "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "conditions", "convention",
-    "costs", "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding",
-    "enrolled_column", "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format",
-    "fpirs", "groups", "h1", "h2", "ids", "key_columns", "key_label_column", "known", "label_column",
-    "level", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",
+    "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "conditions", "costs",
+    "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding", "enrolled_column",
+    "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs", "groups",
+    "h1", "h2", "host", "ids", "key_columns", "key_label_column", "known", "label_column", "level",
+    "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",
     "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings", "sasv_column",
     "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings",
     "share", "shared", "sigma", "speakers", "steps", "subject_column", "subjects", "target_share",
     "targets", "threshold", "title", "to", "training", "value", "vectors", "weight_column", "weights",
     "where", "width",
+    "projects",  # of the app: its pages save there, see llrkit.app.saving
+    "files",  # of the app: copied when it starts, and free to change afterwards
     "folder",  # where the files of a list are: these are noted when the list is read
 })  # fmt: skip
-PATHS = READ | WRITTEN | FILLED | {"folder"}
+PATHS = READ | WRITTEN | FILLED | {"files", "folder", "projects"}
 """Options whose values name a place on this machine."""
 READS_NOTHING = ("simulate",)
 """Commands for which names of options above mean numbers."""

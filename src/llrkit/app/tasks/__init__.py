@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from llrkit.app.tasks.advise import advise_task
@@ -17,6 +18,7 @@ from llrkit.app.tasks.evaluate import evaluate_task
 from llrkit.app.tasks.read import read_task
 from llrkit.app.tasks.task import Task
 from llrkit.app.tasks.validate import validate_task
+from llrkit.plot.plotly_renderer import plotly_javascript
 
 TASKS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "read": read_task,
@@ -30,9 +32,7 @@ TASKS: dict[str, Callable[[Task], dict[str, Any]]] = {
 
 def prepare() -> None:
     """Load what is otherwise loaded at its first use, while nobody waits."""
-    import llrkit.plot.matplotlib_renderer
-    from llrkit.plot.plotly_renderer import plotly_javascript
-
+    import_module("llrkit.plot.matplotlib_renderer")
     plotly_javascript()
 
 

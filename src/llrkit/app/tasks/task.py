@@ -79,7 +79,8 @@ def shown(
     """Sections as a page shows them, with their pictures in files, whose names are given too."""
     from llrkit.plot.matplotlib_renderer import save
 
-    plain, names = [], []
+    plain: list[dict[str, Any]] = []
+    names: list[str] = []
     for section in sections:
         tables: list[TextTable] = []
         for table in section.tables:
