@@ -12,7 +12,8 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import train_extractor
-from llrkit.recognize.recognizer import BACKENDS, Recognizer, RecognizerOptions
+from llrkit.recognize.recognizer import Recognizer
+from llrkit.recognize.recognizer_options import BACKENDS, RecognizerOptions
 from llrkit.recognize.recognizer_training import train_recognizer
 from llrkit.simulate.simulated_frames import FrameModel
 

@@ -21,7 +21,8 @@ def import_kaldi_command(
       llrkit recognize import-kaldi plda --mean mean.vec --transform transform.mat -o model.npz
     """
     from llrkit.recognize.kaldi_models import kaldi_backend
-    from llrkit.recognize.recognizer import Recognizer, RecognizerOptions
+    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.recognizer_options import RecognizerOptions
 
     backend = kaldi_backend(plda, mean=mean_file, transform=transform_file, normalize_length=not no_length)
     Recognizer(RecognizerOptions("plda"), backend=backend).save(output)

@@ -125,7 +125,7 @@ def _table(
     scores: Any, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
     from llrkit.io.trial_selection import select_trials
-    from llrkit.recognize.pair_trials import all_pairs_table, listed_pairs_table
+    from llrkit.recognize.pair_tables import all_pairs_table, listed_pairs_table
 
     known = None
     if models.speakers is not None and segments.speakers is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._warn import warn_caller
-from llrkit.errors import InputError, SpeechWarning, UnknownNameError
+from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import Backend, normalized_scores
 from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.svm import LinearModels, train_svm
@@ -30,30 +30,11 @@ from llrkit.recognize.overlap_checks import (
     check_repeats,
     check_test_enrolled,
 )
+from llrkit.recognize.recognizer_options import RecognizerOptions
 from llrkit.recognize.side_columns import model_columns, row_columns
 from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
-BACKENDS = ("plda", "psda", "cosine", "lda-cosine", "svm", "ubm-gmm")
-
-
-@dataclass(frozen=True)
-class RecognizerOptions:
-    """What is decided before scoring: see :func:`train_recognizer`."""
-
-    backend: str = "plda"
-    uncertainty: bool = False
-    relevance: float = 16.0
-    top_gaussians: int | None = 5
-    cost: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise UnknownNameError(f"unknown back-end {self.backend!r}; there are: {', '.join(BACKENDS)}")
-        if not (self.relevance > 0 and self.cost > 0):
-            raise InputError(f"relevance and cost must be positive, got {self.relevance} and {self.cost}")
-        if self.top_gaussians is not None and self.top_gaussians < 1:
-            raise InputError(f"at least one Gaussian must count in a frame, got {self.top_gaussians}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
