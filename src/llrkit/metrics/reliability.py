@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Counts, FloatArray
 from llrkit.core.pooling import pooled_starts
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import InputError, UnknownNameError
@@ -134,7 +134,7 @@ def _band(
 
 
 def _pooled_shares(
-    target: FloatArray, nontarget: FloatArray, target_weight: float, nontarget_weight: float
+    target: Counts, nontarget: Counts, target_weight: float, nontarget_weight: float
 ) -> FloatArray:
     """The share of targets that PAV gives each cell, with weighted classes."""
     start = pooled_starts(target, nontarget)

@@ -126,7 +126,7 @@ class Calibrator(LLRMethods):
             # the fused scores of classes that do not overlap have no shape that could be learned
             return cast(Map, with_safeguard(fit_fusion, scores))
         first = fusion(scores) if isinstance(scores, Scores) else fusion.on(scores)
-        return cast(Map, fusion.then(self._fit_safely(first)))
+        return fusion.then(self._fit_safely(first))
 
     def _fit_safely(self, scores: ScoreSource) -> Map:
         try:
