@@ -1,8 +1,8 @@
 """Times llrkit beside its peers on sets of every size and shape, like for like, and the start of commands.
 
-``python benchmarks/bench_shapes.py`` prints CPU milliseconds and writes everything to ``out/shapes.json``. Each
-figure is the best of several runs, all of a row in turns, since the machine may be shared; CPU time says more
-there than wall time.
+``python benchmarks/bench_shapes.py`` prints CPU milliseconds and writes everything to ``out/shapes.json``.
+Each figure is the best of several runs, all of a row in turns, since the machine may be shared; CPU time says
+more there than wall time.
 """
 
 from __future__ import annotations
