@@ -185,8 +185,8 @@ def moments_of_rows(rows: ScoreRows) -> ClassMoments:
             m4 = (LENGTH * e**4 + 4 * e**3 * d1 + 6 * e**2 * d2 + 4 * e * d3 + d4).sum()
             of_rows = _about_mean(n, center, m1, m2, m3, m4)
         if not np.isfinite(of_rows[3]).all():  # beyond 1e75: infinite or nan, as one by one
-            infinities = {"n_neg_inf": rows.n_neg_inf, "n_pos_inf": rows.n_pos_inf}
-            return replace(ClassMoments.of(rows.finite), **infinities)
+            one_by_one = ClassMoments.of(rows.finite)
+            return replace(one_by_one, n_neg_inf=rows.n_neg_inf, n_pos_inf=rows.n_pos_inf)
         ends = np.array([[rows.table[0, 0]], [rows.table[-1, -1]]], dtype=np.float64)
         moments = ClassMoments(n, *of_rows, *ends) + moments
     return replace(moments, n_neg_inf=rows.n_neg_inf, n_pos_inf=rows.n_pos_inf)
