@@ -136,12 +136,12 @@ def interrupted(monkeypatch, at, when):
     with monkeypatch.context() as patch:
         apply_map = module.apply_map
 
-        def watched(fitted, paths, output, *rest):
+        def watched(fitted, paths, output, *rest, **options):
             if when == "after":
-                applied = apply_map(fitted, paths, output, *rest)
+                applied = apply_map(fitted, paths, output, *rest, **options)
             if str(output).endswith(at):
                 raise KeyboardInterrupt
-            return applied if when == "after" else apply_map(fitted, paths, output, *rest)
+            return applied if when == "after" else apply_map(fitted, paths, output, *rest, **options)
 
         patch.setattr(module, "apply_map", watched)
         yield
@@ -220,7 +220,7 @@ def test_scores_outside_the_training_range_are_said_also_of_parts_that_were_fini
 def test_an_input_that_changes_while_its_part_is_made_is_named_and_not_noted(place, monkeypatch):
     write = module.apply_map
 
-    def watched(fitted, paths, output, *rest):
+    def watched(fitted, paths, output, *rest, **options):
         if str(paths[0]).endswith("p1.parquet"):
             pl.read_parquet(paths[0]).with_columns(plda=pl.lit(9.0)).write_parquet(paths[0])
         return write(fitted, paths, output, *rest)

@@ -41,11 +41,11 @@ def counted(monkeypatch, fail_at=None):
     """Count the files that are really read; the one with this name fails."""
     done, apply_map = [], module.apply_map
 
-    def watched(fitted, paths, output, *reading):
+    def watched(fitted, paths, output, *reading, **options):
         if fail_at is not None and str(paths[0]).endswith(fail_at):
             raise KeyboardInterrupt
         done.append(paths[0])
-        return apply_map(fitted, paths, output, *reading)
+        return apply_map(fitted, paths, output, *reading, **options)
 
     monkeypatch.setattr(module, "apply_map", watched)
     return done
