@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -151,7 +150,8 @@ class SpoofTrials:
         key = (system, tuple(positive), tuple(negative), attack)
         if self._last_pair is None or self._last_pair[0] != key:
             whole = rows_in_memory(self.source_of(system)).scores()
-            self._last_pair = key, partial(source.change, bare=True)(whole)
+            change: Any = source.change
+            self._last_pair = key, change(whole, bare=True)
         return self._last_pair[1]
 
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
@@ -186,7 +186,7 @@ class SpoofTrials:
         """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores."""
         both = self.source_of_both()
         if self._table is None:
-            kept: Any = replace(fusion.on(both), score=(name,))
+            kept: Any = DerivedSource(fusion.on(both), _unchanged, score=(name,))
         else:
             asv, cm = self.systems["asv"], self.systems["cm"]
             nothing: dict[str, Any] = {}
@@ -230,6 +230,10 @@ class SpoofTrials:
 
 def _one_system(chunk: Scores, place: int) -> Scores:
     return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def _unchanged(chunk: Scores) -> Scores:
+    return chunk
 
 
 def _chosen_systems(chunk: Scores, places: list[int]) -> Scores:
