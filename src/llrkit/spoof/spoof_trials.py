@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
-from llrkit._format import counted
 from llrkit.calibrate.maps import Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
@@ -292,15 +291,3 @@ def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, 
     codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
     found = positions_by_value(codes)
     return {str(code if names is None else names[code]): own for code, own in found.items()}
-
-
-def sizes_in_words(n: Mapping[Kind, float]) -> str:
-    """How many trials of each kind.
-
-    Examples
-    --------
-    >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
-    '1 target + 2 non-targets + 0 spoofs'
-    """
-    words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
-    return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)
