@@ -195,7 +195,7 @@ def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str,
     for i in range(len(names)):
         rest = int(wrong.sum() - wrong[i]), int(n.sum() - n[i])
         table = [[wrong[i], n[i] - wrong[i]], [rest[0], rest[1] - rest[0]]]
-        p.append(float(fisher_exact(table)[1]))
+        p.append(float(fisher_exact(np.array(table))[1]))
     return dict(zip(names, holm(p), strict=True))
 
 

@@ -190,8 +190,8 @@ def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: 
     print_table(("", "", ""), rows, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.attacks:
         click.echo("", err=to_stderr)
-        header, rows = result.attack_rows()
-        print_table(header, rows, to_stderr=to_stderr)
+        header, by_attack = result.attack_rows()
+        print_table(header, by_attack, to_stderr=to_stderr)
     for reason in dict.fromkeys(result.reasons.values()):
         click.echo(f"Left out: {reason}", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():

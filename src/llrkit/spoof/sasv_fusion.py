@@ -88,11 +88,11 @@ def fit_sasv(
     if not 0.0 <= regularization < np.inf:
         raise InputError(f"regularization must be at least 0 and finite, got {regularization!r}")
     for system in ("asv", "cm"):
-        trials.require(system, "target", "nontarget", "spoof")  # type: ignore[arg-type]
+        trials.require(system, "target", "nontarget", "spoof")
     chosen = spoof_costs(costs)
     share = spoof_share_of(chosen)
     options = {"costs": chosen.name, "regularization": regularization, "spoof_share": share}
-    names = {"asv_name": trials.systems["asv"], "cm_name": trials.systems["cm"]}
+    names: dict[str, Any] = {"asv_name": trials.systems["asv"], "cm_name": trials.systems["cm"]}
     both = trials.source_of_both()
     moments = both.reduce(Moments.of)
     check_moments(both, moments)

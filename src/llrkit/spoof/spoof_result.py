@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from llrkit._format import number, percent
+from llrkit._format import counted, number, percent
 from llrkit._results import Result, html_table
-from llrkit.scores.kind_tables import Kind
-from llrkit.spoof.spoof_trials import sizes_in_words
+from llrkit.scores.kind_tables import KINDS, Kind
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 EER_WORDS = {
@@ -222,3 +221,15 @@ class SpoofEvaluation(Result):
         widths = [max(len(row[i]) for row in table) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}  {value:>{widths[1]}}  {note}".rstrip() for name, value, note in table]
         return "\n".join(lines)
+
+
+def sizes_in_words(n: Mapping[Kind, float]) -> str:
+    """How many trials of each kind.
+
+    Examples
+    --------
+    >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
+    '1 target + 2 non-targets + 0 spoofs'
+    """
+    words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
+    return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)

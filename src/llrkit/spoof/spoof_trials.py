@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
-from llrkit._format import counted
 from llrkit.calibrate.maps import Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
@@ -151,7 +149,8 @@ class SpoofTrials:
         key = (system, tuple(positive), tuple(negative), attack)
         if self._last_pair is None or self._last_pair[0] != key:
             whole = rows_in_memory(self.source_of(system)).scores()
-            self._last_pair = key, partial(source.change, bare=True)(whole)
+            change: Any = source.change
+            self._last_pair = key, change(whole, bare=True)
         return self._last_pair[1]
 
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
@@ -186,7 +185,7 @@ class SpoofTrials:
         """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores."""
         both = self.source_of_both()
         if self._table is None:
-            kept: Any = replace(fusion.on(both), score=(name,))
+            kept: Any = DerivedSource(fusion.on(both), _unchanged, score=(name,))
         else:
             asv, cm = self.systems["asv"], self.systems["cm"]
             nothing: dict[str, Any] = {}
@@ -230,6 +229,10 @@ class SpoofTrials:
 
 def _one_system(chunk: Scores, place: int) -> Scores:
     return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def _unchanged(chunk: Scores) -> Scores:
+    return chunk
 
 
 def _chosen_systems(chunk: Scores, places: list[int]) -> Scores:
@@ -288,15 +291,3 @@ def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, 
     codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
     found = positions_by_value(codes)
     return {str(code if names is None else names[code]): own for code, own in found.items()}
-
-
-def sizes_in_words(n: Mapping[Kind, float]) -> str:
-    """How many trials of each kind.
-
-    Examples
-    --------
-    >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
-    '1 target + 2 non-targets + 0 spoofs'
-    """
-    words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
-    return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)

@@ -75,4 +75,4 @@ def combined(asv: FloatArray, cm: FloatArray, spoof_share: float) -> FloatArray:
     """
     if spoof_share in (0.0, 1.0):
         return np.asarray(cm if spoof_share else asv, dtype=np.float64)
-    return -np.logaddexp(np.log1p(-spoof_share) - asv, np.log(spoof_share) - cm)
+    return np.asarray(-np.logaddexp(np.log1p(-spoof_share) - asv, np.log(spoof_share) - cm))
