@@ -219,7 +219,7 @@ class Attack:
         if chance.random() < 0.2:
             return f"{project}/documents/{quote(chance.choice(EVIL), safe='')}?view"
         step = chance.choice(STEPS)
-        if step == "close" and chance.random() < 0.99:  # else there is soon nothing left to attack
+        if step == "close" and project == self.project:  # else there is nothing left to attack
             step = "nothing"
         extra = (
             f"?{quote_from_bytes(chance.randbytes(6))}={chance.choice(EVIL[:3])}"
