@@ -1,9 +1,9 @@
-from .differential import differential as differential
+from .differential_performance import differential as differential
 from .differential_result import DifferentialPerformance as DifferentialPerformance
 from .failures import FailureCounts as FailureCounts
 from .failures import fold_failures as fold_failures
 from .failures import without_failures as without_failures
-from .identification import identification as identification
+from .identification_rates import identification as identification
 from .identification_result import Cmc as Cmc
 from .identification_result import Identification as Identification
 from .rates_result import RatesAtFmr as RatesAtFmr

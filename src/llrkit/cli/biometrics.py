@@ -45,7 +45,7 @@ def differential_command(
       llrkit differential scores.csv --by enroll_country,test_country --threshold 2.5
       llrkit differential scores.csv --by age_group --subjects left,right --json -
     """
-    from llrkit.biometrics.differential import differential
+    from llrkit.biometrics.differential_performance import differential
 
     if fmr is not None and threshold is not None:
         raise InputError("--fmr and --threshold are two ways to say the same; give one")
@@ -113,7 +113,7 @@ def identify_command(
       llrkit identify candidates.csv --probe-column probe --enrolled-column mated --fpir 0.3%
       llrkit identify search.log --mates mates.txt --json -
     """
-    from llrkit.biometrics.identification import FPIRS, RANKS, identification
+    from llrkit.biometrics.identification_rates import FPIRS, RANKS, identification
 
     given = TrialInput.of(reading)
     if mates is not None:

@@ -32,7 +32,7 @@ unconfirmed_option: Callable[[Any], Any] = click.option(
 )
 
 
-def words_option(default: str) -> Any:
+def words_option(default: str) -> Callable[[Any], Any]:
     """The option that chooses the words of tables, plots and reports, with its default."""
     from llrkit._vocabulary import VOCABULARIES
 
@@ -42,7 +42,7 @@ def words_option(default: str) -> Any:
     )  # fmt: skip
 
 
-vocabulary_option = words_option("nist")
+vocabulary_option: Callable[[Any], Any] = words_option("nist")
 
 
 def bound_options(command: Any) -> Any:

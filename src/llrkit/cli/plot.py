@@ -260,13 +260,13 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
             raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=options["value"])
     if kind == "cmc":
-        from llrkit.biometrics.identification import identification
+        from llrkit.biometrics.identification_rates import identification
 
         if len(by) > 1:
             raise InputError("plot cmc: name the column of the searches, --by COLUMN")
         return identification(trials, by[0] if by else None).cmc
     if kind == "groups":
-        from llrkit.biometrics.differential import differential
+        from llrkit.biometrics.differential_performance import differential
 
         if not by:
             raise InputError("plot groups: name the column of the groups, --by COLUMN, or two for both sides")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -262,7 +263,7 @@ def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, li
     return rest, cut
 
 
-def _highest(marks: list[Mark]) -> float:
+def _highest(marks: Sequence[Mark]) -> float:
     """The highest density; 1 where all scores are equal and there is none."""
     tops = [float(np.max(mark.heights if isinstance(mark, Stairs) else mark.y)) for mark in marks
             if isinstance(mark, (Stairs, Line))]  # fmt: skip
