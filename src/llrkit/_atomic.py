@@ -12,7 +12,8 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -28,6 +29,10 @@ NAME_SHOWN = 48
 """Characters of a name in that of its hidden folder; names of files may not grow beyond 255 bytes."""
 _OPEN: dict[Path, int] = {}
 """Hidden folders in use and the process they belong to, for a program that has to end at once."""
+_CLAIMING: set[int] = set()
+"""Threads that make a folder and have not noted it yet."""
+_LEAVING: list[Callable[[], None]] = []
+"""What a signal asked for meanwhile."""
 
 
 @contextmanager
@@ -121,11 +126,32 @@ def remove_unfinished() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def leave_when_possible(leave: Callable[[], None]) -> None:
+    """For the handler of a signal: leave now, or when a folder that is being claimed is known as ours."""
+    if threading.get_ident() in _CLAIMING:
+        _LEAVING.append(leave)
+    else:
+        leave()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Between making a folder and noting it, a signal would leave it behind: it is heard afterwards."""
+    _CLAIMING.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        _CLAIMING.discard(threading.get_ident())
+        if _LEAVING and threading.current_thread() is threading.main_thread():
+            _LEAVING.pop()()
+
+
 @contextmanager
 def _workplace(place: Path, name: str) -> Iterator[Path]:
     """A hidden folder that is this block's alone; those that killed processes left are removed."""
-    handle, folder = _claimed(place, name)
-    _OPEN[folder] = os.getpid()
+    with _undisturbed():
+        handle, folder = _claimed(place, name)
+        _OPEN[folder] = os.getpid()
     try:
         yield folder
     finally:

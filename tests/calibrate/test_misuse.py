@@ -443,7 +443,7 @@ def test_validation_on_the_training_file_is_flagged(files):
     held_out = pl.read_csv(files / "plain.csv").with_columns(pl.col("score") + 0.01)
     held_out.write_csv(files / "other.csv")
     arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json")
-    said = "These trials trained the calibration"
+    said = "These comparisons trained the calibration"
     for name, flagged in (("plain.csv", True), ("other.csv", False)):
         report, page = files / "report.md", files / "report.html"
         code, out, _ = run("validate", files / name, *arguments, "--report", report, "--html", page)

@@ -214,6 +214,8 @@ def test_kaldi_lists_segments_and_voice_activity(home, need):
     (home / "segments").write_text("a rec1 0.0 0.5\nb rec1 0.5 1.0\n")
     (home / "two").write_text("a p4\nb p4\n")
     assert warned(*score(home, "wav.scp", "--segments", home / "segments", "--utt2spk", home / "two")) == ""
+    told = ("--segments", home / "segments", "--norm", "s", "--cohort", home / "train.tsv")
+    assert "--segments: about SPEECH, not about --cohort" in refused(*score(home, "wav.scp", *told))
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"a", "b"}
     (home / "x.rttm").write_text(
         "SPEAKER rec1 1 0.2 0.3 <NA> <NA> p4 <NA> <NA>\nSPEAKER rec2 1 0 1 <NA> <NA> q\n"

@@ -104,6 +104,8 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         deals = deals_groups(options)
         groups = options.get("groups") if deals else options.pop("groups", None)
         columns = () if groups is None else names_of(groups, "groups")
+        if groups is not None and not columns:
+            raise InputError("groups are one or two columns, got none")
         other_bound = given is not None and kind != "sources"
         if columns and other_bound and not deals:
             raise InputError(f"groups bound the LLRs by themselves: leave out bound={bound!r}, or the groups")

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit._progress import stage
 from llrkit.cli.output import named_file
+from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.recognize.frames.front_end import FrontEnd
@@ -76,6 +78,17 @@ class SpeechInput:
     def of(cls, options: dict[str, Any]) -> SpeechInput:
         """Those of all options of a command."""
         return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
+
+    def of_another(self, option: str, path: str, where: Sequence[str], source: str | None) -> SpeechInput:
+        """The same for a second list, of which what is told about the first does not hold."""
+        told = {"--segments": self.segments, "--utt2spk": self.speaker_file, "--vad": self.vad}
+        given = [name for name, value in told.items() if value is not None]
+        if given and Path(path).suffix.lower() != ".npz":
+            raise InputError(
+                f"{', '.join(given)}: about SPEECH, not about {option} {path}; make embeddings of it with "
+                f"llrkit recognize extract, and give these as {option}"
+            )
+        return replace(self, where=tuple(where), source=source, segments=None, vad=None, speaker_file=None)
 
     def read(
         self,

@@ -110,10 +110,7 @@ def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Si
         if options["cohort_where"] or options["cohort_from"]:
             raise InputError(f"{cohort}: is a saved cohort; nothing more can be chosen of it")
         return Side.load(cohort, cohort=True)
-    inputs = replace(
-        SpeechInput.of(options), source=source, where=tuple(options["cohort_where"]), segments=None, vad=None,
-        speaker_file=None,
-    )  # fmt: skip
+    inputs = SpeechInput.of(options).of_another("--cohort", cohort, options["cohort_where"], source)
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     impostors, _ = inputs.read(cohort, how, watch)
     with named_file(source or cohort):

@@ -130,14 +130,9 @@ def train_command(**options: Any) -> None:
 
 def _new_domain(options: dict[str, Any], front_end: Any, watch: Watch) -> Any:
     """The speech of ``--adapt``, of which nobody needs to know who speaks."""
-    from dataclasses import replace
-
     from llrkit.recognize.overlap_checks import check_splits
 
-    inputs = replace(
-        SpeechInput.of(options), where=tuple(options["adapt_where"]), source=None, segments=None, vad=None,
-        speaker_file=None,
-    )  # fmt: skip
+    inputs = SpeechInput.of(options).of_another("--adapt", options["adapt"], options["adapt_where"], None)
     given, _ = inputs.read(
         options["adapt"], front_end, watch,
         check=lambda given: check_splits(given, options["adapt_where"], "adapted"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from llrkit._atomic import remove_unfinished
+from llrkit._atomic import leave_when_possible, remove_unfinished
 
 GRACE_SECONDS = 3.0
 """How long the program may take to leave its blocks; a long call into compiled code hears of no signal."""
@@ -34,6 +34,9 @@ def ended_cleanly() -> Iterator[None]:
     threading.Thread(target=_end_at_last, args=(reader, heard), daemon=True).start()
     try:
         yield
+    except BaseException:
+        remove_unfinished()  # what was claimed, but whose block had not begun
+        raise
     finally:
         signal.set_wakeup_fd(wakeup)
         for number, handler in before.items():
@@ -42,7 +45,7 @@ def ended_cleanly() -> Iterator[None]:
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)
+    leave_when_possible(lambda: sys.exit(128 + number))
 
 
 def _end_at_last(reader: socket.socket, heard: set[int]) -> None:
