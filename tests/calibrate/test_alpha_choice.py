@@ -175,8 +175,8 @@ def test_the_command_line_chooses_and_says_so(tmp_path):
     assert f"{choice['cost_at_half']:.4f} at 1/2" in out
     # without a choice of alpha the groups bound the LLRs
     code, out, _ = run(
-        "calibrate", tmp_path / "s.csv", "--method", "cmlg", "-o", tmp_path / "x.json", "--groups", "left,right",
-        "--score-column", "score",
+        "calibrate", tmp_path / "s.csv", "--method", "cmlg", "-o", tmp_path / "x.json",
+        "--groups", "left,right", "--score-column", "score",
     )  # fmt: skip
     assert code == 0
     assert "LLRs are bounded to" in out

@@ -15,7 +15,10 @@ from espeak import MORE_VOICES, speak_corpus
 import llrkit as lk
 from llrkit.cli import cli
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("voices"),
+]  # what all tests here start from is made once
 PROGRAM = [sys.executable, "-c", "from llrkit.cli import main; main()", "recognize"]
 
 
