@@ -39,13 +39,25 @@ METRICS = {
     "cross_entropy": lambda s: lk.cross_entropy(s, 0.1),
     "act_dcf": lambda s: lk.act_dcf(s, POINT),
     "rule_cost": lambda s: lk.rule_cost(s, "brier", 0.3),
+    "brier_score": lambda s: lk.brier_score(s, prior=0.3),
+    "expected_calibration_error": lambda s: lk.expected_calibration_error(s, prior=0.3),
+    "score_decomposition": lambda s: [
+        float(x) for x in _numbers(lk.score_decomposition(s, prior=0.3).to_dict())
+    ],
     "hter": lambda s: lk.hter(DEV, s),
     "c_primary": lambda s: lk.c_primary(s, "sre21"),
     "evaluate": lambda s: [
         float(x) for x in _numbers(lk.evaluate(s, points=("sre08", "sre21"), threshold_from=DEV).to_dict())
     ],
 }
-NOT_METRICS = {"compound_llr", "det_straightness"}
+NOT_METRICS = {
+    "cross_entropy_curve",
+    "compound_llr",
+    "det_straightness",
+    "reliability_curve",
+    "ReliabilityCurve",
+    "ScoreDecomposition",
+}
 ORDER_ONLY = ["eer", "eer_roc", "prbep", "auc", "min_dcf", "min_cllr", "det_slope"]
 COUNTED = {"prbep"}  # in numbers of trials, not rates
 

@@ -239,7 +239,7 @@ def test_the_command_gives_the_numbers_of_the_library(tmp_path):
         (("--costs", "0.9,0.1"), "expected a name, or PTAR"),
         (("--costs", "mine"), "unknown costs 'mine'"),
         (("--asv-threshold", "high"), "is not a number"),
-        (("--key", "other.csv"), "--key needs all trials in memory"),
+        (("--key", "other.csv"), "--key is for trials of two classes"),
     ],
 )
 def test_the_command_refuses_in_one_line(tmp_path, options, said):

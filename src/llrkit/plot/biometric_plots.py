@@ -11,11 +11,13 @@ from llrkit._format import percent
 from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.errors import InputError
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Role
 from llrkit.plot.probit import log_axis
 from llrkit.plot.render import Renderer, render
 
 
+@with_looks
 def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
@@ -46,6 +48,7 @@ def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any
     )
 
 
+@with_looks
 def groups(result: DifferentialPerformance, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
 
