@@ -33,6 +33,12 @@ SPOOF = lk.spoof.SpoofTrials(
                   "label": np.repeat(["target", "nontarget", "spoof"], 100),
                   "attack": np.repeat(["-", "-", EVIL], 100)})
 )  # fmt: skip
+TANDEM = lk.spoof.SpoofTrials(
+    pl.DataFrame({"asv": RNG.normal(size=300) + np.repeat([3.0, -3.0, 2.0], 100),
+                  "cm": RNG.normal(size=300) + np.repeat([2.0, 2.0, -2.0], 100),
+                  "label": np.repeat(["target", "nontarget", "spoof"], 100),
+                  "attack": np.repeat(["-", "-", EVIL], 100)})
+)  # fmt: skip
 
 RESULTS = {
     "Evaluation": lambda: lk.evaluate(TRIALS, by="room", ci="trial"),
@@ -73,6 +79,8 @@ RESULTS = {
     "PairHistogram": lambda: lk.multiclass.pair_histograms(CLASSES, most=1)[0],
     "Refinement": lambda: lk.multiclass.refine(CLASSES),
     "SpoofEvaluation": lambda: lk.spoof.evaluate(SPOOF),
+    "AttackDetection": lambda: lk.spoof.attack_detection(TANDEM),
+    "SasvComparison": lambda: lk.spoof.compare_sasv(TANDEM),
 }
 # maps, sources, numbers, texts and what a user made himself are no results
 NO_RESULTS = ("Map", "Trials", "Source", "Files", "Scores", "Criteria", "Preset", "OperatingPoint", "Costs")

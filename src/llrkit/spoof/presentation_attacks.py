@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import percent
+from llrkit._results import Result
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path
 from llrkit.core.special import probability
@@ -38,7 +39,7 @@ class SpeciesRate:
 
 
 @dataclass(frozen=True, repr=False)
-class AttackDetection:
+class AttackDetection(Result):
     """The result of :func:`llrkit.spoof.attack_detection`."""
 
     threshold: float

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number
+from llrkit._results import Result
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
 from llrkit.spoof.detection_costs import Costs, a_dcf, min_a_dcf, spoof_costs
@@ -20,7 +21,7 @@ SUM = "sum of scores"
 
 
 @dataclass(frozen=True, repr=False)
-class SasvComparison:
+class SasvComparison(Result):
     """a-DCFs by method: minimum and actual, on the trials of the training and on others."""
 
     costs: str
@@ -30,6 +31,9 @@ class SasvComparison:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
         return {"costs": self.costs, "methods": [dict(row) for row in self.rows]}
+
+    def _frame_rows(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self.rows]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
     cells = result.summaries.cells.weighted(*weights)
     null = null_moments(cells)
     test = identity_test(null)
-    return CalibrationTest(test, null, lambda: _line_of_cells(result, test, cells))
+    return CalibrationTest(test, null, partial(_line_of_cells, result, test, cells))
 
 
 def judged_line(result: Measurements) -> BestLine | None:
@@ -71,17 +71,20 @@ def check_speakers(result: Measurements, counted: SpeakersInCells) -> Calibratio
     """The same from trials that are counted already."""
     line = judged_line(result)
     test, null, lines = speaker_test(counted, null_moments(result.summaries.cells), line)
-
-    def fit() -> Recalibration | None:
-        if line is None or lines is None:
-            return None
-        return _recalibration(line.a, line.b, lines.covariance, test)
-
+    fit = partial(_line_of_speakers, line, lines, test)
     return CalibrationTest(test, null, fit, by_speaker=True, lines=lines)
 
 
 def _recalibration(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:
     return Recalibration(a, b, as_rows(spread), test.statistic, test.p_value, test.df)
+
+
+def _line_of_speakers(
+    line: BestLine | None, lines: Jackknife | None, test: IdentityTest
+) -> Recalibration | None:
+    if line is None or lines is None:
+        return None
+    return _recalibration(line.a, line.b, lines.covariance, test)
 
 
 def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) -> Recalibration | None:
