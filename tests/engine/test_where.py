@@ -140,6 +140,7 @@ def test_commands_select_and_say_what_is_wrong(table, tmp_path):
         ("__import__('os')", "expected COLUMN OP VALUE"),
         ("minutes > 5", "there is no column 'minutes'"),
         ("seconds > long", "is compared with numbers, got 'long'"),
+        ("seconds < nan", "is compared with numbers, got 'nan'"),
         ("room > 5", "holds text ('hall')"),
         ("seconds > 99", "no trial satisfies --where 'seconds > 99'"),
     ):

@@ -271,7 +271,6 @@ def test_infinite_llrs():
     [
         ({"ci": "speakers"}, "unknown ci 'speakers'; known are none, trial, speaker, bootstrap"),
         ({"ci": "speaker"}, "needs to know who speaks"),
-        ({"ci": "bootstrap"}, "needs to know who speaks"),
         ({"ci": "trial", "speakers": SIDES}, "does not look at speakers"),
         ({"ci": "none", "speakers": SIDES}, "does not look at speakers"),
         ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "does not look at recordings"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -105,7 +106,10 @@ class Condition:
 
     def _number(self, value: str) -> float:
         try:
-            return int(value) if value.lstrip("+-").isdecimal() else float(value)
+            number = int(value) if value.lstrip("+-").isdecimal() else float(value)
+            if math.isnan(number):  # nothing is above, below or equal to it
+                raise ValueError
+            return number
         except ValueError:
             raise InputError(
                 f"--where {self}: the column {self.column!r} is compared with numbers, got {value!r}"

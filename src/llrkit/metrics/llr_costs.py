@@ -80,7 +80,7 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True)
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.cross_entropy(lk.Scores([0.0], [0.0]), 0.1)
+    >>> round(lk.cross_entropy(lk.Scores([0.0], [0.0]), 0.1), 12)
     1.0
     """
     prior = probability(prior, "prior")

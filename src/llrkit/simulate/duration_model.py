@@ -80,7 +80,7 @@ class DurationPairs:
     >>> from llrkit.simulate.independent_trials import simulate_trials
     >>> trials = simulate_trials(DurationPairs(DurationModel.between()), n_target=5000, n_nontarget=50000)
     >>> by = lk.evaluate(trials, by="test_duration").groups
-    >>> bool(by["5.0"].eer > by["20.0"].eer > by["100.0"].eer)
+    >>> bool(by[5.0].eer > by[20.0].eer > by[100.0].eer)
     True
     """
 

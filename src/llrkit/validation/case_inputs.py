@@ -17,7 +17,7 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
     --------
     >>> import llrkit as lk
     >>> as_it_was_trained(lk.fit_cmlg(lk.Scores([1.0, 3.0], [0.0, 2.0])))
-    {'score': ('system1',)}
+    {}
     """
     known = calibration.reading or {}
     stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}

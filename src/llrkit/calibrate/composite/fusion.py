@@ -70,7 +70,7 @@ def fit_fusion(
     >>> target = [[2.0, 1.0], [3.0, 2.5], [1.0, 3.0]]
     >>> nontarget = [[-1.0, 0.0], [0.5, -2.0], [-2.0, 1.0], [0.0, -1.0]]
     >>> lk.fit_fusion(lk.Scores(target, nontarget), method="gaussian")
-    LinearMap(gaussian: llr = 10.42 system1 + 9.201 system2 -14.83)
+    LinearMap(gaussian: llr = 10.42 system1 +9.201 system2 -14.83)
     """
     one_of(method, METHODS, "fusion method")
     one_of(missing, MISSING, "policy for missing scores")
