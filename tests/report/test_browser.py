@@ -12,6 +12,8 @@ from llrkit._format import number, percent
 from llrkit.report.class_page import write_class_report
 from llrkit.report.provenance import provenance
 
+pytestmark = pytest.mark.xdist_group("report in a browser")  # what all tests here start from is made once
+
 EVIL = "<img src=x onerror=document.title='broken'>"
 NAMES = ("A", EVIL)
 PATIENCE = 180_000

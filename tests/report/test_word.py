@@ -10,6 +10,8 @@ from drawn import some_scores
 import llrkit as lk
 from llrkit.cli import cli
 
+pytestmark = pytest.mark.xdist_group("word")  # what all tests here start from is made once
+
 CRITERIA = """
 [options]
 ci = "trial"
