@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.shrinkage import oas_share, rank_of, shrunk
@@ -44,6 +44,25 @@ class SpeakerSums:
         return int(self.means.shape[1])
 
 
+def rows_and_speakers(vectors: Any, speakers: Any = None) -> tuple[FloatArray, Array]:
+    """Vectors as a matrix and the speaker of each row, which embeddings may know themselves.
+
+    Examples
+    --------
+    >>> rows_and_speakers([[0.0], [2.0]], ["a", "b"])[1].tolist()
+    ['a', 'b']
+    """
+    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
+    if speakers is None:
+        if not isinstance(vectors, Embeddings):
+            raise InputError("training needs the speaker of each row")
+        speakers = vectors.known_speakers
+    names = checked_texts(speakers, "speakers")
+    if len(names) != len(matrix):
+        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+    return matrix, names
+
+
 def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> SpeakerSums:
     """Collect what training needs; one session of every speaker is not enough.
 
@@ -59,14 +78,7 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
     """
     if not 0.0 <= shrinkage < np.inf:
         raise InputError(f"shrinkage must be a number from 0 on, got {shrinkage!r}")
-    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
-    if speakers is None:
-        if not isinstance(vectors, Embeddings):
-            raise InputError("training needs the speaker of each row")
-        speakers = vectors.known_speakers
-    names = checked_texts(speakers, "speakers")
-    if len(names) != len(matrix):
-        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+    matrix, names = rows_and_speakers(vectors, speakers)
     distinct, codes = np.unique(names, return_inverse=True)
     if len(distinct) < 2:
         raise InputError(f"there is only one speaker, {str(distinct[0])!r}; training needs at least two")

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
-from llrkit.recognize.embeddings import Embeddings, checked_texts, vectors_of
+from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
+from llrkit.recognize.embeddings import Embeddings, vectors_of
 from llrkit.recognize.matrix_checks import float_type, rows_per_block
 from llrkit.recognize.plda.plda_model import SESSIONS
 from llrkit.recognize.psda.von_mises_fisher import concentration, log_normalizer, mean_length
@@ -125,14 +126,7 @@ def train_psda(
     >>> model.dim, bool((np.diff(history) > -1e-9).all())
     (8, True)
     """
-    matrix = np.asarray(vectors_of(vectors), dtype=np.float64)
-    if speakers is None:
-        if not isinstance(vectors, Embeddings):
-            raise InputError("training needs the speaker of each row")
-        speakers = vectors.known_speakers
-    names = checked_texts(speakers, "speakers")
-    if len(names) != len(matrix):
-        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+    matrix, names = rows_and_speakers(vectors, speakers)
     if not np.allclose(np.linalg.norm(matrix, axis=1), 1.0, atol=1e-5):
         raise InputError("PSDA is for embeddings of length one; normalize the length first")
     distinct, codes = np.unique(names, return_inverse=True)
