@@ -13,7 +13,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.options import with_looks
-from llrkit.plot.picture import MARKERS, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
+from llrkit.plot.picture import MARKERS, NOWHERE, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import EceBand
@@ -21,7 +21,6 @@ from llrkit.trust.intervals.bands import EceBand
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
 Hover = tuple[HoverValues, ...]
-NOWHERE = np.array([np.nan])
 MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
 

@@ -14,16 +14,14 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.options import with_looks
-from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
+from llrkit.plot.options import LN10, with_looks
+from llrkit.plot.picture import NOWHERE, Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.intervals.bands import TippettBand
 
 OFF_THE_PICTURE = 1e3
-LN10 = float(np.log(10.0))
-NOWHERE = np.array([np.nan])
 PILED_UP = 2.0
 """A bar at the end of a histogram that is this much higher than all others is cut."""
 

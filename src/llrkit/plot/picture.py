@@ -28,6 +28,8 @@ MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "cross
 # Okabe and Ito (2008) without yellow, in an order whose lightness differs from one to the next
 SYSTEM_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#56B4E9", "#D55E00")
 ROLE_COLORS = {"target": "#0072B2", "nontarget": "#D55E00", "reference": "#444444", "guide": "#9A9A9A"}
+NOWHERE = np.array([np.nan])
+"""Where a mark is that only the legend shows."""
 
 
 @dataclass(frozen=True)
