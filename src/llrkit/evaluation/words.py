@@ -131,7 +131,7 @@ def on_groups(groups: Mapping[Any, Evaluation], by: str) -> str:
     group, worst = over.worst["eer"]
     return (
         f"Mean EER over {counted(len(groups), 'group')} {percent(over.mean['eer'])}, "
-        f"worst {percent(worst)} ({by} = {group})."
+        f"worst {percent(worst)} ({by} = {group_name(group)})."
     )
 
 
