@@ -94,8 +94,12 @@ def test_scikit_learn_takes_scorers_by_name(tools, data):
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
     from sklearn.model_selection import (
-        GridSearchCV, RandomizedSearchCV, cross_val_score, cross_validate, learning_curve,
-    )  # fmt: skip
+        GridSearchCV,
+        RandomizedSearchCV,
+        cross_val_score,
+        cross_validate,
+        learning_curve,
+    )
 
     X, y, _ = data
     X, y, model, grid = X[:300], y[:300], LogisticRegression(), {"C": [1e-6, 1.0]}
@@ -113,7 +117,10 @@ def test_scikit_learn_takes_scorers_by_name(tools, data):
     assert several.best_score_ == max(cross_val_score(one, X, y, scoring="eer", cv=3).mean() for one in ways)
     assert RandomizedSearchCV(model, grid, n_iter=2, scoring="auc", cv=3).fit(X, y).best_score_ > 0.7
     assert learning_curve(model, X, y, scoring="eer", cv=3)[2].shape == (5, 3)
-    assert permutation_importance(model.fit(X, y), X, y, scoring="eer", n_repeats=2).importances.shape == (3, 2)
+    assert permutation_importance(model.fit(X, y), X, y, scoring="eer", n_repeats=2).importances.shape == (
+        3,
+        2,
+    )
     chosen = SequentialFeatureSelector(model, n_features_to_select=1, scoring="eer", cv=3).fit(X, y)
     assert chosen.get_support().tolist() == [True, False, False]
     with pytest.raises(ValueError, match="scoring"):

@@ -65,12 +65,12 @@ def bound_options(command: Any) -> Any:
     return command
 
 
-def interval_options(command: Any) -> Any:
-    """The options that ask for intervals."""
+def interval_options(command: Any, otherwise: str = "none") -> Any:
+    """The options that ask for intervals; ``otherwise`` is their kind without speakers."""
     ask = click.option(
         "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]),
-        help="Intervals: as if trials were independent; for trials that share speakers; "
-        "or by drawing speakers with replacement. Default: speaker with --speakers, else none.",
+        help="Intervals: as if trials were independent; for trials that share speakers; or by drawing "
+        f"speakers with replacement. Default: speaker with --speakers, else {otherwise}.",
     )  # fmt: skip
     return ask(interval_details(command))
 
