@@ -59,8 +59,8 @@ class Layout:
     """A layout without header: what each column must hold, and its name.
 
     Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
-    (a or b), Y yes or no (y or n), G a gender, C bonafide or which attack, F bonafide or spoof as a label, T text
-    that is not all numbers, * anything.
+    (a or b), Y yes or no (y or n), G a gender, C bonafide or which attack, F bonafide or spoof as a label,
+    T text that is not all numbers, * anything.
     """
 
     format: str
