@@ -203,6 +203,18 @@ def test_the_html_of_an_evaluation_has_groups_and_intervals():
     assert "worst" in html
 
 
+def test_the_text_of_an_evaluation_has_groups_and_that_of_a_curve_no_arrays():
+    result = lk.evaluate(TRIALS, by=["room", "seconds"])
+    lines = repr(result).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("room, seconds"))
+    assert len({len(line) for line in lines[start : start + 1 + len(result.groups)]}) == 1
+    assert any("worst" in line for line in lines)
+    assert lk.format_table(result, "csv", columns="eer").startswith('"room, seconds",eer')
+    for curve in (result.det, result.tippett, lk.reliability_curve(TRIALS)):
+        assert len(repr(curve)) < 200
+        assert "points" in repr(curve)
+
+
 def test_maps_say_all_their_terms():
     trials = lk.Trials(BOTH.table, score=["score", "other"])
     fitted = lk.fit_quality(trials, columns=["seconds"])
