@@ -23,7 +23,7 @@ class Curve(ReadOnlyArrays, Result):
     --------
     >>> import llrkit as lk
     >>> lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0]).det
-    ErrorCurve(5 points, kind='rocch', n_target=2, n_nontarget=2)
+    ErrorCurve(5 points, kind='roc', n_target=2, n_nontarget=2)
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
