@@ -1,4 +1,4 @@
-"""Sources made of another source whose chunks are changed on the way; :class:`DerivedSource` of two classes."""
+"""Sources made of another one whose chunks are changed on the way; :class:`DerivedSource` for two classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import frozen
 from llrkit.scores.roles import Roles
 from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
-
 
 ChunkBelow = TypeVar("ChunkBelow")
 Chunk = TypeVar("Chunk")
