@@ -29,7 +29,8 @@ class Curve(ReadOnlyArrays, Result):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__repr__" not in vars(cls):
-            cls.__repr__ = Curve._in_short  # type: ignore[method-assign]  # that of a dataclass shows all arrays
+            # that of a dataclass shows all arrays
+            cls.__repr__ = Curve._in_short  # type: ignore[method-assign, assignment]
 
     def _in_short(self) -> str:
         """How many points there are, and the numbers and words that all share."""
