@@ -223,11 +223,12 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
+    from llrkit.evaluation.over_groups import group_name
 
     by = ", ".join(result.by)
     keep = (
         *result.by,
-        *map(in_words.group_name, result.groups),
+        *map(group_name, result.groups),
         *(point.point.name for point in result.points),
     )
 
@@ -245,7 +246,7 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
         click.echo(say(result.shared.sentence(by)), err=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
-        click.echo(f"{by} = {in_words.group_name(name)} left out: {reason}", err=True)
+        click.echo(f"{by} = {group_name(name)} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
