@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
-from llrkit.recognize.backends.backend import Backend, normalized_scores
-from llrkit.recognize.backends.sessions import pool_sessions
+from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -59,8 +58,7 @@ class Recognizer:
         kind, chain = self.options.backend, self.backend
         whole = {
             "ubm-gmm": self.extractor is not None,
-            "plda": chain is not None and chain.plda is not None,
-            "psda": chain is not None and chain.psda is not None,
+            **{name: chain is not None and chain.scorer == name for name in MODELS},
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):
@@ -106,7 +104,7 @@ class Recognizer:
                 columns=columns, sources=sources,
             )  # fmt: skip
         assert self.backend is not None
-        pooled = pool_sessions(ready, models, plda=self.backend.plda)
+        pooled = self.backend.pool(ready, models)
         return Side(
             pooled.ids, pooled.speakers, pooled, recognizer=self.fingerprint, columns=columns, sources=sources
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from llrkit.errors import InputError
-from llrkit.recognize.backends.backend import train_backend
+from llrkit.recognize.backends.backend import SCORERS, train_backend
 from llrkit.recognize.backends.domain_adaptation import train_adapted_backend
 from llrkit.recognize.embedding_files import write_embeddings
 from llrkit.recognize.embeddings import Embeddings
@@ -23,7 +23,9 @@ from llrkit.recognize.training_sizes import Sizes, require_feasible, sizes_for
 
 STEPS = {
     "plda": ("center", "whiten", "length"),
+    "htplda": ("center", "whiten"),
     "psda": ("center", "length"),
+    "tpsda": ("center", "length"),
     "cosine": ("center",),
     "lda-cosine": ("lda",),
     "svm": ("center", "whiten", "length"),
@@ -41,6 +43,9 @@ def train_recognizer(
     n_factors: int | None = None,
     iterations: int = 10,
     rank: int | None = None,
+    degrees: float | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
     uncertainty: bool = False,
     relevance: float = 16.0,
     top_gaussians: int | None = 5,
@@ -59,21 +64,27 @@ def train_recognizer(
     Parameters
     ----------
     speech
-        Frames, from which i-vectors are made, or embeddings of another kind. 'plda' and 'lda-cosine' need to
-        know the speakers, with several utterances of each.
+        Frames, from which i-vectors are made, or embeddings of another kind. All but 'cosine', 'svm' and
+        'ubm-gmm' need to know the speakers, with several utterances of some of them.
     backend
-        'plda', 'psda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
+        'plda', 'htplda' (heavy-tailed), 'psda', 'tpsda' (toroidal), 'cosine', 'lda-cosine', 'svm' or
+        'ubm-gmm'.
     steps
         What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
-        whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
-        for 'lda-cosine'.
+        whitened and brought to one length for 'plda' and 'svm', centered and whitened for 'htplda', centered
+        and brought to one length for 'psda' and 'tpsda', centered for 'cosine', and projected by LDA for
+        'lda-cosine'.
     n_gaussians, n_factors
         Sizes of the background model and of the i-vectors; by default what the data can carry (see
         :func:`~llrkit.recognize.training_sizes.sizes_for`).
     iterations
         Steps of each EM.
     rank
-        Dimensions of the speaker space of PLDA; by default all.
+        Dimensions of the speaker space of PLDA; by default all, of 'htplda' half of them.
+    degrees
+        Degrees of freedom of 'htplda'; estimated by default.
+    speaker_dims, channel_dims
+        Dimensions of the factors of 'tpsda': see :func:`train_toroidal_psda`.
     uncertainty
         Whether PLDA adds the posterior covariance of an i-vector to the covariance within speakers, so that
         short utterances are trusted less.
@@ -147,10 +158,11 @@ def train_recognizer(
     if uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     chosen = steps if steps is not None else STEPS[backend]
-    scorer = backend if backend in ("plda", "psda") else "cosine"
+    scorer = backend if backend in SCORERS else "cosine"
+    own = {"rank": rank, "degrees": degrees, "speaker_dims": speaker_dims, "channel_dims": channel_dims}
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
-        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
+        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, **own)
     else:
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
@@ -159,7 +171,7 @@ def train_recognizer(
         check_adaptation(Sources.of(speech), Sources.of(adapt))
         trained = train_adapted_backend(
             plain, in_domain.replace(covariances=None), chosen, adaptation=adaptation, scorer=scorer,
-            iterations=iterations, rank=rank, weight=adaptation_weight,
+            iterations=iterations, weight=adaptation_weight, **own,
         )  # fmt: skip
     background = trained.prepare(embeddings.replace(covariances=None)) if backend == "svm" else None
     lengths = length_profile(raw.vectors)

@@ -15,7 +15,7 @@ from llrkit.recognize.frames.utterance_frames import Frames
 FRAMES_PER_GAUSSIAN = 1500
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
-_NEED_SPEAKERS = ("plda", "psda", "lda-cosine")
+_NEED_SPEAKERS = ("plda", "htplda", "psda", "tpsda", "lda-cosine")
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,9 @@ def require_feasible(
         if not 1 <= int(size) <= most:
             raise InputError(f"step {name}: {most} dimensions at most, from what there is")
         dim = int(size)
-    if rank is not None and rank > dim:
-        raise InputError(f"rank must be a whole number from 1 to {dim}, got {rank}")
+    most = dim - 1 if backend == "htplda" else dim
+    if rank is not None and not 1 <= rank <= most:
+        raise InputError(f"rank must be a whole number from 1 to {most}, got {rank}")
 
 
 def _n_speakers(speech: Frames | Embeddings) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,7 +30,7 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     """The same back-end with every mean that of unlabeled embeddings of the new domain.
 
     The mean of each linear step becomes that of the unlabeled embeddings where they reach it, and so does the
-    mean of PLDA.
+    mean of PLDA, Gaussian or heavy-tailed.
 
     Examples
     --------
@@ -45,10 +46,10 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
             moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
         steps.append(moved)
         unlabeled = moved(unlabeled)
-    plda = backend.plda
-    if plda is not None:
-        plda = PLDA(unlabeled.vectors.mean(axis=0, dtype=np.float64), plda.between, plda.within)
-    return Backend(Chain(tuple(steps)), plda, backend.psda)
+    name, model = backend.model
+    if name in ("plda", "htplda"):
+        model = dataclasses.replace(model, mean=unlabeled.vectors.mean(axis=0, dtype=np.float64))
+    return Backend(Chain(tuple(steps)), **({} if model is None else {name: model}))
 
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
@@ -77,6 +78,9 @@ def train_adapted_backend(
     iterations: int = 10,
     rank: int | None = None,
     weight: float | None = None,
+    degrees: float | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
 ) -> Backend:
     """Train a back-end on background speakers and adapt it to another domain.
 
@@ -91,7 +95,7 @@ def train_adapted_backend(
         covariance of the new domain before training (:func:`recolored`). 'coral+' and 'kaldi': centered, and
         the covariances of PLDA raised (:func:`coral_plus`, :func:`kaldi_adapted`). 'interpolate': centered,
         and mixed with a PLDA that is trained on the in-domain speakers (:func:`interpolated`).
-    steps, scorer, iterations, rank
+    steps, scorer, iterations, rank, degrees, speaker_dims, channel_dims
         As in :func:`train_backend`.
     weight
         Of the new domain: of 'coral+' (0.8 by default) and of 'interpolate' (0.5).
@@ -119,7 +123,10 @@ def train_adapted_backend(
         )
     if adaptation == "coral":
         background = recolored(background, in_domain)
-    trained = train_backend(background, steps, scorer=scorer, iterations=iterations, rank=rank)
+    trained = train_backend(
+        background, steps, scorer=scorer, iterations=iterations, rank=rank, degrees=degrees,
+        speaker_dims=speaker_dims, channel_dims=channel_dims,
+    )  # fmt: skip
     if adaptation == "coral":
         return trained
     moved = recentered(trained, in_domain)
