@@ -11,7 +11,7 @@ from llrkit.recognize import PLDA, Embeddings, HeavyTailedPLDA, pool_sessions, t
 
 
 def one_factor(dim, degrees, rng):
-    """A model of rank one, its loadings, and three sessions of a speaker with covariances of all directions."""
+    """A model of rank one, its loadings, and three sessions of a speaker."""
     mix = rng.normal(size=(dim, dim))
     within, loading = mix @ mix.T / dim + np.eye(dim), 1.5 * rng.normal(size=dim)
     mean = rng.normal(size=dim)
@@ -124,7 +124,7 @@ def test_few_sessions_are_shrunk_as_for_gaussian_plda():
     [
         (lambda x: HeavyTailedPLDA(np.zeros(2), np.eye(2), np.eye(2), 3.0), "rank must be less than the 2"),
         (lambda x: HeavyTailedPLDA(np.zeros(2), np.diag([1.0, 0.0]), np.eye(2), 0.0), "positive number"),
-        (lambda x: train_heavy_tailed_plda(x, np.arange(8) // 2, rank=3), "rank must be .* from 1 to 2, got 3"),
+        (lambda x: train_heavy_tailed_plda(x, np.arange(8) // 2, rank=3), "rank must be .* 1 to 2, got 3"),
         (lambda x: train_heavy_tailed_plda(x, np.arange(8) // 2, degrees=-1.0), "degrees of freedom"),
         (lambda x: HeavyTailedPLDA(np.zeros(3), np.diag([1.0, 0, 0]), np.eye(3), 3.0).scores(x, x, [0.0] * 8),
          "8 positive numbers"),

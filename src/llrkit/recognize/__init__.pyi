@@ -52,13 +52,13 @@ from .pair_trials import matrix_scores as matrix_scores
 from .pair_trials import matrix_trials as matrix_trials
 from .pair_trials import trial_masks as trial_masks
 from .pair_trials import write_matrix as write_matrix
+from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
+from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining
+from .plda.heavy_tailed_training import train_heavy_tailed_plda as train_heavy_tailed_plda
 from .plda.plda_adaptation import coral_plus as coral_plus
 from .plda.plda_adaptation import interpolated as interpolated
 from .plda.plda_adaptation import kaldi_adapted as kaldi_adapted
 from .plda.plda_adaptation import recoloring as recoloring
-from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
-from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining
-from .plda.heavy_tailed_training import train_heavy_tailed_plda as train_heavy_tailed_plda
 from .plda.plda_model import PLDA as PLDA
 from .plda.plda_training import PLDATraining as PLDATraining
 from .plda.plda_training import moment_estimate as moment_estimate

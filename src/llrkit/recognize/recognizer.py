@@ -15,6 +15,7 @@ import numpy.typing as npt
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
+from llrkit.recognize.backends.sessions import rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -30,7 +31,7 @@ from llrkit.recognize.overlap_checks import (
     check_test_enrolled,
 )
 from llrkit.recognize.recognizer_options import RecognizerOptions
-from llrkit.recognize.side_columns import model_columns, row_columns
+from llrkit.recognize.side_columns import model_columns, pooled_columns, row_columns
 from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
@@ -229,7 +230,15 @@ class Recognizer:
             statistics = statistics.by_speaker()
         mixtures = adapt_means(statistics, self.extractor.ubm, relevance=self.options.relevance)
         speakers = None if statistics.speakers is None else text_array(statistics.speakers)
-        return Side(text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint)
+        names = frames.ids if each or frames.speakers is None else frames.speakers
+        columns = pooled_columns(
+            {name: np.asarray(values) for name, values in frames.columns.items()},
+            list(rows_by_name(text_array(names)).values()),
+        )
+        return Side(
+            text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint,
+            columns=columns,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""

@@ -19,6 +19,7 @@ from llrkit.recognize.recognizer import Recognizer
 from llrkit.recognize.recognizer_options import RecognizerOptions
 from llrkit.recognize.sources import Sources
 from llrkit.recognize.stages import IVECTORS, Stages
+from llrkit.recognize.training_options import require_options
 from llrkit.recognize.training_sizes import Sizes, require_feasible, sizes_for
 
 STEPS = {
@@ -121,13 +122,15 @@ def train_recognizer(
     (5, 20)
     """
     options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    if steps is not None and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
-    if adapt is not None and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so it is not adapted by them")
+    own = {"rank": rank, "degrees": degrees, "speaker_dims": speaker_dims, "channel_dims": channel_dims}
+    require_options(
+        backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
+        weight=adaptation_weight, **own,
+    )  # fmt: skip
     require_feasible(
         speech, backend, steps=steps if steps is not None else STEPS[backend], n_gaussians=n_gaussians,
-        n_factors=n_factors, rank=rank,
+        n_factors=n_factors, rank=rank, speaker_dims=speaker_dims, channel_dims=channel_dims,
+        dim=None if extractor is None or extractor.model is None else extractor.model.n_factors,
     )  # fmt: skip
     if extractor is not None and backend == "ubm-gmm":
         mixture = Extractor(extractor.ubm, None, extractor.front_end)
@@ -153,13 +156,10 @@ def train_recognizer(
         raise InputError("the ubm-gmm back-end is trained on speech, not on embeddings")
     else:
         embeddings = speech
-    if uncertainty and backend != "plda":
-        raise InputError(f"uncertainty is for PLDA, not for {backend}")
     if uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     chosen = steps if steps is not None else STEPS[backend]
     scorer = backend if backend in SCORERS else "cosine"
-    own = {"rank": rank, "degrees": degrees, "speaker_dims": speaker_dims, "channel_dims": channel_dims}
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
         trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, **own)

@@ -206,7 +206,7 @@ def train_backend(
     """
     if scorer not in SCORERS:
         raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
-    _refuse_of_others(
+    refuse_of_others(
         scorer, rank=rank, shrinkage=shrinkage or None, degrees=degrees, speaker_dims=speaker_dims,
         channel_dims=channel_dims,
     )  # fmt: skip
@@ -225,7 +225,7 @@ def train_backend(
     return Backend(chain, train_plda(ready, iterations=iterations, rank=rank, shrinkage=shrinkage).model)
 
 
-def _refuse_of_others(scorer: str, **options: Any) -> None:
+def refuse_of_others(scorer: str, **options: Any) -> None:
     """An option of another scorer is refused, not dropped."""
     for name, value in options.items():
         if value is not None and scorer not in OPTIONS_OF[name]:

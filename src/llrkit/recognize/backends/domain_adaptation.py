@@ -19,7 +19,6 @@ from llrkit.recognize.plda.plda_adaptation import (
     mean_and_covariance,
     recoloring,
 )
-from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 
 ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
@@ -34,6 +33,7 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
 
     Examples
     --------
+    >>> from llrkit.recognize.plda.plda_model import PLDA
     >>> backend = Backend(Chain((Affine([5.0]),)), PLDA([0.0], [[1.0]], [[1.0]]))
     >>> moved = recentered(backend, Embeddings([[1.0], [2.0]], ["a", "b"]))
     >>> moved.chain.steps[0].mean, moved.plda.mean
@@ -111,12 +111,7 @@ def train_adapted_backend(
     >>> bool(np.allclose(backend.chain.steps[0].mean, new.vectors.mean(axis=0)))
     True
     """
-    if adaptation not in ADAPTATIONS:
-        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
-    if adaptation in _OF_PLDA and scorer != "plda":
-        raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
-    if weight is not None and adaptation not in ("coral+", "interpolate"):
-        raise InputError(f"the adaptation {adaptation!r} has no weight")
+    require_adaptation(adaptation, scorer, weight)
     if in_domain.dim != background.dim:
         raise InputError(
             f"the embeddings of the new domain have {in_domain.dim} dimensions, the others {background.dim}"
@@ -140,3 +135,22 @@ def train_adapted_backend(
         return Backend(moved.chain, coral_plus(moved.plda, ready, **weights))
     own = train_plda(ready, iterations=iterations, rank=rank).model
     return Backend(moved.chain, interpolated(moved.plda, own, 0.5 if weight is None else weight))
+
+
+def require_adaptation(adaptation: str, scorer: str, weight: float | None = None) -> None:
+    """Refuse an adaptation that the scorer does not have, and a weight that it does not have.
+
+    Examples
+    --------
+    >>> require_adaptation("kaldi", "cosine")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: the adaptation 'kaldi' is one of PLDA, not of 'cosine'
+    """
+    if adaptation not in ADAPTATIONS:
+        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
+    if adaptation in _OF_PLDA and scorer != "plda":
+        raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
+    if weight is not None and adaptation not in ("coral+", "interpolate"):
+        raise InputError(f"the adaptation {adaptation!r} has no weight")
+    if weight is not None and not 0.0 <= weight <= 1.0:
+        raise InputError(f"the weight of the new domain must be from 0 to 1, got {weight!r}")

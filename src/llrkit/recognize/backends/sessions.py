@@ -90,6 +90,17 @@ def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.
     )
     if len(names) != len(embeddings):
         raise InputError(f"{len(embeddings)} embeddings but {len(names)} models")
+    return rows_by_name(names)
+
+
+def rows_by_name(names: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
+    """The rows that have each name, in the order in which the names come first.
+
+    Examples
+    --------
+    >>> rows_by_name(np.array(["b", "a", "b"]))
+    {'b': array([0, 2]), 'a': array([1])}
+    """
     distinct, first, codes = np.unique(names, return_index=True, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     rows_by_code = np.split(order, np.cumsum(np.bincount(codes))[:-1])

@@ -24,13 +24,14 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeavyTailedPLDA(SavedModel):
-    """The model ``x = mean + y + e``, ``y ~ N(0, between)``, ``e ~ N(0, within / l)``, ``l ~ Gamma(n/2, n/2)``.
+    """The model ``x = mean + y + e`` with ``y ~ N(0, between)`` and ``e ~ N(0, within / p)``, ``p`` random.
 
-    ``between`` has low rank r, less than the dimensions d; ``n`` are the degrees of freedom. As a function of
-    the speaker, the likelihood of a session is a t with ``n + d - r`` degrees of freedom, which is taken
-    for a Gaussian of the same mode and scale: a session counts as ``b = (n + d - r) / (n + q)`` sessions of
-    Gaussian PLDA, ``q`` being its squared distance from the speaker space, in units of ``within``. The error
-    falls as ``d - r`` grows. For embeddings whose length has not been normalized: it says how odd they are.
+    ``p ~ Gamma(n/2, n/2)`` makes ``e`` a t with ``n`` degrees of freedom. ``between`` has low rank r, less
+    than the dimensions d. As a function of the speaker, the likelihood of a session is a t with ``n + d - r``
+    degrees of freedom, which is taken for a Gaussian of the same mode and scale: a session counts as
+    ``b = (n + d - r) / (n + q)`` sessions of Gaussian PLDA, ``q`` being its squared distance from the speaker
+    space, in units of ``within``. The error falls as ``d - r`` grows. For embeddings whose length has not
+    been normalized: it says how odd they are.
 
     References
     ----------

@@ -137,15 +137,15 @@ class _Latent:
     def lower_bound(self, model: PLDA, data: _Sessions, n: float) -> float:
         size, dim = self.y.shape
         log_within = float(np.linalg.slogdet(model.within)[1])
-        log_l, l, half = self.log_precisions, self.precisions, 0.5 * n
+        log_p, p, half = self.log_precisions, self.precisions, 0.5 * n
         distance = 2.0 * self.rates - n
         sessions = -0.5 * size * (dim * np.log(2.0 * np.pi) + log_within)
-        sessions += 0.5 * float(np.sum(dim * log_l - l * distance))
+        sessions += 0.5 * float(np.sum(dim * log_p - p * distance))
         speakers = 0.5 * float(
             np.sum(self.uncertain + self.h * self.h - 1.0 - np.log(self.uncertain))
         )  # Kullback-Leibler divergence from the prior
-        own = self.shape * np.log(self.rates) - gammaln(self.shape) + (self.shape - 1.0) * log_l - self.shape
-        prior = half * np.log(half) - gammaln(half) + (half - 1.0) * log_l - half * l
+        own = self.shape * np.log(self.rates) - gammaln(self.shape) + (self.shape - 1.0) * log_p - self.shape
+        prior = half * np.log(half) - gammaln(half) + (half - 1.0) * log_p - half * p
         penalty = 0.5 * data.penalty * float(np.sum(model.eigen[1] ** 2))
         return sessions - speakers - float(np.sum(own - prior)) - penalty
 
