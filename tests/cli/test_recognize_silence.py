@@ -200,10 +200,14 @@ def test_svm_background_that_is_in_the_cohort(home, need):
 def test_bad_files_are_skipped_by_name_or_stop_the_run(home, need):
     need("soundfile").write(home / "silent.wav", np.zeros(RATE), RATE)
     (home / "cut.wav").write_bytes((home / "p4-2.wav").read_bytes()[:-1000])
-    path = listed(home, "bad.tsv", "p4\tp4-2.wav", "p5\tsilent.wav", "p5\tcut.wav", "p5\tp5-2.wav")
+    rows = ["p4\tp4-2.wav", "p5\tsilent.wav", "p5\tcut.wav", "p5\tp5-2.wav"]
+    path = listed(home, "bad.tsv", *rows)
     assert "cut.wav: ends before the samples" in refused(*score(home, path))
+    path = listed(home, "bad.tsv", *rows, "p5\tgone.wav")
+    assert "bad.tsv, line 6: there is no file" in refused(*score(home, path))
     words = warned(*score(home, path, "--bad-files", "skip"))
-    assert words.count("left out: ") == 2
+    assert words.count("left out: ") == 3
+    assert "gone.wav: no such audio file" in words
     assert "cut.wav: ends before" in words
     assert "silent.wav: silent" in words
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"p4-2.wav", "p5-2.wav"}
@@ -245,6 +249,7 @@ def test_kaldi_lists_segments_and_voice_activity(home, need):
     assert warned(*score(home, "test.tsv")) == ""
     expected = lk.read_trials(home / "s.csv").score_array
     assert warned(*score(home, "wav.scp", *kaldi)) == ""
+    assert "elsewhere" in refused(*score(home, "wav.scp", *kaldi, "--folder", home / "elsewhere"))
     np.testing.assert_array_equal(lk.read_trials(home / "s.csv").score_array, expected)
     (home / "segments").write_text("a rec1 0.0 0.5\nb rec1 0.5 1.0\n")
     (home / "two").write_text("a p4\nb p4\n")

@@ -119,7 +119,7 @@ def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Si
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     impostors, _ = inputs.read(cohort, how, watch)
     with named_file(inputs.source or cohort):
-        check_splits(impostors, options["cohort_where"], "a cohort")
+        check_splits(impostors, options["cohort_where"], "a cohort", "--cohort-where")
         return recognizer.cohort(impostors, watch=watch)
 
 

@@ -55,9 +55,9 @@ _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 @click.option("--degrees", type=float, metavar="N",
               help="Degrees of freedom of htplda; by default estimated.")  # fmt: skip
 @click.option("--speaker-dims", metavar="N,N", help="Dimensions of the speaker factors of tpsda, one number "
-              "each; by default one of half the dimensions.")  # fmt: skip
+              "each; by default one, of what the channel leaves.")  # fmt: skip
 @click.option("--channel-dims", metavar="N,N", help="The same of its channel factors, 0 for none; by default "
-              "one of a quarter.")  # fmt: skip
+              "one, of a quarter of the dimensions.")  # fmt: skip
 @click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
 @click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
 @click.option("--top-gaussians", default=5, show_default=True, help="Gaussians that count in a frame of "
@@ -195,7 +195,7 @@ def _new_domain(options: dict[str, Any], base: Recognizer | None, front_end: Any
     inputs = inputs.of_another("adapt", options)
     given, _ = inputs.read(
         options["adapt"], front_end, watch,
-        check=lambda given: check_splits(given, options["adapt_where"], "adapted"),
+        check=lambda given: check_splits(given, options["adapt_where"], "adapted", "--adapt-where"),
     )  # fmt: skip
     return given
 

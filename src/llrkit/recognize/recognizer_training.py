@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,12 @@ def train_recognizer(
     (5, 20)
     """
     options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    own = {"rank": rank, "degrees": degrees, "speaker_dims": speaker_dims, "channel_dims": channel_dims}
+    own: dict[str, Any] = {
+        "rank": rank,
+        "degrees": degrees,
+        "speaker_dims": speaker_dims,
+        "channel_dims": channel_dims,
+    }
     require_options(
         backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
         weight=adaptation_weight, **own,

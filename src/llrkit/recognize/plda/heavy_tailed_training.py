@@ -147,7 +147,7 @@ class _Latent:
         own = self.shape * np.log(self.rates) - gammaln(self.shape) + (self.shape - 1.0) * log_p - self.shape
         prior = half * np.log(half) - gammaln(half) + (half - 1.0) * log_p - half * p
         penalty = 0.5 * data.penalty * float(np.sum(model.eigen[1] ** 2))
-        return sessions - speakers - float(np.sum(own - prior)) - penalty
+        return float(sessions - speakers - np.sum(own - prior) - penalty)
 
     def maximized(self, model: PLDA, data: _Sessions) -> PLDA:
         """The regression of :func:`train_plda`, with weights, and its step of minimum divergence."""

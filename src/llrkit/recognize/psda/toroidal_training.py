@@ -45,7 +45,8 @@ def train_toroidal_psda(
     vectors, speakers
         One row of length one per session and its speaker; the speakers of embeddings are those they carry.
     speaker_dims
-        Dimensions of each factor of the speaker, two or more; by default one factor of half the dimensions.
+        Dimensions of each factor of the speaker, two or more; by default one factor of all dimensions that
+        the channel leaves.
     channel_dims
         The same of the channel; by default one factor of a quarter of the dimensions, an empty list for none.
     iterations
@@ -82,14 +83,14 @@ def factor_sizes(dim: int, speaker: Sequence[int] | None, channel: Sequence[int]
 
     Examples
     --------
-    >>> factor_sizes(20, None, None), factor_sizes(20, [5, 5], [])
-    (((10, 5), 1), ((5, 5), 2))
+    >>> factor_sizes(20, None, None), factor_sizes(20, [5, 5], []), factor_sizes(20, [18], None)
+    (((15, 5), 1), ((5, 5), 2), ((18, 2), 1))
     """
-    of_speaker = (max(2, dim // 2),) if speaker is None else tuple(speaker)
-    left = dim - sum(of_speaker)
-    of_channel = ((dim // 4,) if min(left, dim // 4) >= 2 else ()) if channel is None else tuple(channel)
-    if channel is None and of_channel and of_channel[0] > left:
-        of_channel = (left,)
+    if channel is None:
+        most = min(dim // 4, dim - sum(speaker or ()))
+        channel = (most,) if most >= 2 else ()
+    of_channel = tuple(channel)
+    of_speaker = (dim - sum(of_channel),) if speaker is None else tuple(speaker)
     sizes = (*of_speaker, *of_channel)
     if not of_speaker or any(int(size) != size or size < 2 for size in sizes) or sum(sizes) > dim:
         raise InputError(
