@@ -261,6 +261,10 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
         (["train", made / "train.npz", "--backend", "ubm-gmm", *out], "trained on speech"),
         (["train", made / "train.npz", "--steps", "polish", *out], "unknown step 'polish'"),
         (["enroll", model, tmp_path / "gone.tsv", *out], "no such file"),
+        (["enroll", model, tmp_path / "nobody.npz", *out], "the speakers must be known, or give --each"),
+        (["enroll", model, test, "-o", tmp_path / "no" / "e.npz"], "does not exist"),
+        (["train", made / "train.npz", "-o", tmp_path / "no" / "m.npz"], "does not exist"),
+        (["score", model, enrolled, test, "-o", tmp_path / "no" / "s.csv"], "does not exist"),
     ):  # fmt: skip
         result = run(*arguments)
         assert isinstance(result.exception, lk.LlrkitError), (arguments, result.output)

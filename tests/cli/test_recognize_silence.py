@@ -295,6 +295,10 @@ def test_ubm_gmm_scores_carry_the_lists(home):
     small = ("--gaussians", 2, "--iterations", 2, "--no-stages")
     assert run("train", home / "train.tsv", "--backend", "ubm-gmm", *small, "-o", model).exit_code == 0
     assert warned("enroll", model, home / "enroll.tsv", "-o", enrolled) == ""
+    assert "makes no embeddings" in refused("extract", model, home / "test.tsv", "-o", home / "x.npz")
+    assert "gmm-enrolled.npz: these models were enrolled with another recognizer" in refused(
+        "score", home / "model.npz", enrolled, home / "test.tsv", "-o", home / "g.csv"
+    )
     assert warned("score", model, enrolled, home / "test.tsv", "-o", home / "g.csv") == ""
     table = lk.read_trials(home / "g.csv").table
     assert set(table.select("enroll", "enroll_gender").rows()) == {("p4", "f"), ("p5", "m")}

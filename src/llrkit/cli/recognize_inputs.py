@@ -158,6 +158,12 @@ class SpeechInput:
         return given, used
 
 
+def require_folder(output: str) -> None:
+    """Refuse what could not be written at the end, before any work."""
+    if not Path(output).absolute().parent.is_dir():
+        raise InputError(f"{output}: the folder {Path(output).parent} does not exist")
+
+
 def require_second_list(name: str, options: dict[str, Any]) -> None:
     """Refuse options of a second list that is not given, and one that is not there, before any work."""
     path = options[name]

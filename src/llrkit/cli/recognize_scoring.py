@@ -15,6 +15,7 @@ from llrkit.cli.recognize_inputs import (
     Watch,
     channel_option,
     input_options,
+    require_folder,
     require_second_list,
     second_list_options,
     seconds_of_speech,
@@ -69,7 +70,7 @@ def score_command(**options: Any) -> None:
     """
     from llrkit.io.trial_lists import find_listed, read_trial_list
     from llrkit.io.trial_selection import split_conditions
-    from llrkit.io.write import write_table
+    from llrkit.io.write import write_table, written_as
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.speech_inputs import holds_arrays
@@ -78,7 +79,15 @@ def score_command(**options: Any) -> None:
     if (options["norm"] == "none") != (cohort is None):
         raise InputError("--norm and --cohort go together")
     require_second_list("cohort", options)
+    written_as(Path(output), options["to"])
+    for path in (output, options["key_output"]):
+        require_folder(path or output)
     recognizer, models = Recognizer.load(options["model"]), Side.load(options["enrolled"])
+    saved = None if cohort is None else _saved_cohort(cohort, options)
+    with named_file(options["enrolled"]):
+        recognizer.require_own_sides(models)
+    with named_file(str(cohort)):
+        recognizer.require_own_sides(models, saved)
     trial_list = None if options["trials"] is None else read_trial_list(options["trials"])
     on_segments, on_trials = split_conditions(options["where"])
     inputs = replace(SpeechInput.of(options), where=tuple(on_segments))
@@ -91,7 +100,7 @@ def score_command(**options: Any) -> None:
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(options["source"] or options["speech"]):
             segments = recognizer.prepare(given, watch=watch)
-        others = None if cohort is None else _cohort(recognizer, options, watch)
+        others = saved if saved is not None or cohort is None else _cohort(recognizer, options, watch)
         scores = recognizer.scores(
             models, segments, normalize=options["norm"], cohort=others, top=options["top"], watch=watch
         )
@@ -103,18 +112,24 @@ def score_command(**options: Any) -> None:
     write_json({**numbers, **seconds_of_speech(given)}, "recognize-score", json_path)
 
 
-def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
-    """The impostors: saved before, or made now."""
+def _saved_cohort(cohort: str, options: dict[str, Any]) -> Side | None:
+    """The impostors, if they were saved before."""
     from llrkit.io.binary.numpy_files import read_arrays
     from llrkit.recognize.backends.trial_sides import COHORT_SCHEMA, Side
-    from llrkit.recognize.overlap_checks import check_splits
 
-    cohort = options["cohort"]
     is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
     if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
         if any(value for name, value in options.items() if name.startswith("cohort_")):
             raise InputError(f"{cohort}: is a saved cohort; nothing more can be chosen of it")
         return Side.load(cohort, cohort=True)
+    return None
+
+
+def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
+    """The impostors, made now."""
+    from llrkit.recognize.overlap_checks import check_splits
+
+    cohort = options["cohort"]
     inputs = SpeechInput.of(options).of_another("cohort", options)
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     impostors, _ = inputs.read(cohort, how, watch)

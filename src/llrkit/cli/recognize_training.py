@@ -16,6 +16,7 @@ from llrkit.cli.recognize_inputs import (
     channel_option,
     counted_speech,
     input_options,
+    require_folder,
     require_second_list,
     second_list_options,
     seconds_of_speech,
@@ -110,6 +111,7 @@ def train_command(**options: Any) -> None:
     backend = "lda-cosine" if options["backend"] == "lda" else options["backend"]
     steps = options["steps"].split(",") if options["steps"] else None
     own = _checked_options(options, backend, steps)
+    require_folder(output)
     sizes = {"n_gaussians": options["gaussians"], "n_factors": options["factors"]}
     with watching() as watch, shown_warnings():
         base = _base_recognizer(options["source"])

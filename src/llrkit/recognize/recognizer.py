@@ -156,17 +156,21 @@ class Recognizer:
 
         See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalization.
         """
-        if models.recognizer not in ("", self.fingerprint):
-            raise InputError("these models were enrolled with another recognizer; enroll them again")
+        self.require_own_sides(models, cohort)
         if cohort is not None:
-            if cohort.recognizer not in ("", self.fingerprint):
-                raise InputError("this cohort was made with another recognizer; make it again")
             check_cohort(cohort.sources, models.sources, segments.sources)
         check_test_enrolled(models.sources, segments.sources, models.ids)
         # all it needs of either side are ids and speakers, which a Side has like embeddings
         sides: Any = (models, segments, cohort)
         score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
         return normalized_scores(score, *sides, normalize=normalize, top=top)
+
+    def require_own_sides(self, models: Side, cohort: Side | None = None) -> None:
+        """Refuse models, and a cohort, that another recognizer made."""
+        if models.recognizer not in ("", self.fingerprint):
+            raise InputError("these models were enrolled with another recognizer; enroll them again")
+        if cohort is not None and cohort.recognizer not in ("", self.fingerprint):
+            raise InputError("this cohort was made with another recognizer; make it again")
 
     def _score(
         self, models: Side, segments: Side, report: Callable[[int, int], None] | None
