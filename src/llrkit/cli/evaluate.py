@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
 @click.option("--known", metavar="COLUMN",
-              help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
+              help="Column that marks known impostors, for costs that mix them; without --point sre12.")  # fmt: skip
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @vocabulary_option
 @fmr_option
@@ -162,7 +162,7 @@ def evaluate_command(
     with unwarned(ReversedScoresWarning, when=table_style is None):
         result = evaluate(
             trials,
-            parse_points(points) or ("sre08", "sre10"),
+            parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
             by=by,
             shared=shared,
             threshold_from=dev,

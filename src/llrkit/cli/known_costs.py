@@ -40,11 +40,15 @@ def known_costs(
             },
         }
         for cost in mixing
+    ] + [
+        {"name": cost.name, "p_known": None, "min": None, "act": None} for cost in costs if cost not in mixing
     ]
 
 
 def words_on_known(cost: dict[str, Any]) -> str:
     """One line for people."""
+    if cost["p_known"] is None:
+        return f"{cost['name']} does not mix known and unknown non-targets (--p-known gives their share)"
     return (
         f"{cost['name']}, {100 * cost['p_known']:g} % of non-targets known: minimum {cost['min']:.4f}, "
         f"actual {cost['act']:.4f}"
