@@ -107,3 +107,13 @@ def test_known_without_a_point_is_that_of_sre12(table, tmp_path):
     points = ("--point", "sre12", "--point", "sre08")
     _, out, _ = run("evaluate", tmp_path / "s.csv", "--known", "known", *points)
     assert "sre08 does not mix known and unknown non-targets (--p-known gives their share)" in out
+
+
+def test_the_selection_stands_with_the_numbers(table, tmp_path):
+    table.write_csv(tmp_path / "s.csv")
+    chosen = ("--where", "known == 1", "--where", "enroll != m3")
+    code, out, err = run("evaluate", tmp_path / "s.csv", *chosen)
+    assert code == 0, err
+    assert out.startswith(f"{tmp_path / 's.csv'}, only known == 1 and enroll != m3\n")
+    _, out, _ = run("evaluate", tmp_path / "s.csv", *chosen, "--json", "-")
+    assert json.loads(out)["where"] == ["known == 1", "enroll != m3"]

@@ -65,8 +65,11 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
-@click.option("--known", metavar="COLUMN",
-              help="Column that marks known impostors, for costs that mix them; without --point sre12.")  # fmt: skip
+@click.option(
+    "--known",
+    metavar="COLUMN",
+    help="Column that marks known impostors, for costs that mix them; without --point, sre12.",
+)
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @vocabulary_option
 @fmr_option
@@ -179,6 +182,7 @@ def evaluate_command(
     rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
+    chosen = " and ".join(given.reading.where)
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
@@ -186,7 +190,13 @@ def evaluate_command(
         shown = format_table(rows, table_style, row_title=by or "system", words=words)
         click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr, words=words)
+        print_evaluation(
+            result,
+            title=f"{scores}, only {chosen}" if chosen else scores,
+            by=by,
+            to_stderr=to_stderr,
+            words=words,
+        )
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
@@ -200,6 +210,8 @@ def evaluate_command(
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Any] = {"known": mixed} if mixed else {}
+    if chosen:
+        more["where"] = list(given.reading.where)
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)

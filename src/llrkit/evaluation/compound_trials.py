@@ -21,7 +21,8 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
 
     The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
     at least two must. Segments that share a model must share all of them: men may have been compared with men
-    and women with women, but a pair that is missing is refused. The LLRs are in the new column ``compound_llr``, which becomes the score.
+    and women with women, but a pair that is missing is refused. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
 
     Parameters
     ----------
