@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
+from llrkit.calibrate.guard import without_guard
 from llrkit.choose.folds import Folds, crossed_source, make_folds, training_source
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.special import sigmoid
@@ -119,7 +120,8 @@ def alpha_scan(
         values = []
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
-                llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
+                with without_guard():  # the cost judges the maps
+                    llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
             except InputError as error:
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))
