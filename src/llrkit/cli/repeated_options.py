@@ -22,7 +22,7 @@ def refuses_repeated(command: click.Command) -> None:
                     raise InputError(f"{name} is given {_times(n)}; it takes one value")
         return parse(context, args)
 
-    command.parse_args = parse_once  # type: ignore[method-assign]
+    command.parse_args = parse_once  # type: ignore[method-assign, assignment]
 
 
 def _takes_one(option: click.Parameter) -> bool:

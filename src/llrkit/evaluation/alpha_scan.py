@@ -115,7 +115,8 @@ def alpha_scan(
     minimum = c_primary(measured, cost, actual=False, **counted)
     dealt = None if test is not None else make_folds(source, groups, folds, seed)
     calibrate = _trained(source, measured) if dealt is None else _crossed(source, dealt)
-    costs, refused = {}, {}
+    costs: dict[str, FloatArray] = {}
+    refused: dict[str, str] = {}
     for method, name in NAMES.items():
         values = []
         for x in tracked(at, f"scanning {name}", len(at), "fits"):

@@ -136,7 +136,7 @@ def fit_cmlg(
         weight, moments = class_weight(alpha), training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     predicted = predicted_cost(moments, fitted.a, fitted.b, cost)
-    found = {
+    found: dict[str, Any] = {
         "gaussian_tests": [test.to_dict() for test in gaussian_tests(moments)],
         "predicted_cost": None if predicted is None else predicted.to_dict(),
     }
