@@ -30,6 +30,8 @@ bound
     the fitted map.
 speakers
     For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.
+"""
+GROUPS_DOCUMENTATION = """
 groups
     The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by
     ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials;
@@ -149,7 +151,14 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 def _documented(text: str) -> str:
     """The docstring of a fit with the options that all fits share."""
     indent = "    "
-    shared = "".join(f"{indent}{line}\n" for line in BOUND_DOCUMENTATION.strip().splitlines())
+    shared, groups = (
+        "".join(f"{indent}{line}\n" for line in words.strip().splitlines())
+        for words in (BOUND_DOCUMENTATION, GROUPS_DOCUMENTATION)
+    )
+    if (own := f"\n{indent}groups\n") in text:  # one entry for both uses
+        text = text.replace(own, f"\n{groups}", 1)
+    else:
+        shared += groups
     title = f"{indent}Parameters\n{indent}----------\n"
     if title in text:
         return text.replace(title, title + shared, 1)

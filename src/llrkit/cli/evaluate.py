@@ -66,8 +66,11 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
-@click.option("--known", metavar="COLUMN",
-              help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
+@click.option(
+    "--known",
+    metavar="COLUMN",
+    help="Column that marks known impostors, for costs that mix them; without --point, sre12.",
+)
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @vocabulary_option
 @fmr_option
@@ -163,7 +166,7 @@ def evaluate_command(
     with unwarned(ReversedScoresWarning, when=table_style is None):
         result = evaluate(
             trials,
-            parse_points(points) or ("sre08", "sre10"),
+            parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
             by=split_names(by),
             shared=shared,
             threshold_from=dev,
@@ -180,6 +183,7 @@ def evaluate_command(
     rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
+    chosen = " and ".join(given.reading.where)
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
@@ -187,7 +191,8 @@ def evaluate_command(
         shown = format_table(rows, table_style, row_title=", ".join(result.by) or "system", words=words)
         click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, to_stderr=to_stderr, words=words)
+        title = f"{scores}, only {chosen}" if chosen else scores
+        print_evaluation(result, title=title, to_stderr=to_stderr, words=words)
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
@@ -201,6 +206,8 @@ def evaluate_command(
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Any] = {"known": mixed} if mixed else {}
+    if chosen:
+        more["where"] = list(given.reading.where)
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)

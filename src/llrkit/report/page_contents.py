@@ -90,7 +90,9 @@ def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tupl
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
     todo += [
-        f"In the scores, {problem}." for problem in diagnosis.problems if problem not in result.suspicions
+        f"In the scores, {found}."
+        for found in (*diagnosis.problems, *diagnosis.notes)
+        if found not in result.suspicions
     ]
     if not advised:
         return (*todo, "No calibration is advised before this is settled.")
