@@ -50,6 +50,7 @@ class ShiftCheck(Result):
     harm: float
     """Bits that the calibration as it is loses more than it need to; nan where no model tells."""
     harm_interval: tuple[float, float]
+    """Over all moves on the ladder that describe the scores; if none of them is the truth, it may miss."""
     rung: str
     """Of the ladder: what describes the scores."""
     distances: tuple[float, float, float]
@@ -223,7 +224,7 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
         trained = ClassDensity.of(counts)
         moved = move.offset + (move.spread - 1.0) * (trained.mean - move.center)
         moves.append(ClassMove(moved / trained.sd, move.spread))
-    harm, interval = last.harm, last.gain
+    harm, interval = last.harm, reached.harms or last.gain
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
         harm, interval = max(reached.above.harm, 0.0), tuple(max(end, 0.0) for end in reached.above.gain)  # type: ignore[assignment]
         harm = min(max(harm, interval[0]), interval[1])

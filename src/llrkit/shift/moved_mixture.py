@@ -65,6 +65,18 @@ class Mixture(ReadOnlyArrays):
         """The masses of the mixture."""
         return np.asarray(self.share * self.masses[0] + (1.0 - self.share) * self.masses[1])
 
+    @property
+    def responsibility(self) -> FloatArray:
+        """The probability of a target in each cell, at the share of targets."""
+        return np.asarray(self.share * self.masses[0] / np.maximum(self.mixed, 1e-300))
+
+    @property
+    def shared_out(self) -> FloatArray:
+        """The scores that were seen, shared out between the classes; by class, with sum 1."""
+        own = self.responsibility
+        parts = self.counts * np.array([own, 1.0 - own])
+        return np.asarray(parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300))
+
     def distances(self) -> tuple[float, float, float]:
         """Kolmogorov-Smirnov distances: of all scores, and of the part that each class explains.
 
@@ -72,7 +84,7 @@ class Mixture(ReadOnlyArrays):
         small class does shows in its own distance, not in that of all scores.
         """
         mixed = np.maximum(self.mixed, 1e-300)
-        own = self.share * self.masses[0] / mixed
+        own = self.responsibility
         return (
             _distance(self.counts, mixed),
             _distance(self.counts * own, mixed * own),
