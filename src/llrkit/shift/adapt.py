@@ -18,7 +18,7 @@ from llrkit.scores.source import as_source
 from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
 from llrkit.shift.labelled import Standing, with_few_labels
 from llrkit.shift.ladder import Climb
-from llrkit.shift.new_scores import NewScores
+from llrkit.shift.new_scores import NewScores, counted_map
 
 HELP = (
     "About 50 labeled trials of each class of the new domain tell what is needed (labelled, --labelled), and "
@@ -134,11 +134,13 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
         made: Map = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
         if setting.densities.of == "LLRs":
             after = replace(made, reading=None, densities=None)
-            return ComposedMap(first=fitted, second=after, **shared, provenance=fitted.provenance)
+            first, _ = counted_map(fitted)
+            return ComposedMap(first=first, second=after, **shared, provenance=fitted.provenance)
         return made
     slope, offset = reached.last.line
     if setting.densities.of == "LLRs":
-        line = AffineMap(a=slope, b=offset, method="move")
-        return ComposedMap(first=fitted, second=line, **shared, provenance=fitted.provenance)
+        first, then = counted_map(fitted)
+        second = ComposedMap(first=AffineMap(a=slope, b=offset, method="move"), second=then, method="move")
+        return ComposedMap(first=first, second=second, **shared, provenance=fitted.provenance)
     line = AffineMap(a=slope, b=offset, method="move", provenance=origin, reading=fitted.reading)
     return ComposedMap(first=line, second=fitted, **shared, provenance=fitted.provenance)

@@ -12,14 +12,16 @@ from llrkit._results import Result
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs
 from llrkit.shift.ladder import Climb, climb
-from llrkit.shift.moved_mixture import SHARES
-from llrkit.shift.new_scores import NewScores, as_new_source, densities_of
+from llrkit.shift.moved_mixture import RUNGS, SHARES
+from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
 from llrkit.shift.shift_test import ShiftTest, shift_test
 from llrkit.shift.shift_words import shift_text
 
@@ -69,10 +71,8 @@ class ShiftCheck(Result):
 
     @property
     def is_harmful(self) -> bool:
-        """Whether there is one that is known to cost something, or that nothing describes."""
-        return self.is_shifted and (
-            bool(self.refusal) or (self.rung != "no shift" and self.harm_interval[0] > 0)
-        )
+        """Whether there is one that a move undoes with a certain gain, or that nothing describes."""
+        return self.is_shifted and (bool(self.refusal) or self.rung != RUNGS[0])
 
     @property
     def text(self) -> str:
@@ -156,15 +156,14 @@ class Setting:
         if isinstance(given, Map):
             known = densities_of(given)
             if known is None:
-                raise InputError(
-                    "the calibration does not hold the densities of its training scores: calibrate again, "
-                    "or give the training trials"
-                )
+                raise InputError(f"the calibration does not hold {NO_DENSITIES}, or give the training trials")
             return cls(given, known)
+        if as_source(given).roles.n_systems > 1:
+            raise InputError("the training trials have the scores of several systems: fuse them first")
         fitted = fit_logistic(given)
         known = densities_of(fitted)
-        if known is None:
-            raise InputError("the training trials have the scores of several systems: fuse them first")
+        if known is None:  # a fit inside of another one is not looked at
+            known = TrainingDensities(as_source(given).reduce(ScoreHistogram.of))
         if speakers is not None:
             columns = (speakers,) if isinstance(speakers, str) else tuple(speakers)
             known = known.with_groups(given, columns)
@@ -174,7 +173,8 @@ class Setting:
     def llrs(self) -> Llrs:
         """The map as a function of what was counted."""
         if self.densities.of == "LLRs":
-            return lambda values: values
+            after = counted_map(self.fitted)[1]
+            return lambda values: after.llr(values, {})
 
         def llrs(values: FloatArray) -> FloatArray:
             return self.fitted.llr(values, {})

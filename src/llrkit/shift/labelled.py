@@ -19,6 +19,7 @@ from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.scores import ScoreSource
 from llrkit.shift.few_labels import FewLlrs, confirmed_line, shrunk_line, sure_gain
 from llrkit.shift.moved_mixture import RUNGS
+from llrkit.shift.new_scores import counted_map, densities_of
 
 
 class Standing(Enum):
@@ -60,17 +61,23 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
         else "as it was",
         "unlabelled": said,
     }
-    # densities that the new scores do not have would find a shift wherever this map is used
-    known = start.densities if standing is Standing.DESCRIBED and start is adapted else None
     details = {key: value for key, value in start.details.items() if start is adapted or key != "adaptation"}
+    after = AffineMap(a=line.slope, b=line.offset, method="few labels")
+    # densities that the new scores do not have would find a shift wherever this map is used
+    known = densities_of(start) if standing is Standing.DESCRIBED and start is adapted else None
+    first: Map = start
+    second: Map = after
+    if known is not None and known.of == "LLRs":  # which are counted after the first map
+        first, second = counted_map(start)
+        second = ComposedMap(first=second, second=after, method="few labels")
     followed = ComposedMap(
-        first=start,
-        second=AffineMap(a=line.slope, b=line.offset, method="few labels"),
+        first=first,
+        second=second,
         method=f"{start.method}+few labels",
         details={**details, "few_labels": told},
         provenance=start.provenance,
         reading=start.reading,
-        densities=known,
+        densities=None if known is None else known.to_plain(),
     )
     if not is_refused:
         return followed
