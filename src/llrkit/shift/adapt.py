@@ -10,7 +10,7 @@ from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.knots import KnotMap, thin
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_densities import TrainingDensities
-from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
+from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -85,7 +85,7 @@ def fit_adapted(
     shares, setting = shares_of(share), Setting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     try:
-        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=False)
+        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=True)
     except TooFewTrialsError as error:
         refusal, standing = str(error), Standing.NOT_LOOKED_AT
         said = f"{error}."
@@ -112,11 +112,11 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
     if len(reached.steps) == 1:
         return replace(fitted, details=details)
     mixture = reached.last.mixture
-    low, high = float(mixture.at[0]), float(mixture.at[-1])
+    low, high = (float(new.histogram.centers[end]) for end in (0, -1))
     origin = {**fitted.provenance, "low": low, "high": high}
     origin.pop("gap", None)
     moved = [
-        ClassHistogram(new.histogram.exponent, new.histogram.first, (masses * counted.total).round(3))
+        replace(reached.cells, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
         for masses, counted in zip(
             mixture.masses,
             (setting.densities.histogram.target, setting.densities.histogram.nontarget),

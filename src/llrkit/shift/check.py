@@ -228,7 +228,7 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
         harm, interval = max(reached.above.harm, 0.0), tuple(max(end, 0.0) for end in reached.above.gain)  # type: ignore[assignment]
         harm = min(max(harm, interval[0]), interval[1])
-    if reached.refusal:
+    if reached.refusal or (not climbed and reached.above is None):
         harm, interval = math.nan, (math.nan, math.nan)
     share, share_interval = test.share, (test.share_low, test.share_high)
     if climbed and not reached.refusal:

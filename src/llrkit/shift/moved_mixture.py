@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -115,9 +115,7 @@ class Movable:
     """
 
     classes: tuple[ClassDensity, ClassDensity]
-    at: FloatArray
-    counts: FloatArray
-    width: float
+    cells: ClassHistogram
     shares: tuple[float, float] = SHARES
 
     @classmethod
@@ -128,9 +126,29 @@ class Movable:
         new: ClassHistogram,
         shares: tuple[float, float] = SHARES,
     ) -> Movable:
-        """From training densities and the counts of new scores."""
-        counts = np.asarray(new.count, dtype=np.float64)
-        return cls((target, nontarget), new.centers, counts, new.width, shares)
+        """From training densities and the counts of new scores.
+
+        The cells reach as far as the training classes do: where these are and the scores are not, says
+        something as well.
+        """
+        ends = ClassHistogram.of(np.array([*target.ends, *nontarget.ends]))
+        cells = new + replace(ends, count=0 * ends.count)
+        return cls((target, nontarget), cells, shares)
+
+    @property
+    def at(self) -> FloatArray:
+        """The centers of the cells."""
+        return self.cells.centers
+
+    @property
+    def counts(self) -> FloatArray:
+        """New scores in the cells."""
+        return np.asarray(self.cells.count, dtype=np.float64)
+
+    @property
+    def width(self) -> float:
+        """Of the cells."""
+        return self.cells.width
 
     @property
     def scale(self) -> float:
