@@ -116,7 +116,7 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
     origin = {**fitted.provenance, "low": low, "high": high}
     origin.pop("gap", None)
     moved = [
-        replace(reached.cells, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
+        replace(new.histogram, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
         for masses, counted in zip(
             mixture.masses,
             (setting.densities.histogram.target, setting.densities.histogram.nontarget),

@@ -62,15 +62,6 @@ class ClassDensity(ReadOnlyArrays):
         log_density = np.log((1.0 - _TAIL) * np.maximum(density, 0.0) + _TAIL * tail)
         return cls(low, step, log_density, np.gradient(log_density, step), mean, sd)
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Between which scores the class is; outliers further than eight standard deviations away apart."""
-        last = self.start + self.step * (len(self.log_density) - 1)
-        return (
-            max(self.start + 6.0 * self.sd, self.mean - 8.0 * self.sd),
-            min(last - 6.0 * self.sd, self.mean + 8.0 * self.sd),
-        )
-
     def log_pdf(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The logarithm of the density at scores, and its derivative there."""
         last = self.start + self.step * (len(self.log_density) - 1)

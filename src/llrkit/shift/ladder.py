@@ -70,8 +70,6 @@ class Climb:
     """Where a climb ended, or why no rung can be trusted."""
 
     steps: tuple[Step, ...]
-    cells: ClassHistogram
-    """New scores in the cells of all mixtures."""
     refusal: str = ""
     """Why none can be; empty otherwise."""
     free: FloatArray | None = None
@@ -130,9 +128,9 @@ def climb(
         share = steps[0].mixture.share
         told = look_up and min(share, 1.0 - share) * n >= FEWEST_OF_CLASS  # else a class may be anywhere
         above = step(movable.fitted(1, steps[0].mixture)) if told else None
-        return Climb(tuple(steps), movable.cells, above=above)
+        return Climb(tuple(steps), above=above)
     if refusal := hard_edge(new):
-        return Climb(tuple(steps), movable.cells, refusal)
+        return Climb(tuple(steps), refusal)
     moved: list[Mixture] = [steps[0].mixture]
     for rung in (1, 2, 3):
         moved.append(movable.fitted(rung, moved[-1]))
@@ -148,9 +146,9 @@ def climb(
             break
     last = steps[-1]
     if refusal := reason_against(last.mixture, shares, n, adequate=last.adequate):
-        return Climb(tuple(steps), movable.cells, refusal)
+        return Climb(tuple(steps), refusal)
     if last.adequate and last.gain[0] <= 0.0:  # a gain that may be a loss is not taken
-        return Climb(tuple(steps[:1]), movable.cells, above=last)
+        return Climb(tuple(steps[:1]), above=last)
     rivals = [
         (one, best_line_before(llrs, one, movable.scale))
         for one in (*moved[1:], normal or movable.fitted(3, normal=True))
@@ -158,7 +156,7 @@ def climb(
     ]
     harms = harm_interval(llrs, (last.mixture, last.line), last.gain, rivals, n_sure)
     free = None if last.adequate else _free_shape(last.mixture)
-    return Climb(tuple(steps), movable.cells, free=free, harms=harms)
+    return Climb(tuple(steps), free=free, harms=harms)
 
 
 def _loses(llrs: Llrs, step: Step, above: list[Mixture]) -> bool:

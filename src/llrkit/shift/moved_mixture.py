@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Mixture(ReadOnlyArrays):
     log_likelihood: float
     """Of a score, on average."""
     x: FloatArray
+    covered: float = 1.0
+    """The part of the mixture that is in the cells: scores should be wherever it is."""
     normal: bool = False
     """Whether the classes are normal distributions, not those of training."""
 
@@ -80,13 +82,15 @@ class Mixture(ReadOnlyArrays):
     def distances(self) -> tuple[float, float, float]:
         """Kolmogorov-Smirnov distances: of all scores, and of the part that each class explains.
 
+        What the mixture has beyond all scores is a distance as well.
+
         The last two weigh every score with the probability that the mixture gives a class there; what a
         small class does shows in its own distance, not in that of all scores.
         """
         mixed = np.maximum(self.mixed, 1e-300)
         own = self.responsibility
         return (
-            _distance(self.counts, mixed),
+            max(_distance(self.counts, mixed), 1.0 - self.covered),
             _distance(self.counts * own, mixed * own),
             _distance(self.counts * (1.0 - own), mixed * (1.0 - own)),
         )
@@ -126,14 +130,8 @@ class Movable:
         new: ClassHistogram,
         shares: tuple[float, float] = SHARES,
     ) -> Movable:
-        """From training densities and the counts of new scores.
-
-        The cells reach as far as the training classes do: where these are and the scores are not, says
-        something as well.
-        """
-        ends = ClassHistogram.of(np.array([*target.ends, *nontarget.ends]))
-        cells = new + replace(ends, count=0 * ends.count)
-        return cls((target, nontarget), cells, shares)
+        """From training densities and the counts of new scores."""
+        return cls((target, nontarget), new, shares)
 
     @property
     def at(self) -> FloatArray:
@@ -184,11 +182,12 @@ class Movable:
         """The mixture with given parameters."""
         logs, _ = self._log_densities(rung, x, normal)
         masses = np.exp(logs)
+        share = float(sigmoid(x[0]))
+        covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
-        share = float(sigmoid(x[0]))
         moves = self.moves(rung, x)
-        return Mixture(rung, share, *moves, self.at, self.counts, masses, value, x, normal)
+        return Mixture(rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal)
 
     def _split(self, share: float) -> list[float]:
         """Normal classes that cut the new scores at a quantile: a start that no class is too far from."""
