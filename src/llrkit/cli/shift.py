@@ -110,7 +110,7 @@ def adapt_command(
     adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
     adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
     adapted.save(output)
-    told, few_labels = (adapted.details.get(name) for name in ("adaptation", "few_labels"))
+    few_labels, told = adapted.details.get("few_labels"), adapted.details.get("adaptation", {})
     click.echo(few_labels["unlabelled"] if few_labels else told["text"], err=json_path == "-")
     if few_labels:
         click.echo(labels_text(few_labels), err=json_path == "-")

@@ -45,8 +45,8 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     """
     start = adapted
     if adapted is not fitted:
-        before, after = (FewLlrs.of(one.on(few)).losses for one in (adapted, fitted))
-        if sure_gain(before, after, standing.value) > 0.0:  # the labels speak against the move
+        moved, unmoved = (FewLlrs.of(one.on(few)).losses for one in (adapted, fitted))
+        if sure_gain(moved, unmoved, standing.value) > 0.0:  # the labels speak against the move
             start = fitted
     llrs = start.on(few)
     is_refused = standing is Standing.REFUSED
