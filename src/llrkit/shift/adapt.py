@@ -108,7 +108,8 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
-    details = {**fitted.details, "adaptation": told}
+    earlier = {key: value for key, value in fitted.details.items() if key != "few_labels"}
+    details = {**earlier, "adaptation": told}
     if len(reached.steps) == 1:
         return replace(fitted, details=details)
     mixture = reached.last.mixture
