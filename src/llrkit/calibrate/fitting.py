@@ -124,7 +124,8 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         fitted = guarded(fitted_to, source, fit.__name__, options)
         who = names_of(speakers, "speakers") if speakers is not None else columns
         if who and fitted.densities is not None:
-            densities = TrainingDensities.from_plain(fitted.densities).with_groups(source, who)
+            densities = TrainingDensities.from_plain(fitted.densities)
+            densities = densities.with_groups(source if densities.of == "scores" else fitted.on(source), who)
             fitted = replace(fitted, densities=densities.to_plain())
         if by_groups:
             return bound_groups(fitted, source, columns, speakers)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,8 +28,16 @@ from llrkit.theory.operating_points import OperatingPoint
 
 POSTERIOR, DECISION = "posterior", "decision"
 """Columns that are written beside LLRs on request."""
-Judge = Callable[[ClassHistogram], str]
-"""Looks at the counts of all scores before their LLRs are in place: returns a note, or refuses them."""
+
+
+class Judge(Protocol):
+    """Looks at the counts of all scores before their LLRs are in place."""
+
+    def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """What is counted of the scores of a batch."""
+
+    def __call__(self, counts: ClassHistogram) -> str:
+        """A note, or a refusal."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def apply_map(
     All columns are kept as they are; the LLRs are in the column ``llr``, and ``llr_map`` says which map made
     them. The map reads scores as its training file was read. Files of several systems with the same trials in
     the same order are read side by side; otherwise they are joined in memory on the ids of the trials. With a
-    ``judge``, which maps of one system can have, the scores are counted on the way.
+    ``judge`` the scores are counted on the way.
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
     given, (reading, notes) = reading, _as_trained(fitted, reading)
@@ -106,7 +114,7 @@ def apply_map(
         def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
             scores = scores if scale == 1.0 else scores * scale
             if judge is not None:
-                counted[0] += ClassHistogram.of(scores * fitted.input_factor)
+                counted[0] += ClassHistogram.of(judge.values(scores, columns))
             held = watch.seen(scores, batch.place)
             watch.saw(columns, batch.place)
             try:
