@@ -17,6 +17,10 @@ from llrkit.scores.trials import Trials
 Kind = Literal["target", "nontarget", "spoof"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
+KNOWN_KINDS = (
+    "known are target (or bonafide, genuine, ...), nontarget (or impostor, ...) and spoof (or fake, "
+    "attack, ...)"
+)
 KIND, TARGET = "kind of trial", "is a target"
 """Columns of our own beside those of the table; the kind is its place among the three."""
 
@@ -36,10 +40,7 @@ def kind_of(word: Any) -> Kind:
         return "spoof"
     if text in TARGET_WORDS or text in NONTARGET_WORDS:
         return "target" if text in TARGET_WORDS else "nontarget"
-    raise LabelError(
-        f"unknown kind of trial {word!r}; known are target (or bonafide, genuine, ...), nontarget (or "
-        "impostor, ...) and spoof (or fake, attack, ...)"
-    )
+    raise LabelError(f"unknown kind of trial {word!r}; {KNOWN_KINDS}")
 
 
 class KindTable:

@@ -16,7 +16,8 @@ from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
-from llrkit.spoof.spoof_trials import SpoofTrials, System, attack_positions, spoof_mask
+from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
+from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 ALL = ""
 """The one group of spoofs where attacks are not told apart."""
