@@ -19,7 +19,7 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.kind_counts import count_kinds
-from llrkit.spoof.spoof_trials import SpoofTrials
+from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
@@ -171,17 +171,17 @@ def attack_detection(
         raise InputError("APCER and BPCER need the scores of a countermeasure (cm=, --cm-column)")
     probability(level, "level")
     trials.require("cm", "spoof")
-    source = cm_source(trials)
-    cut = eer_threshold(source) if threshold is None else float(threshold)
+    cut = eer_threshold(cm_source(trials)) if threshold is None else float(threshold)
     if math.isnan(cut):
         raise InputError("threshold must be a number")
     names = _species(trials)
     people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
-    bona_fide = _rates(source, cut, people, level)[0]
+    bona_fide = _rates(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
     asv_cut, accepted = _asv(trials, asv_threshold, names, people, level)
     species = []
     for name in names:
-        own = _rates(cm_source(trials, _attack(name)), cut, people, level)[1]
+        attacks = trials.pair("cm", BONA_FIDE, ("spoof",), attack=_attack(name))
+        own = _rates(attacks, cut, people, level)[1]
         species.append(SpeciesRate(name, own.n, own.rate, own.interval, *accepted.get(name, (None, None))))
     return AttackDetection(
         threshold=cut,
