@@ -21,8 +21,11 @@ def spoof_mask(chunk: Scores, column: str) -> BoolArray:
     codes, names = chunk.columns[column][1], chunk.categories.get(column)
     if column == KIND:
         return np.asarray(codes == KINDS.index("spoof"))
-    if names is None:
+    if names is None and codes.dtype.kind not in "OSU":
         return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
+    if names is None:
+        distinct, codes = np.unique(codes.astype(str), return_inverse=True)
+        names = tuple(distinct.tolist())
     is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
     return np.asarray(is_spoof[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
 
