@@ -12,6 +12,7 @@ from llrkit.cli.biometric_rates import (
     open_with_failures,
     print_rates,
     rates_of,
+    rates_section,
     scored_only,
 )
 from llrkit.cli.class_commands import (
@@ -195,7 +196,11 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key)
         ties = ties_of({name: result}, {name: trials})
-        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words)
+        sections = [] if rates is None else [rates_section({name: rates})]
+        write_page(
+            {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
+            sections=sections,
+        )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
@@ -225,7 +230,7 @@ def print_evaluation(
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
 
-    keep = (by or "", *result.groups, *(point.point.name for point in result.points))
+    keep = (by or "", *map(str, result.groups), *(point.point.name for point in result.points))
 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
