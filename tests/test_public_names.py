@@ -145,7 +145,7 @@ print(json.dumps([modules, absent]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed, rooms=sub_rooms_of("llrkit")))
     assert {"llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.theory.operating_points"} <= set(

@@ -96,7 +96,8 @@ def public_results():
                 returned = inspect.unwrap(function).__annotations__.get("return") or "None"
                 for word in ("tuple[", "list[", ", ...", "]"):
                     returned = returned.replace(word, "")
-                names.add(returned.removeprefix("curves."))
+                # of a result with parameters its own name is what counts
+                names.add(returned.removeprefix("curves.").partition("[")[0])
     plain = {"None", "float", "str", "FloatArray", "Iteratorpl.Client", "IteratorClient"}
     return {
         name for name in names - plain
