@@ -12,6 +12,7 @@ from llrkit.cli.biometric_rates import (
     open_with_failures,
     print_rates,
     rates_of,
+    rates_section,
     scored_only,
 )
 from llrkit.cli.class_commands import (
@@ -209,9 +210,10 @@ def evaluate_command(
         beside = to_stderr or table_style is not None
         files = input_files(given.reading, scores, threshold_from, threshold_key, map_path)
         ties = ties_of({name: result}, {name: trials})
+        sections = [] if rates is None else [rates_section({name: rates})]
         write_page(
             {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
-            cautions=[moved] if moved else [],
+            cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}

@@ -211,6 +211,12 @@ def report_command(
         from llrkit.report.theory_section import theory_section
 
         parts["sections"] = [theory_section(results)]
+    if words == "biometrics":
+        from llrkit.biometrics.verification import verification_rates
+        from llrkit.cli.biometric_rates import rates_section
+
+        rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}
+        parts["sections"] = [rates_section(rates), *parts.get("sections", [])]
     comparison = None
     if train:
         how = given.reading
