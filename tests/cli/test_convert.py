@@ -63,3 +63,13 @@ def test_wrong_use_leaves_nothing(files):
         done = run("convert", files / "scores", files / arguments[0], *arguments[1:])
         assert isinstance(done.exception, lk.LlrkitError)
     assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_the_output_may_be_an_option(files):
+    for arguments in ([files / "a.csv"], ["-o", files / "b.csv"]):
+        assert run("convert", files / "scores", *arguments).exit_code == 0
+    assert (files / "a.csv").read_bytes() == (files / "b.csv").read_bytes()
+    for arguments, said in (([files / "c.csv", "-o", files / "d.csv"], "named twice"), ([], "-o OUT")):
+        done = run("convert", files / "scores", *arguments)
+        assert isinstance(done.exception, lk.InputError)
+        assert said in str(done.exception)

@@ -91,6 +91,7 @@ def test_tables_without_all_models_are_refused(table, tmp_path, change, said):
     change(table).write_csv(tmp_path / "s.csv")
     code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv")
     assert (code, said in err, (tmp_path / "c.csv").exists()) == (2, True, False), err
+    assert err.count("s.csv") == 1
 
 
 def test_separate_lists_may_share_a_file(table, tmp_path):

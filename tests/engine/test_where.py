@@ -142,7 +142,14 @@ def test_commands_select_and_say_what_is_wrong(table, tmp_path):
         ("seconds > long", "is compared with numbers, got 'long'"),
         ("seconds < nan", "is compared with numbers, got 'nan'"),
         ("room > 5", "holds text ('hall')"),
-        ("seconds > 99", "no trial satisfies --where 'seconds > 99'"),
+        (
+            "seconds > 99",
+            "satisfies --where 'seconds > 99'; the first values of 'seconds' are '0.0', '1.0', '2.0'",
+        ),
+        (
+            "times = true",
+            "no trial satisfies --where 'times = true'; the first values of 'times' are '0', '1', '2'",
+        ),
     ):
         code, out, err = run(*asked, text)
         assert (code, out) == (2, ""), text
@@ -185,3 +192,14 @@ def test_several_classes_refuse_it(tmp_path):
 def test_how_a_condition_is_read(text, parts):
     found = Condition.parse(text)
     assert (found.column, found.op, found.values) == parts
+
+
+def test_a_diagnosis_says_of_which_trials(table, tmp_path):
+    table.write_parquet(tmp_path / "t.parquet")
+    code, out, err = run(
+        "diagnose", tmp_path / "t.parquet", "--where", "room = hall", "--json", tmp_path / "d.json"
+    )
+    assert (code, out.splitlines()[0]) == (0, f"{tmp_path / 't.parquet'}, only room = hall"), err
+    assert json.loads((tmp_path / "d.json").read_text())["where"] == ["room = hall"]
+    with pytest.raises(lk.InputError, match=r"the first values of 'times' are 0, 1, 2$"):
+        lk.read_trials(tmp_path / "t.parquet", where="times = 7")

@@ -99,6 +99,8 @@ def test_uniform_density_against_quad():
         lambda: MixtureLLR((1.0,), (np.inf,)),
         lambda: DensityMixtureLLR(lambda mu: -2.0 * mu),
         lambda: DensityMixtureLLR(lambda mu: -mu, support=(-1.0, 1.0)),
+        lambda: DensityMixtureLLR(stats.gamma),
+        lambda: DensityMixtureLLR(stats.norm(2.0, 1.0)),
         lambda: HyperbolicLLR.from_variance_gamma(-1.0, 1.0),
     ],
 )

@@ -116,6 +116,7 @@ def test_exceedance_far_below_counting_by_monte_carlo():
         lambda: llr_from_posterior(-0.1, 0.5),
         lambda: other_class_density(GaussianLLR(1.0).target.logpdf, given="both"),
         lambda: lr_moment(GaussianLLR(1.0), 1, given="both"),
+        lambda: lr_moment(3, 1),
         lambda: lr_variance(GaussianLLR(1.0), given="both"),
         lambda: misleading_bound(0.5),
         lambda: misleading_bound_gaussian(float("nan")),

@@ -12,11 +12,19 @@ from llrkit.cli.reading import TrialInput, reading_options
 
 @click.command("convert")
 @click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
+@click.argument("target", metavar="OUT", required=False)
+@click.option("-o", "--output", metavar="FILE", help="OUT, as other commands take it.")
 @click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of OUT.")
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
 @reading_options
-def convert_command(source: str, target: str, to: str | None, key_output: str | None, **reading: Any) -> None:
+def convert_command(
+    source: str,
+    target: str | None,
+    output: str | None,
+    to: str | None,
+    key_output: str | None,
+    **reading: Any,
+) -> None:
     """Read trials in any format and write them as Parquet, Arrow, CSV, TSV, Kaldi, NIST or BOSARIS.
 
     Numbers are written with the digits it takes to read the same numbers back. OUT is written whole or
@@ -26,9 +34,16 @@ def convert_command(source: str, target: str, to: str | None, key_output: str | 
     Examples:
       llrkit convert scores.txt --key trials.txt scores.parquet
       llrkit convert scores.csv scores.kaldi --key-output trials
+      llrkit convert scores.csv -o scores.arrow
       llrkit convert scores.parquet scores.h5 --key-output key.h5
     """
+    from llrkit.errors import InputError
     from llrkit.io.convert import convert
 
+    if target is not None and output is not None:
+        raise InputError(f"the output is named twice: {target} and --output {output}")
+    target = target or output
+    if not target:
+        raise InputError("where should the trials go? llrkit convert IN OUT, or -o OUT")
     rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
     click.echo(f"{rows:,} trials written to {target}", err=is_standard_output(target))

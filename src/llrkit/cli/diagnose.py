@@ -32,8 +32,13 @@ def diagnose_command(scores: str, point: str | None, json_path: str | None, **re
     from llrkit.errors import ReversedScoresWarning, ScaleWarning
     from llrkit.evaluation.diagnose import diagnose
 
+    given = TrialInput.of(reading)
     points = parse_points([point]) if point else [None]
     with unwarned(ReversedScoresWarning, ScaleWarning):  # both stand among the problems
-        diagnosis = diagnose(TrialInput.of(reading).open(scores), point=points[0])
+        diagnosis = diagnose(given.open(scores), point=points[0])
+    chosen = given.reading.where
+    if chosen:
+        click.echo(f"{scores}, only {' and '.join(chosen)}", err=json_path == "-")
     click.echo(repr(diagnosis).replace(REMEDY, REMEDY_TYPED), err=json_path == "-")
-    write_json(diagnosis.to_dict(), "diagnose", json_path)
+    selection = {"where": list(chosen)} if chosen else {}
+    write_json({**diagnosis.to_dict(), **selection}, "diagnose", json_path)

@@ -136,6 +136,8 @@ def named_file(file: str) -> Iterator[None]:
     except FileFormatError:  # names its file itself
         raise
     except InputError as error:
+        if str(error).startswith(f"{file}, line "):  # found at a trial that knows its place
+            raise
         raise type(error)(f"{file}: {error}") from None
 
 

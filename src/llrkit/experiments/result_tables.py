@@ -72,7 +72,7 @@ def paper_table(table: ListTable) -> Table:
         ["mean minimum Cllr", number(mean["min_cllr"], 3), _spread(sd, "min_cllr"),
          number(PAPER["min_cllr"], 3)],
         ["mean Cllr of raw scores", number(mean["raw_cllr"], 3), _spread(sd, "raw_cllr"), "-"],
-        ["correlation of the two", number(table.correlation, 5), _spread(sd, "correlation", 5),
+        ["correlation of the two", number(table.correlation, 6), _spread(sd, "correlation", 6),
          "highly correlated"],
         ["Cllr from the EER, RMS from minimum", number(table.rms_cllr_from_eer, 4),
          _spread(sd, "rms_cllr_from_eer", 4), number(PAPER["rms_cllr_from_eer"], 3)],

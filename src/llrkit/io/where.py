@@ -26,6 +26,8 @@ _CONDITION = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+_SHOWN, _LOOKED_AT = 3, 10_000
+"""So many values are shown of a column in which none was found, from among so many of its first rows."""
 ACCEPTED = 'COLUMN OP VALUE with OP one of = != < <= > >=, or "in" and "not in" with VALUE,VALUE'
 
 
@@ -165,7 +167,7 @@ class Where:
         self._require(trials)
         kept = trials.only(self.mask(trials.table))
         if kept.table.is_empty():
-            raise self._nothing_left(trials.file)
+            raise self._nothing_left(trials.file, self._values(trials.table))
         return kept
 
     def of_scan(self, scan: Scan) -> Scan:
@@ -173,13 +175,14 @@ class Where:
         self._require(scan.like)
 
         def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
-            n_rows = 0
+            n_rows, values = 0, ""
             for batch in scan.read([*dict.fromkeys([*wanted, *self.columns])]):
                 kept = batch.only(self.mask(batch.table))
                 n_rows += kept.table.height
+                values = values or self._values(batch.table)
                 yield replace(kept, table=kept.table.select(wanted))
             if n_rows == 0:
-                raise self._nothing_left(scan.like.file)
+                raise self._nothing_left(scan.like.file, values)
 
         return Scan(scan.like, read, in_memory=scan.in_memory)
 
@@ -207,8 +210,18 @@ class Where:
         for name in self.columns:
             require_column(name, trials.table.columns, f"{trials.file}: --where")
 
-    def _nothing_left(self, file: str) -> InputError:
-        return InputError(f"{file}: no trial satisfies --where {' and '.join(map(str, self.conditions))}")
+    def _nothing_left(self, file: str, values: str) -> InputError:
+        asked = " and ".join(map(str, self.conditions))
+        return InputError(f"{file}: no trial satisfies --where {asked}{values}")
+
+    def _values(self, table: pl.DataFrame) -> str:
+        """What the columns begin with, for who asked for "true" and has 1.0."""
+        shown = ""
+        for name in self.columns:
+            values = table[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_SHOWN)
+            if len(values):
+                shown += f"; the first values of {name!r} are {', '.join(map(_short, values))}"
+        return shown
 
 
 def rows_where(
@@ -234,3 +247,9 @@ def rows_where(
 def _unquoted(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if quoted else value
+
+
+def _short(value: Any) -> str:
+    """A value as it could be typed, or its beginning."""
+    text = repr(value)
+    return text if len(text) <= 30 else f"{text[:27]}..."

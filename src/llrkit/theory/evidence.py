@@ -44,6 +44,8 @@ def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -
         raise InputError(f'given must be "nontarget" or "target", got {given!r}')
     if isinstance(order, bool) or not isinstance(order, (int, float)) or not np.isfinite(order):
         raise InputError(f"the order of a moment must be a finite number, got {order!r}")
+    if not isinstance(pair, CalibratedPair):
+        raise InputError(f"a calibrated pair such as GaussianLLR(2.0) is needed, got {type(pair).__name__}")
     exponent = _log_moment(pair, float(order) if given == "nontarget" else float(order) + 1.0)
     return float(np.exp(exponent)) if exponent < 709.0 else float("inf")
 

@@ -140,6 +140,8 @@ class DensityMixtureLLR(MuMixture):
         """Check the parameters."""
         given = self.log_weight
         if isinstance(given, HasLogpdf):
+            if hasattr(given, "freeze"):  # stats.gamma, not stats.gamma(3)
+                raise InputError("the distribution must be frozen: give its parameters, as in stats.gamma(3)")
             object.__setattr__(self, "log_weight", given.logpdf)
             if self.support is None:
                 object.__setattr__(self, "support", tuple(float(end) for end in given.support()))

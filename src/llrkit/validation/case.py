@@ -170,7 +170,12 @@ def case_report(
     the same region is the speaker (95 % interval 45 to 95).
     """
     first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
-    if calibration.n_systems != 1 or calibration.needs:
+    if calibration.needs:
+        raise InputError(
+            "a case report is about one score; this calibration also asks for "
+            f"{' and '.join(map(repr, calibration.needs))}"
+        )
+    if calibration.n_systems != 1:
         raise InputError("a case report is about one score; this calibration takes more than that")
     named = _named(scores)
     values = np.array(list(named.values()))

@@ -118,7 +118,7 @@ def fit_cmlg(
             raise InputError("conditions take a weight (alpha=0.5), not alpha='auto', point or groups")
         cells = condition_cells(source, condition_names(conditions), basis or BASES[0])
         conditioned = conditioned_from_cells(cells, class_weight(alpha))
-        warn_of_shape(residual_moments(cells, conditioned))
+        warn_of_shape(residual_moments(cells, conditioned), fixed_alpha=True)
         return conditioned
     cost = None if point is None else cost_of(point)
     chosen: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def fit_cmlg(
     }
     if reason := why_unpredicted(moments):
         found["no_predicted_cost"] = reason
-    warn_of_shape(moments, predicted, chosen=bool(chosen))
+    warn_of_shape(moments, predicted, fixed_alpha=bool(chosen))
     return replace(fitted, details={**fitted.details, **found, **chosen})
 
 
@@ -197,14 +197,19 @@ def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.
     return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 
-def warn_of_shape(moments: Moments, predicted: PredictedCost | None = None, *, chosen: bool = False) -> None:
-    """Warn when CMLG is not recommended for these scores; ``chosen``: alpha was chosen for a point."""
+def warn_of_shape(
+    moments: Moments, predicted: PredictedCost | None = None, *, fixed_alpha: bool = False
+) -> None:
+    """Warn when CMLG is not recommended for these scores.
+
+    ``fixed_alpha``: alpha was chosen for a point already, or cannot be, so that nobody is told to do it.
+    """
     problems = shape_problems(moments)
     if problems:
         costs = "" if predicted is None else f" Predicted: {predicted}."
         if reason := why_unpredicted(moments):
             costs = f" What that costs is not predicted: {reason}."
-        other = "" if chosen else ', or choose alpha for the operating point: alpha="auto", point=...'
+        other = "" if fixed_alpha else ', or choose alpha for the operating point: alpha="auto", point=...'
         warn_caller(
             f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}.{costs} "
             f"Compare with fit_logistic{other}.",
