@@ -17,6 +17,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    base_10_option,
     input_files,
     interval_options,
     json_option,
@@ -104,6 +105,7 @@ def require_word(docx_path: str | None) -> None:
 @click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
 @click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
 @vocabulary_option
+@base_10_option
 @interval_options
 @reading_options
 @cluster_options
@@ -127,6 +129,7 @@ def report_command(
     check: bool,
     theory: bool,
     words: str,
+    base_10: bool,
     ci: str | None,
     speakers: str | None,
     recordings: str | None,
@@ -157,7 +160,7 @@ def report_command(
     if has_classes(scores[0], classes, prior, given, score_columns):
         refuse_for_classes(
             by=by, train=train, check=check or None, theory=theory or None, docx=docx_path,
-            vocabulary=None if words == "nist" else words,
+            vocabulary=None if words == "nist" else words, base_10=base_10 or None,
         )  # fmt: skip
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
@@ -186,7 +189,7 @@ def report_command(
         name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words}
+    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words, "base_10": base_10}
     if check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
