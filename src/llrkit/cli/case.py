@@ -19,6 +19,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.quoted_command import full_paths_option
 from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
+from llrkit.cli.report import require_word
 from llrkit.errors import InputError
 
 
@@ -99,6 +100,7 @@ def case_command(
                 f"{name} is missing: an LLR says nothing without the two propositions it compares, in words "
                 'that can follow "if"'
             )
+    require_word(docx_path)
     given = TrialInput.of(reading)
     if not (train or evaluation) and given.reading.given():
         raise InputError("options of reading are for the files of --train and --validation; give one of them")
@@ -136,4 +138,6 @@ def case_command(
         document.write_html(html_path)
     if document is not None and docx_path:
         document.write_word(docx_path)
+    for path in filter(None, (report_path, html_path, docx_path)):
+        click.echo(f"The report is in {path}", err=to_stderr)
     write_json({"map": map_path, **report.to_dict()}, "case", json_path)

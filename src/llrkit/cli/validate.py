@@ -138,6 +138,7 @@ def validate_command(
         made_from = made_by_command(files).lines()
         text = checked.to_markdown(verbal=verbal, words=words, base_10=base_10, made_from=made_from)
         write_atomically(report_path, printable(text))
+        click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
@@ -201,7 +202,8 @@ def _write_template(path: str, other: str | None) -> None:
         raise InputError(f"{path} is there already; name another file, or move it away")
     write_atomically(path, criteria_template())
     click.echo(
-        f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path}"
+        f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path} "
+        "(with --map CALIBRATION where the file holds raw scores)"
     )
 
 
