@@ -40,7 +40,7 @@ class LlrUnit:
 
     def of(self, llr: F) -> F:
         """A natural-log LLR, or an array of them, in this unit."""
-        return llr / self.nats  # type: ignore[operator,no-any-return]
+        return llr / self.nats  # type: ignore[operator,return-value]
 
     def said(self, llr: float, form: str = ".2f") -> str:
         """A natural-log LLR in a sentence."""

@@ -102,7 +102,7 @@ def _in_words(mark: Mark, picture: Picture) -> Mark:
 
 def _hover(shown: tuple[HoverValues, ...]) -> tuple[HoverValues, ...]:
     """The same in log10 LR; what would then be shown twice is shown once."""
-    converted = {}
+    converted: dict[str, HoverValues] = {}
     for one in shown:
         if one.per_nat:
             name = NAMES.get(one.name, one.name if one.per_nat < 0 else f"{one.name} ({LOG10.short})")
