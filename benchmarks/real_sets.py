@@ -197,7 +197,7 @@ def main() -> None:
                 continue
             known = isinstance(train, lk.Trials) and "speaker1" in train.columns
             groups = ("speaker1", "speaker2") if known else None
-            best = lk.fit_best(train, groups=groups, seed=options.seed)
+            best = lk.fit_best(train, groups=groups, rng=options.seed)
             best_cllr.append(lk.cllr(best.on(test)))
             weights.update(best.details["weights"])
             single_cllr.append(found.evaluations[best.details["chosen"]].cllr)

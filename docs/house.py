@@ -35,6 +35,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_forks",
         "_blas",
         "_results",
+        "_random",
     ),
     ("scores",),
     ("core",),

@@ -77,7 +77,7 @@ def test_prior_scan_prints_all_three_cases(tmp_path):
 
 def test_real_scores_and_embeddings(tmp_path):
     trials = lk.simulate_trials(
-        lk.theory.GaussianLLR.from_eer(0.1), n_target=300, n_nontarget=2000, seed=2
+        lk.theory.GaussianLLR.from_eer(0.1), n_target=300, n_nontarget=2000, rng=2
     ).trials()
     lk.write_trials(trials, tmp_path / "s.csv")
     done = run("reproduce", "real", "--scores", tmp_path / "s.csv", "--by", "gender,enroll_duration",

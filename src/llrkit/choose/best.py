@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from llrkit._progress import tracked
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.composite.group_counts import count_groups, groups_bound_llrs
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
@@ -75,7 +76,7 @@ def cross_calibrate(
     groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
-    seed: int = 0,
+    rng: RNG = 0,
     **options: Any,
 ) -> CrossCalibration[ScoreSource, Map]:
     """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
@@ -103,6 +104,7 @@ def cross_calibrate(
     >>> lk.evaluate(crossed.source).n_target
     5
     """
+    seed = seed_of(rng)
     if leave_out is not None and groups is not None:
         raise InputError("give groups or leave_out, not both")
     left = groups if leave_out is None else leave_out
@@ -124,7 +126,7 @@ def fit_best(
     repeats: int = 3,
     prior: float = 0.5,
     blend: bool = True,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> Map:
     """The blend of calibrators with the lowest cross-validated Cllr, fitted on everything; or a single one.
 
@@ -177,7 +179,8 @@ def fit_best(
     >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
     ('logistic', ['logistic', 'cmlg', 'pav'])
     """
-    repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
+    seed = seed_of(rng)
+    repeats = whole_number(repeats, 1, "repeats")
     blend = yes_or_no(blend, "blend")
     prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once

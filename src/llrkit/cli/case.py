@@ -115,7 +115,7 @@ def case_command(
         speakers=split_names(speakers),
         level=parse_share(level, "--level"),
         replicates=replicates,
-        seed=seed,
+        rng=seed,
         conditions=conditions,
         verbal=verbal,
     )

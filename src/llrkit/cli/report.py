@@ -191,7 +191,7 @@ def report_command(
         raise InputError(f"--map goes with one system; these are {len(systems)}")
     who, confidence = split_names(speakers), parse_share(level, "--level")
     moved, of_shift = named_shift(map_path, next(iter(systems.values())), who, accept_changed=accept_changed)
-    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "seed": seed}
+    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "rng": seed}
     of_intervals |= {"recordings": split_names(recordings)}
     if ci != "none" or not check:  # the check looks at speakers by itself
         of_intervals["speakers"] = who

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.theory.distribution import RNG
 
 MOST = 100_000
 """Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""

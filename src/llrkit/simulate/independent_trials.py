@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray, IntArray
+from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -119,7 +120,7 @@ def simulate_trials(
     *,
     n_target: int,
     n_nontarget: int,
-    seed: int = 0,
+    rng: RNG = 0,
     scale: float = 1.0,
     offset: float = 0.0,
     speakers: int | None = None,
@@ -136,7 +137,7 @@ def simulate_trials(
     ----------
     pair
         Any pair of ``llrkit.theory``, calibrated or not.
-    seed
+    rng
         The trials are the same for the same seed, whatever the number of threads.
     scale, offset
         Scores are ``scale * x + offset``: LLRs with a known mistake.
@@ -149,12 +150,13 @@ def simulate_trials(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, seed=1)
+    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, rng=1)
     >>> round(lk.cllr(trials), 3), round(pair.cllr, 3)
     (0.182, 0.184)
     >>> trials.trials()
     Trials(220,000 rows: score, label, enroll, test; columns enroll_speaker, test_speaker, gender, ...)
     """
+    seed = seed_of(rng)
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget)):
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST_TRIALS:

@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit.core.special import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
-from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size
+from llrkit.theory.distribution import Distribution, Mirrored, Size
 from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20

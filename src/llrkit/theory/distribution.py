@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit.errors import InputError, NaNScoreError
 
-RNG = np.random.Generator | int | None
 Size = int | tuple[int, ...]
 
 

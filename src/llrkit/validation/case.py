@@ -11,6 +11,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._llr_units import LOG10, llr_unit
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.composite.bounded import BoundedMap
@@ -147,7 +148,7 @@ def case_report(
     speakers: str | Sequence[str] | None = None,
     level: float = 0.95,
     replicates: int = 500,
-    seed: int = 0,
+    rng: RNG = 0,
     conditions: str = "",
     verbal: bool = False,
 ) -> CaseReport:
@@ -178,7 +179,7 @@ def case_report(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, seed=1).scores()
+    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, rng=1).scores()
     >>> case = lk.case_report(lk.fit_cmlg(train), 4.0, train=train,
     ...     h1="the suspect is the speaker", h2="another man of the same region is the speaker")
     >>> comparison = case.comparisons[0]
@@ -188,6 +189,7 @@ def case_report(
     The score is about 65 times more probable if the suspect is the speaker rather than if another man of
     the same region is the speaker (95 % interval 45 to 95).
     """
+    seed = seed_of(rng)
     first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
     if calibration.n_systems != 1 or calibration.needs:
         raise InputError("a case report is about one score; this calibration takes more than that")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from llrkit._llr_units import llr_unit
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
@@ -115,7 +116,7 @@ def validate(
     curves: bool = False,
     worst: int = 10,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     trained_on_these: bool = False,
     cautions: Sequence[str] = (),
 ) -> Validation:
@@ -140,7 +141,7 @@ def validate(
         Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
     worst
         How many of the most misleading trials of each class are listed.
-    replicates, seed
+    replicates, rng
         Of the null distributions of the calibration losses.
     trained_on_these
         Whoever knows that these trials trained the calibration says so; trials with the counts, the moments
@@ -172,6 +173,7 @@ def validate(
     >>> [row.passed for row in validation.rows], validation.passed
     ([True, False, True], False)
     """
+    seed = seed_of(rng)
     source = as_source(source)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
@@ -181,7 +183,7 @@ def validate(
     source, options = given.llrs, dict(criteria.options)
     result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
-    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
+    check = check_calibration(source, speakers=speakers, replicates=replicates, rng=seed, curves=curves)
     listed = misleading_trials(source, worst)
     setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration

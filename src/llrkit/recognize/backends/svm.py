@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
@@ -79,7 +80,7 @@ def train_svm(
     models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     *,
     cost: float = 1.0,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> LinearModels:
     """Train a linear support vector machine per model: its sessions against the background cohort.
 
@@ -96,7 +97,7 @@ def train_svm(
         As in :func:`pool_sessions`: the model of each row, or model -> ids; by default every row is one.
     cost
         Price of an error relative to the width of the margin (C of the support vector machine).
-    seed
+    rng
         For the order in which the solver visits the vectors.
 
     References
@@ -111,6 +112,7 @@ def train_svm(
     >>> (models.scores([[3.0, 5.0], [0.0, 0.0]]) > 0).tolist()
     [[True, False]]
     """
+    seed = seed_of(rng)
     try:
         from sklearn.svm import LinearSVC
     except ImportError:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
@@ -131,7 +132,7 @@ def check_calibration(
     speakers: str | Sequence[str] | None = None,
     level: float = LEVEL,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     curves: bool = True,
 ) -> CalibrationCheck:
     """Are the LLRs what they claim to be: is the LLR of the LLR the LLR?
@@ -165,6 +166,7 @@ def check_calibration(
     >>> lk.check_calibration(lk.Scores(target + 1, nontarget + 1), curves=False).verdict.text
     'biased towards same-source by 0.8 nats (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
+    seed = seed_of(rng)
     probability(level, "level")
     checked_replicates(replicates, 0)
     moments = training_moments(source)

@@ -15,6 +15,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.core.hull import pav_blocks
 from llrkit.core.score_bins import ScoreBins
@@ -78,7 +79,7 @@ def calibration_null(
     n_nontarget: int,
     *,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     folds: int = 5,
     cross_validate: bool = True,
 ) -> CalibrationNull:
@@ -101,6 +102,7 @@ def calibration_null(
     >>> round(float(null.cllr_cal.mean()), 3)  # nothing is wrong, and yet
     0.034
     """
+    seed = seed_of(rng)
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget), ("replicates", replicates)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -13,6 +13,7 @@ from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result, text_table
 from llrkit.core.special import probability
 from llrkit.errors import SystemCountError, UnknownNameError
@@ -126,7 +127,7 @@ def compare_systems(
     recordings: str | Sequence[str] | None = None,
     level: float = 0.95,
     replicates: int = 1000,
-    seed: int = 0,
+    rng: RNG = 0,
     allow_unconfirmed: bool = False,
 ) -> SystemComparison:
     """Differences between two systems that scored the same trials, with intervals and tests.
@@ -142,7 +143,7 @@ def compare_systems(
         the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio, and no test
         where few speakers make the errors. ``"bootstrap"``: speakers are drawn with replacement, the same for
         both systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
-    speakers, recordings, level, replicates, seed
+    speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
 
     The two systems see the same trials, so most of what chance does to one it does to the other: the
@@ -159,6 +160,7 @@ def compare_systems(
     >>> comparison["eer"].difference < 0, comparison["eer"].p_value < 0.001
     (True, True)
     """
+    seed = seed_of(rng)
     source = as_source(source)
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
