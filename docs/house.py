@@ -34,6 +34,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_forks",
         "_blas",
         "_results",
+        "_docstrings",
     ),
     ("scores",),
     ("core",),

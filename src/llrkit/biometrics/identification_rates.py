@@ -49,6 +49,8 @@ def identification(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     probe
         The column that names the search; by default the test side of the trials.
     subject
@@ -59,6 +61,8 @@ def identification(
         of the probe is in the gallery.
     ranks, fpir, rank
         Which rates to report, and the rank R of FNIR.
+    level
+        Confidence level, between 0 and 1.
 
     Examples
     --------

@@ -117,6 +117,12 @@ def min_dcf(source: ScoreSource, point: Point) -> float:
 
     ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.
 
+    Parameters
+    ----------
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
+
     Examples
     --------
     >>> import llrkit as lk

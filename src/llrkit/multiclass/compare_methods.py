@@ -129,6 +129,17 @@ def compare(
 ) -> ClassComparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.
 
+    Parameters
+    ----------
+    train
+        Trials that the calibrators are trained on.
+    test
+        Trials that they are evaluated on.
+    methods
+        Names of calibrators.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+
     Examples
     --------
     >>> import llrkit as lk

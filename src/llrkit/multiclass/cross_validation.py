@@ -126,14 +126,18 @@ def cross_calibrate(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     fit
         A calibrator of this room; ``options`` go to it.
     n_folds, seed
-        How many folds each class is dealt into.
+        How many folds each class is dealt into, and the seed of the dealing.
     groups
         A column whose values never share two folds: the source or the speaker of a trial.
     folds
         A column that names the fold of each trial, instead.
+    **options
+        Further keywords of the method.
 
     Examples
     --------
@@ -171,10 +175,12 @@ def calibration_loss(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    fit, prior, **options
+        The calibrator, the prior it and the metric get, and its other options.
     metric
         Called as ``metric(source, prior=prior)``; lower must be better.
-    fit, prior, options
-        The calibrator, the prior it and the metric get, and its other options.
     n_folds, groups, folds, seed
         As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).
 

@@ -40,6 +40,11 @@ def class_det(
 ) -> Any:
     """The DET curve of each class against the others, on probit axes.
 
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -83,6 +88,11 @@ def confusion(
     result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -129,6 +139,11 @@ def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -181,6 +196,11 @@ def class_calibration(
 def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Histograms of the LLRs of one class against another, of the trials of both.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -214,6 +234,11 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
 @with_looks
 def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

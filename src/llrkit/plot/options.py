@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from llrkit._arrays import FloatArray
+from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.plot.picture import Axis, Band, HoverValues, Legend, Line, Mark, Picture, Points, Stairs, Text
 from llrkit.plot.render import Renderer, render
@@ -22,12 +23,17 @@ LN10 = float(np.log(10.0))
 NATS = {"log-likelihood-ratio (nats)": "log10 likelihood ratio", "prior log-odds": "prior log10-odds"}
 """Labels of axes in nats, and what they are to base ten; others end in ``(nats)``."""
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
-OPTIONS = """
-
-    Every plot also takes ``title``, ``legend`` (a place such as ``"upper left"``, ``"below"``, ``"best"``, or
-    ``False`` for none), ``xlim`` and ``ylim`` (rates on a DET), ``labels`` for the classes, as ``("same
-    speaker", "different speakers")``, and ``base=10`` where an axis is a logarithm in nats.
-"""
+OPTIONS = {
+    "ax": "Axes to draw into; by default new ones.",
+    "renderer": '``"matplotlib"``, or ``"plotly"`` for an interactive figure.',
+    "title": "Another title.",
+    "legend": 'A place such as ``"upper left"``, ``"below"`` or ``"best"``, or ``False`` for none.',
+    "xlim": "Lowest and highest value of the x axis; rates on a DET. ``None`` leaves an end as it is.",
+    "ylim": "Lowest and highest value of the y axis; rates on a DET. ``None`` leaves an end as it is.",
+    "labels": 'Names of the two classes, as ``("same speaker", "different speakers")``.',
+    "base": "10 for logarithms to base ten, where an axis is a logarithm in nats.",
+}
+"""What every plot takes besides its own options."""
 Limits = tuple[float | None, float | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,13 +88,9 @@ def with_looks(draw: F) -> F:
         for name, field in Look.__dataclass_fields__.items()
     ]
     drawing.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-    drawing.__doc__ = _with_note(draw.__doc__ or "")
+    if draw.__doc__:  # there is none with python -OO
+        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*own.parameters, *OPTIONS])
     return cast(F, drawing)
-
-
-def _with_note(doc: str) -> str:
-    place = doc.find("\n\n    Examples")
-    return doc if place < 0 else doc[:place] + OPTIONS.rstrip() + doc[place:]
 
 
 def _place(legend: str | bool, picture: Picture) -> Legend:

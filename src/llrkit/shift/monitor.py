@@ -83,7 +83,13 @@ class ShiftMonitor:
         self._waiting = np.zeros(len(self._cuts) + 1)
 
     def update(self, scores: Any) -> None:
-        """Take a batch: an array of scores, or a source whose labels are not looked at."""
+        """Take a batch: an array of scores, or a source whose labels are not looked at.
+
+        Parameters
+        ----------
+        scores
+            An array of scores, or a source.
+        """
         source = as_new_source(self._setting.fitted, scores, self._setting.densities.of)
         cuts = self._cuts
 

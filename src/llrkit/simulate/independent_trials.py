@@ -84,7 +84,13 @@ class SimulatedTrials(BlockSource):
         return COLUMNS
 
     def block(self, number: int) -> Scores:
-        """One piece, with the carried columns."""
+        """One piece, with the carried columns.
+
+        Parameters
+        ----------
+        number
+            Number of the piece, from 0.
+        """
         if not 0 <= number < self.n_blocks:
             raise InputError(f"block {number} of {self.n_blocks} does not exist")
         rng = block_rng(self.seed, number)
@@ -136,12 +142,18 @@ def simulate_trials(
     ----------
     pair
         Any pair of ``llrkit.theory``, calibrated or not.
+    n_target
+        Number of target trials.
+    n_nontarget
+        Number of non-target trials.
     seed
         The trials are the same for the same seed, whatever the number of threads.
     scale, offset
         Scores are ``scale * x + offset``: LLRs with a known mistake.
     speakers
         How many, half of them of each gender; by default one for some ten target trials.
+    durations
+        Durations of speech that trials are given, in seconds.
     dtype
         "float64" or "float32".
 

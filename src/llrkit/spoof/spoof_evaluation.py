@@ -41,6 +41,8 @@ def evaluate(
 
     Parameters
     ----------
+    trials
+        The trials.
     costs, tandem
         Priors and prices of the a-DCF and of the t-DCF: names of presets, or :class:`SpoofCosts`.
     eer

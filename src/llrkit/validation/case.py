@@ -111,7 +111,13 @@ class CaseReport(Result):
         return case_to_dict(self)
 
     def to_markdown(self, made_from: Sequence[tuple[str, str]] = ()) -> str:
-        """The report as text."""
+        """The report as text.
+
+        Parameters
+        ----------
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
+        """
         from llrkit.validation.case_words import case_markdown
 
         return case_markdown(self, made_from)
@@ -150,6 +156,12 @@ def case_report(
         as strong as those of the case were misleading.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
+    level
+        Confidence level, between 0 and 1.
+    replicates
+        Number of times that speakers are drawn for the interval.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
     conditions
         For which recordings the calibration may be used, in your words.
     verbal

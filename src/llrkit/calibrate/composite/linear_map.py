@@ -54,7 +54,15 @@ class LinearMap(Map):
         return list(self.systems)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The weighted sum, of the systems that are there."""
+        """The weighted sum, of the systems that are there.
+
+        Parameters
+        ----------
+        scores
+            Scores as float64, shape (n, systems).
+        columns
+            Columns that go with the scores, by name.
+        """
         if self.accepts_missing and np.isnan(scores).any():
             return self._by_pattern(scores, columns)
         wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)

@@ -58,7 +58,13 @@ class Backend(ReadOnlyArrays):
         return "cosine" if self.plda is None else "plda"
 
     def prepare(self, embeddings: Embeddings) -> Embeddings:
-        """Raw embeddings made ready for scoring."""
+        """Raw embeddings made ready for scoring.
+
+        Parameters
+        ----------
+        embeddings
+            The embeddings.
+        """
         ready: Embeddings = self.chain(embeddings)
         return ready
 
@@ -67,7 +73,15 @@ class Backend(ReadOnlyArrays):
         embeddings: Embeddings,
         models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     ) -> Embeddings:
-        """Raw sessions made ready for scoring, one row per model (by default per speaker)."""
+        """Raw sessions made ready for scoring, one row per model (by default per speaker).
+
+        Parameters
+        ----------
+        embeddings
+            The embeddings.
+        models
+            Sessions of each model, or the model of each session; by default speakers are models.
+        """
         return pool_sessions(self.chain(embeddings), models, plda=self.plda)
 
     def scores(
@@ -84,12 +98,18 @@ class Backend(ReadOnlyArrays):
 
         Parameters
         ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
         normalize
             'none', 'z', 't', 'zt', 'tz', 's', 'as1' or 'as2' (adaptive: see :func:`as_norm`).
         cohort
             Impostors, made ready too; needed to normalize.
         top
             Size of the adapted cohort of 'as1' and 'as2'.
+        dtype
+            Type of the result.
         """
 
         def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
@@ -102,7 +122,13 @@ class Backend(ReadOnlyArrays):
         return normalized_scores(score, enroll, test, cohort, normalize=normalize, top=top)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the back-end to one NPZ file."""
+        """Write the back-end to one NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, self.arrays())
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -114,7 +140,15 @@ class Backend(ReadOnlyArrays):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, where: str) -> Backend:
-        """The back-end that :meth:`arrays` described."""
+        """The back-end that :meth:`arrays` described.
+
+        Parameters
+        ----------
+        arrays
+            Named arrays, as they were saved.
+        where
+            What the arrays belong to, for messages.
+        """
         chain = Chain.from_arrays(arrays, where)
         plda = PLDA.from_arrays(arrays, "plda.") if "plda.mean" in arrays else None
         return cls(chain, plda, PSDA.from_arrays(arrays, "psda.") if "psda.mean" in arrays else None)
@@ -122,6 +156,11 @@ class Backend(ReadOnlyArrays):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
         """Read a back-end that was saved.
+
+        Parameters
+        ----------
+        path
+            The file.
 
         Examples
         --------
@@ -191,6 +230,21 @@ def normalized_scores(
     top: int | None = None,
 ) -> npt.NDArray[Any]:
     """Scores of all pairs by any scorer, normalized by a cohort that stands for impostor models and segments.
+
+    Parameters
+    ----------
+    score
+        Function of two sets of embeddings that gives all scores.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    cohort
+        Impostors that scores are normalized by.
+    normalize
+        ``"none"``, ``"z"``, ``"t"``, ``"zt"``, ``"tz"``, ``"s"``, ``"as1"`` or ``"as2"``.
+    top
+        Number of cohort members with the highest scores that adaptive normalization uses.
 
     Examples
     --------

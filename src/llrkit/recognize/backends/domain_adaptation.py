@@ -31,6 +31,13 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     The mean of each linear step becomes that of the unlabeled embeddings where they reach it, and so does the
     mean of PLDA.
 
+    Parameters
+    ----------
+    backend
+        The back-end.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
+
     Examples
     --------
     >>> backend = Backend(Chain((Affine([5.0]),)), PLDA([0.0], [[1.0]], [[1.0]]))
@@ -53,6 +60,15 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
     """CORAL: background embeddings with the mean and covariance of those of the new domain.
+
+    Parameters
+    ----------
+    background
+        Embeddings with known speakers.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
 
     Examples
     --------
@@ -86,13 +102,13 @@ def train_adapted_backend(
         Embeddings of many speakers, of another domain.
     in_domain
         Embeddings of the domain that is meant; their speakers are needed for 'interpolate' only.
+    steps, scorer, iterations, rank
+        As in :func:`train_backend`.
     adaptation
         'center': means of the new domain (:func:`recentered`). 'coral': the background is given mean and
         covariance of the new domain before training (:func:`recolored`). 'coral+' and 'kaldi': centered, and
         the covariances of PLDA raised (:func:`coral_plus`, :func:`kaldi_adapted`). 'interpolate': centered,
         and mixed with a PLDA that is trained on the in-domain speakers (:func:`interpolated`).
-    steps, scorer, iterations, rank
-        As in :func:`train_backend`.
     weight
         Of the new domain: of 'coral+' (0.8 by default) and of 'interpolate' (0.5).
 

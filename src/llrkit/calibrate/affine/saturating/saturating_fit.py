@@ -114,6 +114,13 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     passes; a ``ShapeWarning`` says when the passes were not enough, or when the best map is a step, as it
     is for some very small sets.
 
+    Parameters
+    ----------
+    prior
+        Where the fit should be best: the prior of a target, costs included.
+    max_passes
+        Largest number of passes over the trials.
+
     References
     ----------
     BOSARIS Toolkit 1.06, s-calibration; Brümmer & de Villiers 2011.
