@@ -13,8 +13,8 @@ from types import ModuleType
 from sphinx.ext.autodoc.mock import mock
 
 ROOMS = {
-    "scores": ("Trials", "Arrays, tables, files, a cluster.", ("scores", "io", "engine")),
-    "metrics": ("Metrics", "Numbers and curves of one set of trials.", ("metrics",)),
+    "scores": ("Trials", "Arrays, tables, files, a cluster.", ("scores", "io", "engine", "simulate")),
+    "metrics": ("Metrics", "Numbers and curves of one set of trials.", ("metrics", "theory")),
     "evaluation": ("Evaluations", "All numbers together, and thresholds.", ("evaluation", "report")),
     "calibrate": ("Calibration", "From score to log-likelihood-ratio.", ("calibrate", "choose")),
     "trust": ("Intervals and tests", "How far a number can be trusted.", ("trust",)),

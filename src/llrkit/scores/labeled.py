@@ -21,8 +21,9 @@ R_co = TypeVar("R_co", covariant=True)
 WEIGHT = "weight"
 SOURCE_DOCUMENTATION = """\
 Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, or a pair of arrays
-``(scores, labels)``. {}Arrays may come with ``positive=``, the label of the targets, and ``weights=``."""
-FIRST_OF_TWO = "The labels may also be the next argument. "
+``(scores, labels)``.{} Arrays may come with ``positive=``, the label
+of the targets, and ``weights=``."""
+FIRST_OF_TWO = " Labels may also be the next argument."
 
 
 def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: Any = None) -> ScoreSource:
