@@ -5,7 +5,7 @@ Sphinx's autosummary makes a page of each name from the docstring.
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -80,8 +80,8 @@ def _page(title: str, about: str, module: ModuleType, names: list[str]) -> str:
     return "\n".join(lines)
 
 
-def write_api_pages(folder: Path) -> None:
-    """Write a list for each room, and ``index.rst`` with all lists."""
+def write_api_pages(folder: Path, *, only: Sequence[str] | None = None) -> None:
+    """Write a list for each room, or only for some, and ``index.rst`` with all lists."""
     llrkit, rooms = importlib.import_module("llrkit"), names_by_room()
     folder.mkdir(parents=True, exist_ok=True)
     listed, rows = set(), []
@@ -100,6 +100,11 @@ def write_api_pages(folder: Path) -> None:
     if missing := set(rooms) - listed:
         raise SystemExit(f"docs/_ext/api_pages.py lists no page for the public names of {sorted(missing)}")
     lines = ["Python", "======", "", "Every public name, with its parameters and an executed example.", ""]
+    if only is not None:
+        for page, _ in rows:
+            if page not in only:
+                (folder / f"{page}.rst").unlink()
+        rows = [(page, about) for page, about in rows if page in only]
     for page, about in rows:
         lines += [f":doc:`{page}`", f"    {about}"]
     lines += ["", ".. toctree::", "   :hidden:", ""] + [f"   {page}" for page, _ in rows] + [""]

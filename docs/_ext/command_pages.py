@@ -1,6 +1,6 @@
 """The pages of the command line, written from the commands themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -81,8 +81,8 @@ def _stem(path: str) -> str:
     return path.removeprefix("llrkit ").replace(" ", "-")
 
 
-def write_command_pages(folder: Path) -> None:
-    """Write a page for each command, one for the options most of them share, and ``index.md``."""
+def write_command_pages(folder: Path, *, only: Sequence[str] | None = None) -> None:
+    """Write a page for each command, or some, one for the options most of them share, and ``index.md``."""
     folder.mkdir(parents=True, exist_ok=True)
     every = list(commands(cli, "llrkit"))
     counts: dict[tuple[str, str], int] = {}
@@ -90,6 +90,8 @@ def write_command_pages(folder: Path) -> None:
         for record in records(path, command):
             counts[record] = counts.get(record, 0) + 1
     common = {record for record, count in counts.items() if count >= EVERYWHERE}
+    if only is not None:
+        every = [(path, command) for path, command in every if path in only]
     for path, command in every:
         (folder / f"{_stem(path)}.md").write_text(_page(path, command, common), encoding="utf-8")
     shared = ["# Common options", "", "Options that most commands have.", ""]

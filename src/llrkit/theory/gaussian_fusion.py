@@ -15,7 +15,7 @@ from llrkit.theory.gaussian_pair import GaussianLLR
 
 @dataclass(frozen=True)
 class GaussianFusion:
-    """A linear fusion ``x = weights . scores + offset`` and the calibrated pair it leads to.
+    """A linear fusion ``x = weights @ scores + offset`` and the calibrated pair it leads to.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from llrkit.errors import NaNScoreError
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LinearMap(Map):
-    """``llr = weights . (scores, features) + offset`` for K systems.
+    """``llr = weights @ (scores, features) + offset`` for K systems.
 
     With ``missing="subset"`` a trial without a score (NaN) of some systems gets the fusion of the others.
     """
