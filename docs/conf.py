@@ -28,6 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_ext", "**.ipynb", "**/README.md"]
 nitpicky = True
+smartquotes = False  # --point is an option, not a dash
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -82,6 +83,8 @@ sphinx_gallery_conf = {
     "min_reported_time": 1_000_000,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib", "gallery_look.show_whole_figures"),
+    "capture_repr": ("_repr_html_",),
     "matplotlib_animations": False,
     "write_computation_times": False,
     "copyfile_regex": r".*\.rst",

@@ -29,20 +29,19 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def _table(records: list[tuple[str, str]]) -> list[str]:
-    rows = (f"| {_code(flag)} | {_cell(text)} |" for flag, text in records)
-    return ["| option | what it does |", "|---|---|", *rows, ""]
+def _described_options(records: list[tuple[str, str]]) -> list[str]:
+    return [line for flag, text in records for line in (_code(flag), f": {_cell(text)}", "")]
 
 
 def _code(flag: str) -> str:
-    return "`" + flag.replace("|", "\\|") + "`"
+    return f"`{flag}`"
 
 
 def records(path: str, command: click.Command) -> list[tuple[str, str]]:
     """Flags and texts of a command's options, as its help prints them."""
     context = _context(path, command)
     shown = (option.get_help_record(context) for option in command.get_params(context))
-    return [record for record in shown if record]
+    return [record for record in shown if record and record[1]]
 
 
 def _described(command: click.Command) -> list[str]:
@@ -67,7 +66,7 @@ def _page(path: str, command: click.Command, common: set[tuple[str, str]]) -> st
     lines += ["## Usage", "", "```text", " ".join(usage.split()), "```", ""]
     found = records(path, command)
     if own := [record for record in found if record not in common]:
-        lines += ["## Options", "", *_table(own)]
+        lines += ["## Options", "", *_described_options(own)]
     if shared := [record for record in found if record in common]:
         flags = ", ".join(_code(flag.split(" ")[0].rstrip(",")) for flag, _ in shared)
         lines += ["## Common options", "", f"Described on [one page](common-options.md): {flags}.", ""]
@@ -95,7 +94,7 @@ def write_command_pages(folder: Path, *, only: Sequence[str] | None = None) -> N
     for path, command in every:
         (folder / f"{_stem(path)}.md").write_text(_page(path, command, common), encoding="utf-8")
     shared = ["# Common options", "", "Options that most commands have.", ""]
-    shared += _table([record for record in counts if record in common])
+    shared += _described_options([record for record in counts if record in common])
     (folder / "common-options.md").write_text("\n".join(shared), encoding="utf-8")
     lines = ["# Command line", "", "Every command, as `llrkit COMMAND --help` describes it.", ""]
     lines += ["| command | what it does |", "|---|---|"]
