@@ -94,7 +94,7 @@ def differential(
     if threshold is None:
         if not 0.0 <= fmr <= 1.0:
             raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
-        threshold = threshold_for_false_alarms(count_bins(source), fmr)
+        threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
     counts = source.with_columns(*columns).reduce(GroupErrors.at(threshold, columns)).counts
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")

@@ -24,6 +24,7 @@ from llrkit.cli.class_commands import (
 )
 from llrkit.cli.known_costs import known_costs, words_on_known
 from llrkit.cli.output import (
+    by_option,
     input_files,
     interval_options,
     json_option,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @click.argument("scores")
 @point_option
-@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@by_option
 @click.option(
     "--shared",
     metavar="CLASS",
@@ -163,7 +164,7 @@ def evaluate_command(
         result = evaluate(
             trials,
             parse_points(points) or ("sre08", "sre10"),
-            by=by,
+            by=split_names(by),
             shared=shared,
             threshold_from=dev,
             ece=html_path is not None and equalize is None,
@@ -183,10 +184,10 @@ def evaluate_command(
         from llrkit.report.paper_tables import format_table
 
         rows = result if by else {name: result}
-        shown = format_table(rows, table_style, row_title=by or "system", words=words)
+        shown = format_table(rows, table_style, row_title=", ".join(result.by) or "system", words=words)
         click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr, words=words)
+        print_evaluation(result, title=scores, to_stderr=to_stderr, words=words)
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
@@ -218,14 +219,18 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(
-    result: Evaluation, *, title: str, by: str | None, to_stderr: bool, words: str = "nist"
-) -> None:
+def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
+    from llrkit.evaluation.over_groups import group_name
 
-    keep = (by or "", *result.groups, *(point.point.name for point in result.points))
+    by = ", ".join(result.by)
+    keep = (
+        *result.by,
+        *map(group_name, result.groups),
+        *(point.point.name for point in result.points),
+    )
 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
@@ -234,14 +239,14 @@ def print_evaluation(
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by or "")
+        header, rows = in_words.group_rows(result.groups, by)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
-        click.echo(f"\n{say(in_words.on_groups(result.groups, by or ''))}", err=to_stderr)
+        click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
-        click.echo(say(result.shared.sentence(by or "")), err=to_stderr)
+        click.echo(say(result.shared.sentence(by)), err=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
-        click.echo(f"{by} = {name} left out: {reason}", err=True)
+        click.echo(f"{by} = {group_name(name)} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():

@@ -49,7 +49,7 @@ _OF_PLOTS = (
 @click.option(
     "--by",
     metavar="COL[,COL]",
-    help="One curve for each value; the speaker for zoo; rows and columns for heat-map.",
+    help="One curve for each value or combination; the speaker for zoo; rows and columns for heat-map.",
 )
 @click.option(
     "--curve",
@@ -194,6 +194,7 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
 def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.over_groups import group_name
     from llrkit.trust.intervals.bands import curve_bands
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
@@ -202,7 +203,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     systems, read = {}, _read(scores, options)
     ece = kind == "cross-entropy" and not options["by"]
     for name, trials in read.items():
-        result = evaluate(trials, points, by=options["by"], shared=options["shared"], ece=ece)
+        result = evaluate(trials, points, by=split_names(options["by"]), shared=options["shared"], ece=ece)
         if not options["by"]:
             systems[name] = result
             continue
@@ -212,7 +213,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
             )
         several = len(scores) > 1 or options["score_columns"]
         systems |= {
-            f"{name} {group}" if several else str(group): measured
+            f"{name} {group_name(group)}" if several else group_name(group): measured
             for group, measured in result.groups.items()
         }
     chosen: dict[str, Any] = {"renderer": "none"}

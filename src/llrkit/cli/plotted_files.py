@@ -83,8 +83,9 @@ def theory_of(
     read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
-    from llrkit.cli.output import parse_points
+    from llrkit.cli.output import parse_points, split_names
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.over_groups import group_name
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
 
     points = parse_points(options["points"]) or ["sre10", "sre12"]
@@ -103,11 +104,12 @@ def theory_of(
         return [cllrs, cllrs.beyond_gaussian(), *(theory_costs(cost) for cost in points)]
     systems: dict[str, Any] = {}
     for name, trials in read(tuple(files)).items():
-        result = evaluate(trials, points, by=options["by"])
+        result = evaluate(trials, points, by=split_names(options["by"]))
         if options["by"]:
             several = len(files) > 1 or options["score_columns"]
             systems |= {
-                f"{name} {key}" if several else str(key): group for key, group in result.groups.items()
+                f"{name} {group_name(key)}" if several else group_name(key): group
+                for key, group in result.groups.items()
             }
         else:
             systems[name] = result

@@ -17,6 +17,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.output import (
+    by_option,
     input_files,
     interval_options,
     json_option,
@@ -95,7 +96,7 @@ def require_word(docx_path: str | None) -> None:
 @score_columns_option
 @names_option
 @point_option
-@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@by_option
 @click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
 @click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
@@ -173,6 +174,7 @@ def report_command(
     from llrkit.trust.calibration.check import check_calibration
     from llrkit.trust.intervals.bands import curve_bands
 
+    columns = split_names(by)
     asked = parse_points(points) or ("sre08", "sre10")
     systems = given.open_systems(scores, score_columns, names)
     if train and len(systems) > 1:
@@ -183,7 +185,9 @@ def report_command(
     if ci != "none" or not check:  # the check looks at speakers by itself
         of_intervals["speakers"] = who
     results = {
-        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
+        name: evaluate(
+            trials, asked, by=columns, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals
+        )
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
     parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words}
@@ -252,7 +256,7 @@ def write_page(
             results,
             path,
             title=title,
-            by=by or "condition",
+            by=", ".join(split_names(by) or ()) or "condition",
             comparison=comparison,
             made_from=made_from,
             **parts,

@@ -19,6 +19,7 @@ from llrkit.cli.output import (
     words_option,
     write_json,
 )
+from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
@@ -121,7 +122,9 @@ def validate_command(
     apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
     if apply and calibration is not None:
         refuse_other_scale(calibration, given.reading)
-        click.echo(f"The calibration {map_path} is applied to the scores of {scores}.", err=to_stderr)
+        click.echo(
+            as_given(f"The calibration {map_path} is applied to the scores of {scores}."), err=to_stderr
+        )
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(
             trials, asked, calibration=calibration, apply=apply, worst=worst,

@@ -131,17 +131,31 @@ def on_groups(groups: Mapping[Any, Evaluation], by: str) -> str:
     group, worst = over.worst["eer"]
     return (
         f"Mean EER over {counted(len(groups), 'group')} {percent(over.mean['eer'])}, "
-        f"worst {percent(worst)} ({by} = {group})."
+        f"worst {percent(worst)} ({by} = {group_name(group)})."
     )
 
 
 def plain_table(result: Evaluation) -> str:
-    """The table as aligned text, ending with the sentence."""
+    """The table as aligned text, below it that of the groups, ending with the sentence."""
     table = rows(result)
     first = max(len(row[0]) for row in table)
     second = max(len(row[1]) for row in table)
     lines = [f"{name:<{first}}  {value:>{second}}  {note}".rstrip() for name, value, note in table]
-    return "\n".join([*lines, "", sentence(result)])
+    return "\n".join([*lines, *_group_lines(result), "", sentence(result)])
+
+
+def _group_lines(result: Evaluation) -> list[str]:
+    """The table of the groups as aligned text, what they come to, and which are left out."""
+    lines, by = [], ", ".join(result.by)
+    if result.groups:
+        header, table = group_rows(result.groups, by)
+        widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
+        for first, *others in (header, *table):
+            cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+            lines.append("  ".join([first.ljust(widths[0]), *cells]))
+        lines += ["", on_groups(result.groups, by)]
+    left_out = [f"{by} = {group_name(key)} left out: {why}" for key, why in result.skipped_groups.items()]
+    return ["", *lines, *left_out] if lines or left_out else []
 
 
 def html_page(result: Evaluation) -> str:

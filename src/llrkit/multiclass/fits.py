@@ -287,7 +287,7 @@ def _map_metadata(
     return {
         "method": method,
         "options": options,
-        "details": fit.details(),
+        "details": fit.settled.details(),
         "provenance": provenance(training),
     }
 

@@ -44,7 +44,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     Parameters
     ----------
     regularization
-        Weight of copies of the trials that say nothing and pull LLRs towards 0.
+        How strongly the map is drawn to that of CMLG, L above; 0 for not at all.
 
     References
     ----------

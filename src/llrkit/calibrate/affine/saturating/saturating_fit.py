@@ -117,9 +117,9 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     Parameters
     ----------
     prior
-        Where the fit should be best: the prior of a target, costs included.
+        Prior probability of a target in the cross-entropy that is minimized.
     max_passes
-        Largest number of passes over the trials.
+        How many times all trials may be looked at, at most.
 
     References
     ----------
