@@ -94,6 +94,8 @@ def cross_calibrate(
         group, such as bona fide speech, is dealt out trial by trial.
     folds
         How many, or the name of a column whose values are the folds.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

@@ -102,7 +102,13 @@ class ClassMap(SavedMap):
         return np.asarray(np.log(class_prior(prior, one_each)))
 
     def on(self, source: ClassSource) -> ClassSource:
-        """The same trials with the map's log-likelihoods, as a source."""
+        """The same trials with the map's log-likelihoods, as a source.
+
+        Parameters
+        ----------
+        source
+            Trials of several classes, such as :class:`llrkit.ClassScores`.
+        """
         return ChangedChunks(source, self)
 
     def then(self, other: ClassMap) -> ClassMap:

@@ -80,6 +80,8 @@ def cross_calibrate(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     method, **options
         A calibrator of this room, by name or as a function, and its options.
     groups
@@ -132,6 +134,8 @@ def calibration_loss(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     method, prior, **options
         The calibrator, the prior it and the metric get, and its other options.
     groups, folds, seed
