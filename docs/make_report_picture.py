@@ -20,8 +20,10 @@ def systems(rng: np.random.Generator) -> dict[str, lk.Evaluation]:
     """Three systems, one of them calibrated."""
     evaluations = {}
     for name, eer, scale, offset in (
-        ("calibrated", 0.03, 1.0, 0.0), ("twice too large", 0.06, 2.0, 1.0), ("too small, shifted", 0.12, 0.4, -1.0),
-    ):  # fmt: skip
+        ("calibrated", 0.03, 1.0, 0.0),
+        ("twice too large", 0.06, 2.0, 1.0),
+        ("too small, shifted", 0.12, 0.4, -1.0),
+    ):
         target, nontarget = lk.theory.GaussianLLR.from_eer(eer).rvs(1500, 40_000, rng)
         scores = lk.Scores(scale * target + offset, scale * nontarget + offset)
         evaluations[name] = lk.evaluate(scores, ece=True)
