@@ -96,7 +96,7 @@ class DurationModel:
 class DurationPairs:
     """Calibrated Gaussian LLRs whose strength depends on the durations of both sides of each trial.
 
-    Given to :func:`~llrkit.simulate.simulate_trials` in place of a pair. Every trial is calibrated, so all
+    Given to :func:`llrkit.simulate_trials` in place of a pair. Every trial is calibrated, so all
     of them together are a mixture of Gaussian pairs, :meth:`mixture`.
 
     Examples

@@ -62,7 +62,7 @@ class PairDrawing:
 
 @dataclass(frozen=True)
 class SimulatedTrials(BlockSource):
-    """Independent simulated trials; made by :func:`simulate_trials`."""
+    """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
 
     n_target: int
     n_nontarget: int
