@@ -274,6 +274,29 @@ def test_gaussian_llrs_with_the_eer_of_separable_scores_cost_nothing():
     assert lk.diagnose(lk.Scores([5.0, 6.0], [0.0, 1.0])).cllr_from_eer == 0.0
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")
+def test_leaving_out_one_group_at_a_time_against_fits_by_hand():
+    """The LLRs of an attack come from the map of all trials but its own; bona fide trials are dealt out."""
+    rng = np.random.default_rng(25)
+    attack = np.repeat(["A1", "A2", "A3"], 100)
+    spoof = rng.normal(np.repeat([-1.0, 0.0, 3.0], 100), 1.0)
+    trials = lk.Scores(rng.normal(3.0, 1.0, 150), spoof, {"attack": (np.full(150, "-"), attack)})
+    crossed = lk.cross_calibrate(trials, "cmlg", leave_out="attack")
+    llrs = crossed.source.with_columns("attack").reduce(lambda chunk: chunk)
+    whole = lk.fit_cmlg(trials)
+    for name in ("A1", "A2", "A3"):
+        own, found = spoof[attack == name], llrs.nontarget[attack == name]
+        slope, offset = np.polyfit(own, found, 1)
+        assert_allclose(found, slope * own + offset, atol=1e-9)  # one map for all of the attack
+        # nearly that of all other attacks: only a part of the bona fide trials is missing there
+        near = lk.fit_cmlg(lk.Scores(trials.target, spoof[attack != name]))
+        assert_allclose([slope, offset], [near.a, near.b], rtol=0.25)
+        assert abs(slope - near.a) < abs(slope - whole.a)
+    assert lk.cllr(crossed.source) > lk.cllr(whole.on(trials))
+    with pytest.raises(lk.InputError, match="groups or leave_out"):
+        lk.cross_calibrate(trials, "cmlg", leave_out="attack", groups="attack")
+
+
 def test_a_method_is_a_name_or_a_function_everywhere():
     rng = np.random.default_rng(8)
     scores = lk.Scores(rng.normal(2, 1, 300), rng.normal(0, 1, 900))

@@ -186,7 +186,9 @@ def _inequity(
     tail = 0.5 - 0.5 * level
     low, high = np.quantile(make(drawn), [tail, 1.0 - tail])
     by_chance = float(np.quantile(make(equal), level, method="lower"))
-    return Inequity(float(make(values)), (float(low), float(high)), by_chance)
+    value = float(make(values))
+    # a group without errors: no rate above 0, however small, is known to be too small
+    return Inequity(value, (float(low), math.inf if math.isinf(value) else float(high)), by_chance)
 
 
 def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:

@@ -122,7 +122,8 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         fitted = guarded(fitted_to, source, fit.__name__, options)
         who = names_of(speakers, "speakers") if speakers is not None else columns
         if who and fitted.densities is not None:
-            densities = TrainingDensities.from_plain(fitted.densities).with_groups(source, who)
+            densities = TrainingDensities.from_plain(fitted.densities)
+            densities = densities.with_groups(source if densities.of == "scores" else fitted.on(source), who)
             fitted = replace(fitted, densities=densities.to_plain())
         if by_groups:
             return bound_groups(fitted, source, columns, speakers)
@@ -144,5 +145,11 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     fitting.__signature__ = declared.replace(parameters=[*own, *more, *rest])  # type: ignore[attr-defined]
     if fit.__doc__:  # there is none with python -OO
         order = [option.name for option in [*own, *more, *rest]]
-        fitting.__doc__ = with_parameters(fit.__doc__, BOUND_DOCUMENTATION, order)
+        fitting.__doc__ = with_parameters(_with_both_uses(fit.__doc__), BOUND_DOCUMENTATION, order)
     return cast("FitFunction[P, M_co]", takes_labels(fitting))
+
+
+def _with_both_uses(text: str) -> str:
+    """The docstring of a fit that has groups of its own: one entry says what they do to bounds and to folds."""
+    shared = "".join(f"        {line}\n" for line in BOUND_DOCUMENTATION["groups"].splitlines())
+    return text.replace("\n    groups\n", f"\n    groups\n{shared}", 1)

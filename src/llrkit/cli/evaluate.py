@@ -12,6 +12,7 @@ from llrkit.cli.biometric_rates import (
     open_with_failures,
     print_rates,
     rates_of,
+    rates_section,
     scored_only,
 )
 from llrkit.cli.class_commands import (
@@ -23,6 +24,7 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.known_costs import known_costs, words_on_known
+from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
     by_option,
     input_files,
@@ -66,9 +68,13 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
-@click.option("--known", metavar="COLUMN",
-              help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
+@click.option(
+    "--known",
+    metavar="COLUMN",
+    help="Column that marks known impostors, for costs that mix them; without --point, sre12.",
+)
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
+@map_option
 @vocabulary_option
 @fmr_option
 @failures_option
@@ -96,6 +102,8 @@ def evaluate_command(
     equalize: str | None,
     known: str | None,
     p_known: str | None,
+    map_path: str | None,
+    accept_changed: bool,
     words: str,
     fmrs: tuple[str, ...],
     failures: str | None,
@@ -128,6 +136,7 @@ def evaluate_command(
       llrkit evaluate sre12.tsv --point sre12 --known known
       llrkit evaluate languages.tsv --key utt2lang --point lre22
       llrkit evaluate face.csv --vocabulary biometrics --fmr 1e-3 --fmr 1e-4 --failures status
+      llrkit evaluate llrs.csv --map cal.json
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     given = TrialInput.of(reading)
@@ -135,7 +144,7 @@ def evaluate_command(
         refuse_for_classes(
             by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
             known=known, p_known=p_known, ci=None if ci == "none" else ci, fmr=fmrs or None,
-            failures=failures, vocabulary=None if words == "nist" else words,
+            failures=failures, vocabulary=None if words == "nist" else words, map=map_path,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -158,12 +167,13 @@ def evaluate_command(
     if known is not None:
         share = None if p_known is None else parse_share(p_known, "--p-known")
         mixed = known_costs(trials, parse_points(points) or ["sre12"], known, share, allow_unconfirmed)
+    moved, of_shift = named_shift(map_path, trials, split_names(speakers), accept_changed=accept_changed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     # the sentence below a table for the terminal says so itself
     with unwarned(ReversedScoresWarning, when=table_style is None):
         result = evaluate(
             trials,
-            parse_points(points) or ("sre08", "sre10"),
+            parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
             by=split_names(by),
             shared=shared,
             threshold_from=dev,
@@ -180,6 +190,7 @@ def evaluate_command(
     rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
+    chosen = " and ".join(given.reading.where)
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
@@ -187,20 +198,29 @@ def evaluate_command(
         shown = format_table(rows, table_style, row_title=", ".join(result.by) or "system", words=words)
         click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, to_stderr=to_stderr, words=words)
+        title = f"{scores}, only {chosen}" if chosen else scores
+        print_evaluation(result, title=title, to_stderr=to_stderr, words=words)
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
         click.echo(words_on_known(cost), err=to_stderr)
+    if moved:
+        click.echo(f"\n{moved}", err=to_stderr or table_style is not None)
     if html_path is not None:
         beside = to_stderr or table_style is not None
-        files = input_files(given.reading, scores, threshold_from, threshold_key)
+        files = input_files(given.reading, scores, threshold_from, threshold_key, map_path)
         ties = ties_of({name: result}, {name: trials})
-        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words)
+        sections = [] if rates is None else [rates_section({name: rates})]
+        write_page(
+            {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
+            cautions=[moved] if moved else [], sections=sections,
+        )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
-    more: dict[str, Any] = {"known": mixed} if mixed else {}
+    more: dict[str, Any] = {**({"known": mixed} if mixed else {}), **of_shift}
+    if chosen:
+        more["where"] = list(given.reading.where)
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)

@@ -117,6 +117,8 @@ def parse_options(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         if not (equals and name.isidentifier()):
             raise InputError(f"--option {setting}: expected NAME=VALUE")
+        if name in options:
+            raise InputError(f"--option {name} is given twice; it takes one value")
         try:
             options[name] = json.loads(text)
         except json.JSONDecodeError:

@@ -9,6 +9,16 @@ import click
 from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_commands import class_curves, classes_option, prior_option
 from llrkit.cli.output import parse_points, parse_share, point_option, split_names, vocabulary_option
+from llrkit.cli.plot_options import (
+    OF_CLASSES,
+    OF_PLOTS,
+    OF_RESULTS,
+    OF_SCORES,
+    OTHERS,
+    WITH_BANDS,
+    refuse_reading,
+    refuse_unused,
+)
 from llrkit.cli.reading import (
     TrialInput,
     cluster_options,
@@ -22,19 +32,10 @@ if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
     from llrkit.scores.source import ScoreSource
 
-OF_SCORES = ("det", "roc", "ape", "bayes-error", "cross-entropy", "tippett", "pav", "histogram")
-OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo", "cmc", "groups")
-OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
-OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
-WITH_BANDS = ("det", "tippett", "cross-entropy")
 ALIASES = {"ece": "cross-entropy"}
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
-_OF_PLOTS = (
-    "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
-    "classes", "prior", "bands", "speakers", "axes", "words", "fmr",
-)  # fmt: skip
 
 
 @click.command("plot")
@@ -133,10 +134,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
-    if options["axes"] != "probit" and kind != "det":
-        raise InputError(f"plot {kind}: --axes is for det")
-    if options["fmr"] and kind != "groups":
-        raise InputError(f"plot {kind}: --fmr is for groups")
+    refuse_unused(kind, click.get_current_context())
     words = vocabulary(options["words"])
     names = split_names(options["names"] or "") or []
     pictures = [picture.said_in(words, keep=names) for picture in _pictures(kind, scores, options)]
@@ -160,20 +158,23 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
         return [plot.draw(curve, renderer="none") for curve in curves]
     if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
         raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
-    if options["classes"] or options["prior"]:
-        raise InputError(f"plot {kind}: --classes and --prior are for several classes")
     if kind in OF_SCORES:
         return _of_scores(kind, plot, scores, options)
     if kind in OF_RESULTS:
+        refuse_reading(kind, _input(options).reading)
         return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
     if kind == "theory":
         from llrkit.cli.plotted_files import theory_of
 
+        if not scores or scores[0].lower().endswith(".json"):
+            refuse_reading(kind, _input(options).reading, by=options["by"])
         curves = theory_of(scores, options, lambda files: _read(files, options))
         for curve in curves:
             click.echo(curve.sentence)
         return [plot.draw(curve, renderer="none") for curve in curves]
     if kind == "two-gaussians" and options["eer"]:
+        if scores:
+            raise InputError("plot two-gaussians: give a file of scores or --eer, not both")
         from llrkit.theory import GaussianLLR
 
         rate = parse_share(options["eer"], "--eer")
@@ -296,4 +297,4 @@ def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, ScoreSo
 
 def _input(options: dict[str, Any]) -> TrialInput:
     """What is said about reading, among the options of the command."""
-    return TrialInput.of({name: value for name, value in options.items() if name not in _OF_PLOTS})
+    return TrialInput.of({name: value for name, value in options.items() if name not in OF_PLOTS})

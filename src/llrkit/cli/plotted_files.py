@@ -97,7 +97,7 @@ def theory_of(
         for file in results:
             more = lists_of(file)
             lists |= {f"{Path(file).stem} {name}": row for name, row in more.items()} if results[1:] else more
-        cllrs = theory_costs(CLLR, lists)
+        cllrs = theory_costs(CLLR, lists, rms_of_runs=_rms_of_runs(results))
         return [cllrs, cllrs.beyond_gaussian()]
     if not files:
         cllrs = theory_costs(CLLR)
@@ -114,6 +114,14 @@ def theory_of(
         else:
             systems[name] = result
     return theory_costs_of(systems)
+
+
+def _rms_of_runs(files: Sequence[str]) -> float:
+    """The root mean square that an experiment of several seeds reports; NaN if lists tell it themselves."""
+    results = _results(files[0])
+    if len(files) > 1 or len(results.get("seeds", ())) < 2:
+        return float("nan")
+    return float(results["rms_cllr_from_eer"])
 
 
 def lists_of(file: str) -> dict[str, tuple[float, float]]:

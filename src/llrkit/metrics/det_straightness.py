@@ -51,6 +51,10 @@ class DetStraightness(Result):
             "null_95": float(np.quantile(self.null, 0.95)),
         }
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value:.4g}" for name, value in self.to_dict().items())
+        return f"DetStraightness({shown}, {len(self.null)} simulations)"
+
 
 @takes_labels
 def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0) -> DetStraightness:

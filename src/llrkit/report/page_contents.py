@@ -16,6 +16,7 @@ from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import on_groups, sentence
 from llrkit.plot.picture import Picture
+from llrkit.report.number_tables import ALL
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -24,7 +25,6 @@ from llrkit.trust.intervals.bands import CurveBands
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
-ALL_TRIALS = "all trials"
 NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
 NO_TIES: Mapping[str, TiedScores] = MappingProxyType({})
 BADGES = {
@@ -90,7 +90,9 @@ def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tupl
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
     todo += [
-        f"In the scores, {problem}." for problem in diagnosis.problems if problem not in result.suspicions
+        f"In the scores, {found}."
+        for found in (*diagnosis.problems, *diagnosis.notes)
+        if found not in result.suspicions
     ]
     if not advised:
         return (*todo, "No calibration is advised before this is settled.")
@@ -182,7 +184,7 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
 
 
 def _beside(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
-    systems = {ALL_TRIALS: pooled, name: group}
+    systems = {ALL if name != ALL else f"{ALL} of them": pooled, name: group}
     options = {"points": False} if draw is plot.det else {}
     picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]
     return replace(picture, title=f"{picture.title}: {name}")

@@ -42,7 +42,9 @@ class Said:
     def about(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """What the template says about the systems."""
         verdicts = [
-            replace(one, said=self.text(one.said), todo=tuple(map(self.text, one.todo)))
+            replace(
+                one, word=self.text(one.word), said=self.text(one.said), todo=tuple(map(self.text, one.todo))
+            )
             for one in about["verdicts"]
         ]
         return {

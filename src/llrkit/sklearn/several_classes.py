@@ -19,16 +19,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit._warn import warn_caller
-from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, TooFewTrialsError
+from llrkit.errors import ConstantScoreError, LlrkitWarning, TooFewTrialsError
 from llrkit.multiclass.class_maps import ClassMap, posteriors
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.multiclass.gaussian_backend import fit_gaussian
 from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores.class_weights import WeightedClasses
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+from llrkit.sklearn.estimator_base import SAFEGUARD, with_safeguard
 from llrkit.sklearn.target_class import WEIGHT
 
-_SAFEGUARD = 0.01
 _MOST_COPIES = 100_000
 """Weights that are whole numbers are so many copies, up to this many trials."""
 _FEW = 10
@@ -77,7 +77,7 @@ class _ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  
     def _as_scores(self, trials: ClassVectors, prior: Prior) -> tuple[ClassScores, ClassMap | None]:
         if trials.values.shape[1] == len(trials.classes):
             return ClassScores.part(trials.values, trials.codes, trials.classes, trials.columns), None
-        first = with_safeguard(fit_affine, trials, prior=prior)
+        first = with_safeguard(fit_affine, _counted(trials), prior=prior)
         loglik = np.asarray(first(trials.values))
         return ClassScores.part(loglik, trials.codes, trials.classes, trials.columns), first
 
@@ -128,16 +128,6 @@ def _counted(trials: ClassVectors) -> ClassSource:
     return WeightedClasses(trials, WEIGHT) if WEIGHT in trials.columns else trials
 
 
-def with_safeguard(fit: Fit, trials: ClassVectors, **options: Any) -> ClassMap:
-    """Fit, with a little regularization if the classes do not overlap."""
-    source = _counted(trials)
-    try:
-        return fit(source, **options)
-    except SeparationError as error:
-        warn_caller(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning)
-        return fit(source, **{**options, "regularization": _SAFEGUARD})
-
-
 class _ScoreCalibrator(_ClassCalibrator):
     """A calibration of scores: one fit, with the options that all have."""
 
@@ -150,7 +140,7 @@ class _ScoreCalibrator(_ClassCalibrator):
     def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
         scores, first = self._as_scores(trials, prior)
         fit = type(self)._fit_scores
-        fitted = with_safeguard(fit, scores, prior=prior, regularization=self.regularization)
+        fitted = with_safeguard(fit, _counted(scores), prior=prior, regularization=self.regularization)
         return fitted if first is None else first.then(fitted)
 
 
@@ -218,7 +208,7 @@ class AffineScaling(_ClassCalibrator):
         self.regularization = regularization
 
     def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
-        return with_safeguard(fit_affine, trials, prior=prior, regularization=self.regularization)
+        return with_safeguard(fit_affine, _counted(trials), prior=prior, regularization=self.regularization)
 
 
 class GaussianBackEnd(_ClassCalibrator):
@@ -250,5 +240,5 @@ class GaussianBackEnd(_ClassCalibrator):
         try:
             return fit_gaussian(_counted(trials), shrinkage=self.shrinkage, **options)
         except (TooFewTrialsError, ConstantScoreError) as error:
-            warn_caller(f"{error}; fitted with shrinkage={_SAFEGUARD}", LlrkitWarning)
-            return fit_gaussian(_counted(trials), shrinkage=max(self.shrinkage, _SAFEGUARD), **options)
+            warn_caller(f"{error}; fitted with shrinkage={SAFEGUARD}", LlrkitWarning)
+            return fit_gaussian(_counted(trials), shrinkage=max(self.shrinkage, SAFEGUARD), **options)
