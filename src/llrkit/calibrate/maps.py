@@ -159,7 +159,13 @@ class Map(DecidingMap, SavedMap):
         return self.checked(_scaled(held, self.input_factor), columns)
 
     def watch(self, policy: str) -> RangeWatch:
-        """Looks at scores and conditions before they are mapped."""
+        """Looks at scores and conditions before they are mapped.
+
+        Parameters
+        ----------
+        policy
+            What to do with scores outside the range of training.
+        """
         conditions = ConditionWatch(self.condition_ranges) if self.condition_ranges else None
         return RangeWatch(self.training_range, policy, conditions=conditions)
 

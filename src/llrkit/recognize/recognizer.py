@@ -207,7 +207,15 @@ class Recognizer:
         return normalized_scores(score, *sides, normalize=normalize, top=top)
 
     def require_own_sides(self, models: Side, cohort: Side | None = None) -> None:
-        """Refuse models, and a cohort, that another recognizer made."""
+        """Refuse models, and a cohort, that another recognizer made.
+
+        Parameters
+        ----------
+        models
+            Enrolled models.
+        cohort
+            Impostors that scores are normalized by.
+        """
         if models.recognizer not in ("", self.fingerprint):
             raise InputError("these models were enrolled with another recognizer; enroll them again")
         if cohort is not None and cohort.recognizer not in ("", self.fingerprint):

@@ -127,7 +127,13 @@ class SpoofTrials:
         return DerivedSource(self._source, partial(_one_system, place=place), score=(name,))
 
     def reading_apart(self, sources: Mapping[System, ScoreSource]) -> SpoofTrials:
-        """The same, with a source of its own for each system, without the trials it gave no score."""
+        """The same, with a source of its own for each system, without the trials it gave no score.
+
+        Parameters
+        ----------
+        sources
+            A source for each system.
+        """
         apart = SpoofTrials(self._source, **dict(self.systems), label=self.label, attack=self.attack)
         apart._bases |= sources
         return apart

@@ -93,11 +93,27 @@ class Backend(ReadOnlyArrays):
         embeddings: Embeddings,
         models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     ) -> Embeddings:
-        """Raw sessions made ready for scoring, one row per model (by default per speaker)."""
+        """Raw sessions made ready for scoring, one row per model (by default per speaker).
+
+        Parameters
+        ----------
+        embeddings
+            The embeddings.
+        models
+            Sessions of each model, or the model of each session; by default speakers are models.
+        """
         return self.pool(self.chain(embeddings), models)
 
     def pool(self, ready: Embeddings, models: Any = None) -> Embeddings:
-        """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`."""
+        """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`.
+
+        Parameters
+        ----------
+        ready
+            Embeddings that are ready for scoring.
+        models
+            Sessions of each model, or the model of each session; by default speakers are models.
+        """
         return pool_sessions(ready, models, plda=self.plda or self.htplda)
 
     def scores(

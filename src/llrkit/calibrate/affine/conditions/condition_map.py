@@ -104,6 +104,8 @@ class ConditionedMap(Map):
 
         Parameters
         ----------
+        *in_order
+            The values of the conditions in the order of the columns.
         **conditions
             The value of each condition, by column.
 
