@@ -150,6 +150,6 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
 
 def _with_both_uses(text: str) -> str:
-    """The docstring of a fit that has groups of its own: one entry says what they do to bounds and to folds."""
+    """The docstring of a fit with groups of its own: one entry for what they do to bounds and to folds."""
     shared = "".join(f"        {line}\n" for line in BOUND_DOCUMENTATION["groups"].splitlines())
     return text.replace("\n    groups\n", f"\n    groups\n{shared}", 1)
