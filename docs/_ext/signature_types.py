@@ -11,7 +11,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-
 MOST_FIELDS = 6
 
 
