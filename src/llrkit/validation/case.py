@@ -128,6 +128,15 @@ class CaseReport(Result):
 
         ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
         only, not in nats.
+
+        Parameters
+        ----------
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
+        words
+            The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
         """
         from llrkit.validation.case_words import case_markdown
 

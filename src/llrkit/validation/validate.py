@@ -103,6 +103,8 @@ class Validation(Result):
             Add the strength of evidence in words (ENFSI 2015).
         words
             The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
         made_from
             Lines on the origin of the report, as pairs of a name and a text.
         """
