@@ -48,7 +48,7 @@ attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill comman
 	$(BIN)/python benchmarks/attack.py kills 300
 
 docs: $(VENV)/.development ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/make_site.py site
 	@echo "The documentation is in site/index.html"
 
 house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports

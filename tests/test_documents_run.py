@@ -17,7 +17,7 @@ from llrkit.plot.all_plots import PLOTS
 ROOT = Path(__file__).parents[1]
 RUN_NOTEBOOK = ROOT / "tests" / "support" / "run_notebook.py"
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # those with prompts are doctests, which run with all others
 SCRIPTS = [
     pytest.param(block, id=f"{page.stem}-{i}")
@@ -64,7 +64,7 @@ def notebooks(need):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebooks_of_the_docs_run_and_show_every_plot(path):
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in cells), "clear the outputs before you commit"

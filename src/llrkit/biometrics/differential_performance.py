@@ -51,6 +51,8 @@ def differential(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     by
         The column with the group of a comparison, or the two columns with the groups of its two sides; a
         comparison between two groups is then a group of its own (``f | m``).

@@ -83,7 +83,7 @@ def cross_calibrate(
 
     Parameters
     ----------
-    method, options
+    method, **options
         The calibrator, by name or as a function, and its options.
     groups
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
@@ -95,6 +95,8 @@ def cross_calibrate(
         group, such as bona fide speech, is dealt out trial by trial.
     folds
         How many, or the name of a column whose values are the folds.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -140,12 +142,24 @@ def fit_best(
     classes of a fold do not overlap, regularized logistic regression (``regularization=1``) takes the place
     of a method that would refuse.
 
+    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
+    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
+    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
+    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
+    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
+    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
+    instead.
+
     Parameters
     ----------
+    methods
+        Names of calibrators.
     groups
         As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
         number of its values, unless ``bound`` says otherwise; if only one class has several, they are left
         out one at a time.
+    folds
+        Number of folds of the cross-validation.
     repeats
         How many times the folds are dealt.
     prior
@@ -155,19 +169,13 @@ def fit_best(
         Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
-
-    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
-    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
-    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
-    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
-    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
-    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
-    instead.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     References
     ----------
     Burman, "A comparative study of ordinary cross-validation, v-fold cross-validation and the repeated
-    learning-testing methods", Biometrika 76 (1989) 503; :func:`llrkit.choose.blend.best_blend`.
+    learning-testing methods", Biometrika 76 (1989) 503; ``best_blend``.
 
     Examples
     --------

@@ -74,6 +74,9 @@ def alpha_scan(
 ) -> PriorScan:
     """Cost of CMLG at weights alpha, and of logistic regression at training priors, over their log-odds.
 
+    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN; ``refused`` of
+    the result says why.
+
     Parameters
     ----------
     source
@@ -86,11 +89,10 @@ def alpha_scan(
         prior.
     known, p_known
         A column that marks non-targets of known impostors, and their share, as in :func:`llrkit.c_primary`.
+    log_odds
+        Log-odds of the weights that are tried.
     groups, folds, rng
         For cross-validation, as in :func:`llrkit.cross_calibrate`.
-
-    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN; ``refused`` of
-    the result says why.
 
     References
     ----------

@@ -80,6 +80,8 @@ def threshold_for(
         Other trials, on which errors and cost are counted; by default the same.
     ci, speakers, recordings, level, replicates, rng
         Intervals as in :func:`evaluate`, by default as if trials were independent.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Returns
     -------

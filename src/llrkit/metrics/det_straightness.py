@@ -64,6 +64,13 @@ def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0
     says nothing about the scores themselves: every increasing map of them has the same DET. Straight with a
     slope of -1 means that *some* map makes them a calibrated Gaussian pair, not that a line does.
 
+    Parameters
+    ----------
+    simulations
+        Number of simulated sets.
+    rng
+        A NumPy generator, or a seed.
+
     Examples
     --------
     >>> import llrkit as lk

@@ -81,7 +81,9 @@ def cross_calibrate(
 
     Parameters
     ----------
-    method, options
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, **options
         A calibrator of this room, by name or as a function, and its options.
     groups
         A column whose values never share two folds: the source or the speaker of a trial.
@@ -134,7 +136,9 @@ def calibration_loss(
 
     Parameters
     ----------
-    method, prior, options
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, prior, **options
         The calibrator, the prior it and the metric get, and its other options.
     groups, folds, rng
         As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).

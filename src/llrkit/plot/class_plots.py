@@ -41,6 +41,11 @@ def class_det(
 ) -> Any:
     """The DET curve of each class against the others, on probit axes.
 
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -84,6 +89,11 @@ def confusion(
     result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -130,6 +140,11 @@ def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -182,6 +197,11 @@ def class_calibration(
 def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Histograms of the LLRs of one class against another, of the trials of both.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -216,6 +236,11 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
 @with_looks
 def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

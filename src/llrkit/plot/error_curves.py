@@ -133,6 +133,17 @@ def roc(
 
     Parameters as for :func:`det`.
 
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    curve
+        The exact steps, or the ROC convex hull.
+    points
+        Mark the operating points of an evaluation.
+    words
+        The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+
     Examples
     --------
     >>> import llrkit as lk

@@ -45,6 +45,17 @@ def tippett(
     at the equal error rate. ``log10`` shows LLRs to base ten. ``bands`` are those of
     :func:`llrkit.curve_bands`, for one system or a dict by system.
 
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    style
+        Shares at or above an LLR for both classes, or curves that cross.
+    log10
+        Likelihood ratios to base ten.
+    bands
+        Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -110,6 +121,13 @@ def histogram(
     The lines are the Gaussian pair of van Leeuwen & Brümmer (2013): if the scores were calibrated
     Gaussian LLRs with this EER, their histograms would follow them.
 
+    Parameters
+    ----------
+    system
+        An evaluation or its histogram.
+    predicted
+        Draw the densities that the EER predicts, or those of another pair.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -163,6 +181,13 @@ def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer 
 
     On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
     and run off the picture. ``llrs`` says that the scores are LLRs, for the words at the axes.
+
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    llrs
+        The scores are LLRs: name the axis so, and draw the identity.
 
     Examples
     --------

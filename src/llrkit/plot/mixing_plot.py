@@ -27,6 +27,11 @@ def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotl
     The axis is logarithmic in mu, and labeled by the EER of trials with that mu. A share at ``mu = 0``
     stands at the left end.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk

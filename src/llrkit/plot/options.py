@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 from scipy.special import ndtri
 
+from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.plot.base_ten import to_base_10
 from llrkit.plot.picture import Axis, Legend, Line, Mark, Picture, Points, Stairs, Text
@@ -19,12 +20,17 @@ from llrkit.plot.render import Renderer, render
 
 PROBIT_AXES = ("det", "class_det")
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
-OPTIONS = """
-
-    Every plot also takes ``title``, ``legend`` (a place such as ``"upper left"``, ``"below"``, ``"best"``, or
-    ``False`` for none), ``xlim`` and ``ylim`` (rates on a DET), ``labels`` for the classes, as ``("same
-    speaker", "different speakers")``, and ``base=10`` where something shown is a natural logarithm.
-"""
+OPTIONS = {
+    "ax": "Axes to draw into; by default new ones.",
+    "renderer": '``"matplotlib"``, or ``"plotly"`` for an interactive figure.',
+    "title": "Another title.",
+    "legend": 'A place such as ``"upper left"``, ``"below"`` or ``"best"``, or ``False`` for none.',
+    "xlim": "Lowest and highest value of the x axis; rates on a DET. ``None`` leaves an end as it is.",
+    "ylim": "Lowest and highest value of the y axis; rates on a DET. ``None`` leaves an end as it is.",
+    "labels": 'Names of the two classes, as ``("same speaker", "different speakers")``.',
+    "base": "10 for logarithms to base ten, where something shown is a natural logarithm.",
+}
+"""What every plot takes besides its own options."""
 Limits = tuple[float | None, float | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,13 +85,9 @@ def with_looks(draw: F) -> F:
         for name, field in Look.__dataclass_fields__.items()
     ]
     drawing.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-    drawing.__doc__ = _with_note(draw.__doc__ or "")
+    if draw.__doc__:  # there is none with python -OO
+        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*own.parameters, *OPTIONS])
     return cast(F, drawing)
-
-
-def _with_note(doc: str) -> str:
-    place = doc.find("\n\n    Examples")
-    return doc if place < 0 else doc[:place] + OPTIONS.rstrip() + doc[place:]
 
 
 def _place(legend: str | bool, picture: Picture) -> Legend:

@@ -52,6 +52,11 @@ def two_gaussians(
     Any calibrated pair will do; for the Gaussian one the means are ``-mu`` and ``mu`` and the variance of
     both is ``2 mu``.
 
+    Parameters
+    ----------
+    pair
+        A calibrated pair of distributions.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -98,6 +103,11 @@ def two_gaussians(
 def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     References
     ----------
     van Leeuwen & Brümmer, Interspeech 2013, figure 1.
@@ -141,6 +151,11 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
 @with_looks
 def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     References
     ----------
@@ -190,6 +205,11 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
 @with_looks
 def heat_map(curve: HeatMap, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A number for each pair of conditions, written into shaded cells.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

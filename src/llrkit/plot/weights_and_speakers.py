@@ -46,6 +46,11 @@ class FusionWeights(Curve):
 def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """What each system weighs in a fusion, with its interval where there is one.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -87,6 +92,11 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
 @with_looks
 def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

@@ -63,12 +63,16 @@ def write_report(
 
     A path that ends in ``.docx`` gets a Word document instead, which can be edited (extra ``docx``).
     The page opens without a network and makes no request. Its size does not grow with the number of
-    trials: lines are thinned for display, see :mod:`llrkit.plot.thin`; all numbers are exact.
+    trials: lines are thinned for display, see ``thin``; all numbers are exact.
 
     Parameters
     ----------
     results
         An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
+    path
+        Where the page is written.
+    title
+        Title of the page.
     by
         What the groups of the evaluations are, for headings.
     comparison
@@ -86,7 +90,7 @@ def write_report(
     llrs
         Whether the scores are LLRs that a calibration made, for the words at the axes.
     made_from
-        Files, command and date; see :func:`llrkit.report.provenance.provenance`.
+        Files, command and date; see ``provenance``.
     words
         The vocabulary of text, tables and plots: 'nist', 'forensic' or 'biometrics'.
     base_10

@@ -63,7 +63,7 @@ class PairDrawing:
 
 @dataclass(frozen=True)
 class SimulatedTrials(BlockSource):
-    """Independent simulated trials; made by :func:`simulate_trials`."""
+    """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
 
     n_target: int
     n_nontarget: int
@@ -85,7 +85,13 @@ class SimulatedTrials(BlockSource):
         return COLUMNS
 
     def block(self, number: int) -> Scores:
-        """One piece, with the carried columns."""
+        """One piece, with the carried columns.
+
+        Parameters
+        ----------
+        number
+            Number of the piece, from 0.
+        """
         if not 0 <= number < self.n_blocks:
             raise InputError(f"block {number} of {self.n_blocks} does not exist")
         rng = block_rng(self.seed, number)
@@ -137,12 +143,18 @@ def simulate_trials(
     ----------
     pair
         Any pair of ``llrkit.theory``, calibrated or not.
+    n_target
+        Number of target trials.
+    n_nontarget
+        Number of non-target trials.
     rng
         The trials are the same for the same seed, whatever the number of threads.
     scale, offset
         Scores are ``scale * x + offset``: LLRs with a known mistake.
     speakers
         How many, half of them of each gender; by default one for some ten target trials.
+    durations
+        Durations of speech that trials are given, in seconds.
     dtype
         "float64" or "float32".
 

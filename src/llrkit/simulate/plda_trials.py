@@ -85,11 +85,21 @@ def simulate_plda(
 
     Parameters
     ----------
+    population
+        The population that is sampled.
+    n_speakers
+        Number of speakers.
+    n_models
+        Number of models.
+    n_tests
+        Number of test segments.
     durations
         Segments of both sides are cut to each of these; all combinations are scored.
     shift, rougher
         Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
         speakers.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

@@ -32,12 +32,18 @@ def simulate_embeddings(
 
     Parameters
     ----------
+    population
+        The population that is sampled.
     n_background, n_speakers
         Speakers in 'train', and in 'dev' and 'eval' each.
     n_sessions
         Recordings of each speaker on each side.
+    durations
+        Durations of speech in seconds.
     shift, rougher
         How far the domain of 'eval' is from the others.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

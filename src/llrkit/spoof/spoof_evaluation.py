@@ -42,6 +42,8 @@ def evaluate(
 
     Parameters
     ----------
+    trials
+        The trials.
     costs, tandem
         Priors and prices of the a-DCF and of the t-DCF: names of presets, or :class:`SpoofCosts`.
     eer

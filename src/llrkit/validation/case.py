@@ -129,6 +129,15 @@ class CaseReport(Result):
 
         ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
         only, not in nats.
+
+        Parameters
+        ----------
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
+        words
+            The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
         """
         from llrkit.validation.case_words import case_markdown
 
@@ -170,6 +179,12 @@ def case_report(
         as strong as those of the case were misleading.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
+    level
+        Confidence level, between 0 and 1.
+    replicates
+        Number of times that speakers are drawn for the interval.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
     conditions
         For which recordings the calibration may be used, in your words.
     verbal

@@ -122,6 +122,11 @@ def criteria_template() -> str:
 def read_criteria(path: str | Path) -> Criteria:
     """Read a TOML file of criteria.
 
+    Parameters
+    ----------
+    path
+        A TOML file.
+
     Examples
     --------
     >>> import tempfile

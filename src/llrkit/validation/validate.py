@@ -96,7 +96,18 @@ class Validation(Result):
         instead of nats.
 
         ``made_from`` says where the numbers come from, as pairs of a name and a text, see
-        :meth:`llrkit.report.provenance.Provenance.lines`; without it date and version are stated.
+        ``Provenance.lines``; without it date and version are stated.
+
+        Parameters
+        ----------
+        verbal
+            Add the strength of evidence in words (ENFSI 2015).
+        words
+            The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
         """
         keep = (*self.names, *(text for pair in made_from for text in pair))
         text = markdown(self, verbal=verbal, unit=llr_unit(base_10), made_from=made_from)
@@ -121,6 +132,13 @@ def validate(
     cautions: Sequence[str] = (),
 ) -> Validation:
     """Validate LLRs against criteria: the validation matrix of Meuwly, Ramos & Haraksim (2017).
+
+    Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
+    ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
+    for the wrong side, in nats), and ``verdict`` (no evidence of miscalibration).
+    A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
+    whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
+    Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
 
     Parameters
     ----------
@@ -148,14 +166,6 @@ def validate(
         and the range of its training scores are recognized anyway.
     cautions
         Sentences that stand before the numbers wherever the result is shown.
-
-    Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
-    ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
-    for the wrong side, in nats), and ``verdict`` (no evidence of miscalibration).
-
-    A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
-    whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
-    Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
 
     References
     ----------

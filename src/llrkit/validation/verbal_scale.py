@@ -30,6 +30,8 @@ def verbal_scale(llr: float, *, log10: bool = False) -> str:
     ----------
     llr
         Natural-log LLR, or a log10 LLR with ``log10=True``.
+    log10
+        The LLR is to base ten.
 
     Examples
     --------

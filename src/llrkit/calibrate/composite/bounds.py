@@ -27,6 +27,15 @@ from llrkit.scores.source import as_source
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     """Clip LLRs to given bounds, in nats: ``low <= 0 <= high``.
 
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    low
+        Lower bound in nats, at most 0.
+    high
+        Upper bound in nats, at least 0.
+
     Examples
     --------
     >>> from llrkit.calibrate.maps import AffineMap
@@ -50,11 +59,13 @@ def bound_sources(
     The upper limit is ``log(1 + non-target sources)``, the lower one ``-log(1 + target sources)``: had one
     more source been seen beyond all others, the rate of such sources would be about one in so many. A source
     of the non-targets is a pair of speakers, one of the targets a speaker, both only as far as the trials
-    show them; without ``speakers`` every trial is a source (:func:`count_sources`). One pass, and
+    show them; without ``speakers`` every trial is a source (``count_sources``). One pass, and
     one to three more with ``speakers``.
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
     source
         The training data; or the number of sources of each class.
     speakers
@@ -132,6 +143,12 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    misleading
+        Number of misleading trials that are added in each class.
     step
         Distance of the thresholds in log10.
 
@@ -191,8 +208,14 @@ def bound_invariance(
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     thresholds
         Candidates in log10, increasing; otherwise the multiples of ``step`` in the range of the LLRs.
+    step
+        Distance in nats between the LLRs that are tried.
     limit
         No threshold and no bound is further than this from 0, in log10.
 

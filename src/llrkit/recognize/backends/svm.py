@@ -51,7 +51,15 @@ class LinearModels(ReadOnlyArrays):
     def scores(
         self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
     ) -> npt.NDArray[Any]:
-        """Scores of all models (rows) on all test embeddings (columns)."""
+        """Scores of all models (rows) on all test embeddings (columns).
+
+        Parameters
+        ----------
+        test
+            Embeddings of the test side.
+        dtype
+            Type of the result.
+        """
         kind = float_type(dtype)
         vectors = vectors_of(test, self.weights.shape[1], "test embeddings").astype(kind)
         scores = np.empty((len(self.ids), len(vectors)), dtype=kind)
@@ -60,12 +68,24 @@ class LinearModels(ReadOnlyArrays):
         return scores
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the models to an NPZ file."""
+        """Write the models to an NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, {"ids": self.ids, "weights": self.weights, "offsets": self.offsets})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> LinearModels:
-        """Read models that were saved."""
+        """Read models that were saved.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         arrays = load_arrays(path, SCHEMA, ("ids", "weights", "offsets"))
         with naming_file(str(path)):
             return cls(arrays["ids"], arrays["weights"], arrays["offsets"])

@@ -32,12 +32,16 @@ def calibration_loss(
 
     Parameters
     ----------
-    method, options
+    method, **options
         The calibrator that is cross-validated, and its options.
     groups
         Columns with the speakers: folds keep them apart, see :func:`cross_calibrate`.
+    folds
+        Number of folds of the cross-validation.
     prior
         Where the cross-entropy is taken, normalized by that of the prior; Cllr at 1/2.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

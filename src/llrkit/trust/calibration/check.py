@@ -80,6 +80,11 @@ class CalibrationCheck(Result):
 
         nan where there is no null distribution: those of ``dev_pav`` and ``cv_loss`` are known for
         independent trials only.
+
+        Parameters
+        ----------
+        name
+            ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
         """
         observed = self.in_cells[name]
         return math.nan if self.null is None else self.null.p_value(name, observed)
@@ -135,7 +140,7 @@ def check_calibration(
     rng: RNG = 0,
     curves: bool = True,
 ) -> CalibrationCheck:
-    """Are the LLRs what they claim to be: is the LLR of the LLR the LLR?
+    """Test whether LLRs are what they claim to be: whether the LLR of the LLR is the LLR.
 
     A line is fitted to the LLRs by logistic regression; its slope and offset are tested together against 1
     and 0. Cllr - min Cllr, devPAV and the cross-validated loss come with what perfectly calibrated LLRs
@@ -152,6 +157,8 @@ def check_calibration(
         Of the test of slope and offset.
     replicates
         Sets drawn for the null distributions; 0 leaves them out.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
     curves
         Also estimate the LLR of the LLR as curves, with bands.
 

@@ -132,10 +132,15 @@ def compare_systems(
 ) -> SystemComparison:
     """Differences between two systems that scored the same trials, with intervals and tests.
 
+    The two systems see the same trials, so most of what chance does to one it does to the other: the
+    interval of the difference is much shorter than those of the two numbers suggest.
+
     Parameters
     ----------
     source
         Trials with two scores each: ``Trials(..., score=["a", "b"])``, or ``Scores`` of shape (n, 2).
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     ci
         ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
         minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
@@ -145,9 +150,8 @@ def compare_systems(
         both systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
-
-    The two systems see the same trials, so most of what chance does to one it does to the other: the
-    interval of the difference is much shorter than those of the two numbers suggest.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------
