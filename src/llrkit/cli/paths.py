@@ -36,9 +36,9 @@ NO_PATHS = frozenset({
     "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",
     "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings", "sasv_column",
     "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings",
-    "share", "shared", "sigma", "speakers", "steps", "subject_column", "subjects", "target_share",
-    "targets", "threshold", "title", "to", "training", "value", "vectors", "weight_column", "weights",
-    "where", "width",
+    "share", "shared", "sigma", "speakers", "split", "steps", "subject_column", "subjects",
+    "system", "target_share", "targets", "threshold", "title", "to", "training", "value", "vectors",
+    "weight_column", "weights", "where", "width",
     "projects",  # of the app: its pages save there, see llrkit.app.saving
     "files",  # of the app: copied when it starts, and free to change afterwards
     "folder",  # where the files of a list are: these are noted when the list is read
