@@ -39,6 +39,7 @@ from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
 from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
+from llrkit.cli.schema import schema_command
 from llrkit.cli.shift import adapt_command, shift_command
 from llrkit.cli.simulate import simulate_command
 from llrkit.cli.simulate_sample import sample_command
@@ -106,6 +107,7 @@ for command in (
     simulate_command,
     reproduce_command,
     theory_command,
+    schema_command,
 ):
     cli.add_command(command)
 

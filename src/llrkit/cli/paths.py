@@ -33,11 +33,11 @@ NO_PATHS = frozenset({
     "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding", "enrolled_column",
     "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs", "groups",
     "h1", "h2", "host", "ids", "key_columns", "key_label_column", "known", "label_column", "level",
-    "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",
-    "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings", "sasv_column",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings",
-    "share", "shared", "sigma", "speakers", "split", "steps", "subject_column", "subjects",
-    "system", "target_share", "targets", "threshold", "title", "to", "training", "value", "vectors",
+    "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "name", "names", "p_known",
+    "point", "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings",
+    "sasv_column", "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column",
+    "settings", "share", "shared", "sigma", "speakers", "steps", "subject_column", "subjects",
+    "target_share", "targets", "threshold", "title", "to", "training", "value", "vectors",
     "weight_column", "weights", "where", "width",
     "projects",  # of the app: its pages save there, see llrkit.app.saving
     "files",  # of the app: copied when it starts, and free to change afterwards
