@@ -106,11 +106,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--speakers", type=int, nargs="+", default=[40, 100])
-    runs = parser.parse_args().runs
-    for speakers in parser.parse_args().speakers:
-        for heavy in (False, True):
+    parser.add_argument("--tails", choices=["Gaussian", "heavy"], nargs="+", default=["Gaussian", "heavy"])
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    runs = asked.runs
+    for speakers in asked.speakers:
+        for heavy in (tails == "heavy" for tails in asked.tails):
             design, start = Design(speakers, heavy), time.perf_counter()
-            wanted, rng = truth(design), np.random.default_rng([1, speakers, heavy])
+            wanted, rng = truth(design), np.random.default_rng([asked.seed, speakers, heavy])
             covered, had = dict.fromkeys(wanted, 0), dict.fromkeys(wanted, 0)
             for _ in range(runs):
                 for name, pair in ends(design, rng).items():

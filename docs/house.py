@@ -27,6 +27,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_plain",
         "_progress",
         "_format",
+        "_llr_units",
         "_vocabulary",
         "_arrays",
         "_warn",

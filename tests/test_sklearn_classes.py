@@ -87,3 +87,19 @@ def test_inside_a_pipeline_with_cross_validation(estimators, data):
     X, y, _ = data
     scores = cross_val_score(make_pipeline(StandardScaler(), estimators.GaussianBackEnd()), X, y, cv=3)
     assert scores.mean() > 0.6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_is_a_number_of_copies(estimators, data, name):
+    X, y, _ = data
+    times = np.random.default_rng(6).integers(0, 4, len(y))
+    copied = getattr(estimators, name)().fit(X.repeat(times, axis=0), y.repeat(times))
+    weighted = getattr(estimators, name)().fit(X, y, sample_weight=times)
+    assert_array_equal(weighted.transform(X), copied.transform(X))
+    # halves cannot be copied: their sums are weighted, and a common factor does not matter
+    halved = getattr(estimators, name)().fit(X, y, sample_weight=0.5 * times)
+    assert_allclose(halved.transform(X), copied.transform(X), rtol=1e-7, atol=1e-7)
+    plain = getattr(estimators, name)().fit(X, y)
+    assert np.abs(plain.transform(X) - copied.transform(X)).max() > 1e-3
+    with pytest.raises(ValueError, match="class 'nl' have weight 0"):
+        getattr(estimators, name)().fit(X, y, sample_weight=(y != "nl").astype(float))

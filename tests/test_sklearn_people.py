@@ -88,6 +88,45 @@ def test_a_search_finds_the_best_by_each_scorer(tools, data):
     assert several.best_params_ == {"C": 1.0}
 
 
+def test_scikit_learn_takes_scorers_by_name(tools, data):
+    from sklearn.feature_selection import SequentialFeatureSelector
+    from sklearn.inspection import permutation_importance
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+    from sklearn.model_selection import (
+        GridSearchCV,
+        RandomizedSearchCV,
+        cross_val_score,
+        cross_validate,
+        learning_curve,
+    )
+
+    X, y, _ = data
+    X, y, model, grid = X[:300], y[:300], LogisticRegression(), {"C": [1e-6, 1.0]}
+    for name, scorer in tools.scorers.by_name().items():
+        assert get_scorer(name) == scorer == check_scoring(model, name)
+        assert name in get_scorer_names()
+        each = cross_val_score(model, X, y, scoring=name, cv=3)
+        assert_array_equal(each, cross_val_score(model, X, y, scoring=scorer, cv=3))
+    search = GridSearchCV(model, grid, scoring="cllr", cv=3).fit(X, y)
+    assert search.best_score_ == cross_val_score(model, X, y, scoring=tools.scorers.cllr, cv=3).mean()
+    both = cross_validate(model, X, y, scoring=["eer", "roc_auc"], cv=3)
+    assert {"test_eer", "test_roc_auc"} < set(both)
+    several = GridSearchCV(model, grid, scoring=["eer", "min_cllr"], refit="eer", cv=3).fit(X, y)
+    ways = [LogisticRegression(C=C) for C in grid["C"]]
+    assert several.best_score_ == max(cross_val_score(one, X, y, scoring="eer", cv=3).mean() for one in ways)
+    assert RandomizedSearchCV(model, grid, n_iter=2, scoring="auc", cv=3).fit(X, y).best_score_ > 0.7
+    assert learning_curve(model, X, y, scoring="eer", cv=3)[2].shape == (5, 3)
+    assert permutation_importance(model.fit(X, y), X, y, scoring="eer", n_repeats=2).importances.shape == (
+        3,
+        2,
+    )
+    chosen = SequentialFeatureSelector(model, n_features_to_select=1, scoring="eer", cv=3).fit(X, y)
+    assert chosen.get_support().tolist() == [True, False, False]
+    with pytest.raises(ValueError, match="scoring"):
+        cross_val_score(model, X, y, scoring="err")
+
+
 def test_a_scorer_takes_probabilities_points_and_labels(tools, data):
     from sklearn.ensemble import RandomForestClassifier
 

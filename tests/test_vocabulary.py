@@ -44,6 +44,12 @@ def test_kept_names_are_left_alone_and_nothing_around_them():
     assert vocabulary("biometrics").say("a target (x", keep=["target (x"]) == "a target (x"
 
 
+def test_a_short_name_to_keep_is_no_part_of_other_words():
+    words = vocabulary("biometrics")
+    assert words.say("f: false alarms of females", keep=["f"]) == "f: false matches of females"
+    assert words.say("m: misses", keep=["m"]) == "m: false non-matches"
+
+
 def test_no_word_is_there_twice_and_none_is_missing():
     assert len({row[0] for row in _WORDS}) == len(_WORDS)
     assert all(word for row in _WORDS for word in row)

@@ -35,6 +35,19 @@ def number(value: float, digits: int = 4) -> str:
     return f"{shown:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
+def told_apart(value: float, other: float, digits: int, most: int = 8) -> tuple[str, str]:
+    """Two numbers with so many decimals that they look different where they are.
+
+    Examples
+    --------
+    >>> told_apart(0.00437, 0.00421, 3), told_apart(0.5, 0.1, 3)
+    (('0.0044', '0.0042'), ('0.500', '0.100'))
+    """
+    while digits < most and value != other and f"{value:.{digits}f}" == f"{other:.{digits}f}":
+        digits += 1
+    return f"{value:.{digits}f}", f"{other:.{digits}f}"
+
+
 def counted(n: float, singular: str, plural: str = "") -> str:
     """How many of what, in the number that goes with it.
 

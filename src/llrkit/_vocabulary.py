@@ -33,10 +33,10 @@ _WORDS = (
     ("false alarms", "false inclusions", "false matches"),
     ("miss rate", "false-exclusion rate", "FNMR"),
     ("false-alarm rate", "false-inclusion rate", "FMR"),
+    ("share of targets accepted", "share of same-source comparisons accepted", "TMR"),
     ("targets accepted", "same-source comparisons accepted", "TMR"),
     ("Pmiss", "false-exclusion rate", "FNMR"),
     ("Pfa", "false-inclusion rate", "FMR"),
-    ("same-source (target)", "same-source", "mated"),
     ("same-source", "same-source", "mated"),
     ("different-source", "different-source", "non-mated"),
     ("speaker", "speaker", "subject"),
@@ -141,8 +141,14 @@ class Vocabulary:
 
 def _either(keep: Iterable[str], words: str) -> re.Pattern[str]:
     """Names to keep, the longest first, or words."""
-    kept = [re.escape(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
-    return re.compile("|".join([*(f"(?:{name})" for name in kept), words]))
+    kept = [_whole(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
+    return re.compile("|".join([*kept, words]))
+
+
+def _whole(name: str) -> str:
+    """A name that is not part of a longer word: ``f`` is none in ``false``."""
+    before, after = (r"\w" if re.match(r"\w", end) else "" for end in (name[0], name[-1]))
+    return (rf"(?<!{before})" if before else "") + re.escape(name) + (rf"(?!{after})" if after else "")
 
 
 VOCABULARIES = {name: Vocabulary(name) for name in _COLUMNS}

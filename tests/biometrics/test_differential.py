@@ -84,6 +84,13 @@ def test_shared_subjects_widen_intervals():
         assert alone.groups[name].fmr == shared.groups[name].fmr
 
 
+def test_a_group_without_errors_has_no_largest_ratio():
+    table = {"score": [0.0] * 50 + [1.0] + [0.0] * 49 + [2.0] * 10, "label": [0] * 100 + [1] * 10,
+             "group": (["a"] * 50 + ["b"] * 50) + ["a"] * 10}  # fmt: skip
+    ratio = biometrics.differential(lk.Trials(table), "group", threshold=0.5).measures["fmr"]["max_over_min"]
+    assert ratio.value == ratio.interval[1] == np.inf
+
+
 def test_one_group_is_refused():
     with pytest.raises(InputError, match="only one group"):
         biometrics.differential(lk.Trials({**people(1), "one": ["x"] * 6000}), "one")

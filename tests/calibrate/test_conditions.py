@@ -108,7 +108,10 @@ def test_one_map_calibrates_conditions_it_never_saw():
 def test_conditions_beyond_the_range_count_as_its_end():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
     for outside, end in ((1.0, 5.0), (900.0, 80.0)):
-        assert fitted(0.7, {"seconds": outside}) == fitted(0.7, {"seconds": end})
+        with pytest.warns(lk.TrainingRangeWarning, match=r"of 1 trials, 1 has a condition outside"):
+            held = fitted(0.7, {"seconds": outside})
+        assert held == fitted(0.7, {"seconds": end})
+        assert fitted.at(seconds=outside).details["outside"] == ["seconds"]
     assert fitted.details["ranges"] == {"seconds": [5.0, 80.0]}
     assert "at 5; " in repr(fitted)
     assert repr(fitted).endswith(" at 80)")
@@ -276,8 +279,40 @@ def test_a_line_needs_every_condition():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
     with pytest.raises(lk.InputError, match="one number for each of seconds"):
         fitted.at(minutes=1.0)
+    for wrong in ((5.0, 10.0), ((5.0, 10.0),), ()):
+        with pytest.raises(lk.InputError, match="one number for each of seconds"):
+            fitted.at(*wrong)
+    named = fitted.at(seconds=7.0)
+    assert [fitted.at(7.0).a, fitted.at((7.0,)).b] == [named.a, named.b]
     with pytest.raises(lk.InputError, match="this map needs the column 'seconds'"):
         fitted([1.0])
+
+
+def test_the_command_counts_conditions_that_are_held_and_names_the_line_of_bad_ones(tmp_path):
+    lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"], bound="fixed:-9,9").save(
+        tmp_path / "cal.json"
+    )
+
+    def apply(rows, *options):
+        (tmp_path / "s.csv").write_text("score,label,seconds\n" + "\n".join(rows) + "\n")
+        arguments = ["apply", tmp_path / "cal.json", tmp_path / "s.csv", "-o", tmp_path / "l.csv", *options]
+        return CliRunner().invoke(cli, [*map(str, arguments)])
+
+    rows = ["1,1,5", "0,0,3", "0.5,1,90", "0.25,0,80"]
+    done = apply(rows, "--shift", "ignore")
+    said = "of 4 trials, 2 have a condition outside its training range (seconds [5, 80]: from 3 to 90)"
+    assert (done.exit_code, said in done.stderr) == (0, True), done.stderr
+    refused = apply(rows, "--outside", "error").exception
+    assert str(refused).endswith("s.csv, line 3: seconds 3 is outside the training range [5, 80]")
+    for value, why in (
+        ("-1", "takes values above 0"),
+        ("long", "must hold numbers"),
+        ("inf", "not a finite"),
+    ):
+        bad = apply(["1,1,5", "0,0,9", f"1,0,{value}", "0,1,9"]).exception
+        assert isinstance(bad, lk.InputError)
+        assert "s.csv, line 4" in str(bad)
+        assert why in str(bad)
 
 
 def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_them():

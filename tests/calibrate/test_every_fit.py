@@ -265,3 +265,9 @@ def test_constant_scores_are_refused(name):
     whole = trials_of(name)
     with pytest.raises(lk.ConstantScoreError):
         call(name, lk.Scores(0 * whole.target, 0 * whole.nontarget, whole.columns))
+
+
+@pytest.mark.parametrize("name", sorted(name for name in lk.__all__ if name.startswith("fit_")))
+def test_no_option_is_documented_twice(name):
+    heads = re.findall(r"^    (\w+)$", getattr(lk, name).__doc__ or "", flags=re.MULTILINE)
+    assert len(heads) == len(set(heads)), heads

@@ -128,6 +128,20 @@ def test_predicted_costs_against_real_trials(reference_set, name):
     assert_allclose(predicted["cllr_cmlg"] - predicted["cllr_logistic"], lost, atol=max(0.5 * lost, 0.01))
 
 
+def test_no_cost_is_predicted_for_scores_that_saturate():
+    llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(2000, 20_000, np.random.default_rng(5))
+    for bend, told in ((np.tanh, False), (lambda x: np.tanh(x / 8), True), (lambda x: x.clip(-2, 2), False)):
+        scores = lk.Scores(*map(bend, llrs))
+        with pytest.warns(lk.ShapeWarning) as said:
+            fitted = lk.fit_cmlg(scores)
+        predicted, words = fitted.details["predicted_cost"], str(said[0].message)
+        assert (predicted is not None) is told is ("Predicted: Cllr" in words)
+        assert ("no_predicted_cost" in fitted.details, "is not predicted: with" in words) == (not told,) * 2
+        if told:
+            lost = lk.cllr(fitted.on(scores)) - lk.cllr(lk.fit_logistic(scores).on(scores))
+            assert 0.5 < lost / (predicted["cllr_cmlg"] - predicted["cllr_logistic"]) < 2.2
+
+
 def test_one_pair_against_two_by_likelihood_on_trials():
     rng = np.random.default_rng(5)
     pair = lk.theory.MixtureLLR([0.5, 0.5], [1.0, 9.0])

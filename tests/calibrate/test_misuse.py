@@ -418,6 +418,14 @@ def test_every_bound_of_the_command_line_is_obeyed_and_stated(files, bound, said
     code, out, _ = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
     assert code == 0
     assert said in out
+    assert ("--bound none" in out) is (bound != "none")
+    if bound != "none":
+        fitted, trials = lk.load_map(files / "cal.json"), lk.read_trials(files / "plain.csv")
+        free = fitted.map.on(trials)
+        llrs = np.append(free.target, free.nontarget)
+        held = int(((llrs < fitted.low) | (llrs > fitted.high)).sum())
+        assert f"They hold {held} of {len(llrs)} training LLRs" in out.replace(",", "")
+        assert f"Cllr would be {lk.cllr(free):.4f} bits there" in out
     fitted = lk.load_map(files / "cal.json")
     if bound == "none":
         assert isinstance(fitted, lk.AffineMap)

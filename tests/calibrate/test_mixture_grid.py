@@ -100,8 +100,10 @@ def test_saved_drawn_and_refused(fitted, tmp_path):
     code, _, err = run("plot", "mixing", tmp_path / "line.json", "-o", tmp_path / "x.svg")
     assert (code, (tmp_path / "x.svg").exists()) == (2, False)
     assert "w(mu) is what fit_mixture finds" in err
-    with pytest.raises(lk.InputError, match="components must be a number"):
+    with pytest.raises(lk.InputError, match="components must be a number, values of mu, or 'grid'"):
         lk.fit_mixture(lk.Scores([1.0, 2.0], [0.0, 1.5]), components="mesh")
+    with pytest.raises(lk.InputError, match="takes a map that fit_mixture made, got Scores"):
+        lk.mixing_curve(lk.Scores([1.0, 2.0], [0.0, 1.5]))
 
 
 @pytest.mark.parametrize(

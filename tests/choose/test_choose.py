@@ -8,7 +8,7 @@ from pieces import Kept, collected, speaker_trials
 import llrkit as lk
 from llrkit._progress import watched_by
 from llrkit.choose.folds import make_folds, training_source
-from llrkit.choose.methods import METHODS, method_names
+from llrkit.choose.methods import METHODS, named_fits
 from llrkit.core.summary import split_by
 
 
@@ -235,7 +235,7 @@ def test_compare_takes_the_blend_too():
 
 
 def test_names_of_methods_are_forgiving_about_spelling():
-    assert method_names("CMLG, student_t,tied-nig") == ["cmlg", "student-t", "tied-nig"]
+    assert list(named_fits("CMLG, student_t,tied-nig", METHODS)) == ["cmlg", "student-t", "tied-nig"]
 
 
 @pytest.mark.parametrize("name", ["evalita09_ru", "voxceleb1_o.ivector_plda"])
@@ -272,3 +272,53 @@ def test_diagnose_of_unequal_spreads_against_theory(sd_target, sd_nontarget):
 
 def test_gaussian_llrs_with_the_eer_of_separable_scores_cost_nothing():
     assert lk.diagnose(lk.Scores([5.0, 6.0], [0.0, 1.0])).cllr_from_eer == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")
+def test_leaving_out_one_group_at_a_time_against_fits_by_hand():
+    """The LLRs of an attack come from the map of all trials but its own; bona fide trials are dealt out."""
+    rng = np.random.default_rng(25)
+    attack = np.repeat(["A1", "A2", "A3"], 100)
+    spoof = rng.normal(np.repeat([-1.0, 0.0, 3.0], 100), 1.0)
+    trials = lk.Scores(rng.normal(3.0, 1.0, 150), spoof, {"attack": (np.full(150, "-"), attack)})
+    crossed = lk.cross_calibrate(trials, "cmlg", leave_out="attack")
+    llrs = crossed.source.with_columns("attack").reduce(lambda chunk: chunk)
+    whole = lk.fit_cmlg(trials)
+    for name in ("A1", "A2", "A3"):
+        own, found = spoof[attack == name], llrs.nontarget[attack == name]
+        slope, offset = np.polyfit(own, found, 1)
+        assert_allclose(found, slope * own + offset, atol=1e-9)  # one map for all of the attack
+        # nearly that of all other attacks: only a part of the bona fide trials is missing there
+        near = lk.fit_cmlg(lk.Scores(trials.target, spoof[attack != name]))
+        assert_allclose([slope, offset], [near.a, near.b], rtol=0.25)
+        assert abs(slope - near.a) < abs(slope - whole.a)
+    assert lk.cllr(crossed.source) > lk.cllr(whole.on(trials))
+    with pytest.raises(lk.InputError, match="groups or leave_out"):
+        lk.cross_calibrate(trials, "cmlg", leave_out="attack", groups="attack")
+
+
+def test_a_method_is_a_name_or_a_function_everywhere():
+    rng = np.random.default_rng(8)
+    scores = lk.Scores(rng.normal(2, 1, 300), rng.normal(0, 1, 900))
+    by_name, by_function = (lk.cross_calibrate(scores, method) for method in ("cmlg", lk.fit_cmlg))
+    assert by_name.maps[0, 0](1.5) == by_function.maps[0, 0](1.5)
+    assert lk.compare(scores, scores, ["logistic", lk.fit_cmlg]).maps.keys() == {"logistic", "cmlg"}
+    best = lk.fit_best(scores, methods=[lk.fit_cmlg, "logistic"], repeats=1, folds=2)
+    assert {row["method"] for row in best.details["cross_validation"]} == {"logistic", "cmlg"}
+    assert lk.calibration_loss(scores, lk.fit_cmlg) == lk.calibration_loss(scores, "cmlg")
+    own = lk.compare(scores, scores, [lambda source: lk.fit_logistic(source, regularization=1.0)])
+    assert list(own.maps) == ["<lambda>"]
+    for wrong in (lk.fit_cmlg, 3, [3], ""):
+        with pytest.raises(lk.InputError, match="method"):
+            lk.compare(scores, scores, wrong)
+
+
+def test_a_column_may_name_the_folds():
+    rng = np.random.default_rng(9)
+    where = rng.integers(0, 3, 300), rng.integers(0, 3, 900)
+    scores = lk.Scores(rng.normal(2, 1, 300), rng.normal(0, 1, 900), {"part": where})
+    crossed = lk.cross_calibrate(scores, "cmlg", folds="part")
+    kept = lk.Scores(scores.target[where[0] != 1], scores.nontarget[where[1] != 1])
+    assert_allclose(crossed.maps[1, 1]([0.5]), lk.fit_cmlg(kept)([0.5]), rtol=1e-12)
+    with pytest.raises(lk.InputError, match="either groups or a column of folds"):
+        lk.cross_calibrate(scores, "cmlg", folds="part", groups="part")

@@ -172,7 +172,7 @@ def test_plots_of_classes(files, kind):
 def test_plots_of_two_classes_have_no_classes(files):
     code, _, err = run("plot", "det", files / "eval.tsv", "--classes", "a,b", "-o", files / "out.svg")
     assert code == 2
-    assert "for several classes" in err
+    assert "is for class-det" in err
 
 
 def test_names_of_classes_are_escaped_in_the_report(tmp_path):

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import llrkit as lk
@@ -59,6 +60,42 @@ def test_evaluate_json_alone_on_standard_output_equals_the_library(score_file):
     for key in ("n_target", "n_nontarget", "eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "points"):
         assert key in found
     assert set(found["points"][0]) >= {"name", "p_target", "c_miss", "c_fa", "min_dcf", "act_dcf"}
+
+
+def test_groups_of_several_columns_in_table_json_and_plot(score_file, tmp_path):
+    header, *rows = score_file.read_text().splitlines()[:-1]
+    lengths = [f"{row},{3 if i % 3 else 20}" for i, row in enumerate(rows)]
+    score_file.write_text("\n".join([f"{header},s", *lengths]))
+    expected = lk.evaluate(lk.read_trials(score_file), by=["sex", "s"])
+    assert list(expected.groups) == [("f", "3"), ("f", "20"), ("m", "3"), ("m", "20")]
+    done = CliRunner().invoke(cli, ["evaluate", str(score_file), "--by", "sex, s", "--json", "-"])
+    assert json.loads(done.stdout)["groups"] == expected.to_dict()["groups"]
+    assert "sex, s  target" in done.stderr
+    assert re.search(r"\(sex, s = [fm], \d+\)", done.stderr)
+    done = CliRunner().invoke(cli, ["evaluate", str(score_file), "--by", "sex,s", "--table", "csv"])
+    assert [line.split('",')[0] for line in done.stdout.splitlines()][2:] == [
+        '"f, 3',
+        '"f, 20',
+        '"m, 3',
+        '"m, 20',
+    ]
+    picture = tmp_path / "det.svg"
+    done = CliRunner().invoke(cli, ["plot", "det", str(score_file), "--by", "sex,s", "-o", str(picture)])
+    assert (done.exit_code, picture.exists()) == (0, True)
+
+
+def test_standard_input_is_called_so(score_file):
+    def piped(*arguments, text):
+        return CliRunner().invoke(cli, [*arguments], input=text)
+
+    text = score_file.read_text()
+    done = piped("evaluate", "-", "--json", "-", text=text)
+    assert json.loads(done.stdout)["scores"] == "standard input"
+    assert done.stderr.startswith("standard input\n")
+    done = piped("evaluate", "-", "--table", "csv", text=text)
+    assert done.stdout.splitlines()[1].startswith("standard input,60,301,")
+    done = piped("evaluate", "-", text=text + "x,target,f\n")
+    assert str(done.exception) == "standard input, line 363, column 'score': 'x' is not a number"
 
 
 def test_labels_from_a_key_in_another_file_and_another_order(tmp_path):

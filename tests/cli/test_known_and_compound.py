@@ -80,9 +80,40 @@ def test_compound_llrs_of_a_file_against_the_formula(table, tmp_path):
         (lambda table: pl.concat([table, table.head(1)]), "more than once"),
         (lambda table: table.filter((pl.col("test") != "s7") | (pl.col("enroll") == "m1")), "one model only"),
         (lambda table: table.drop("enroll"), "need the columns of the models"),
+        (
+            lambda table: table.filter((pl.col("test") != "s7") | (pl.col("enroll") != "m3")),
+            "segment 's7' was not compared with model 'm3', segment 's0' was",
+        ),
+        (lambda table: table[1:], "segment 's0' was not compared with model 'm0', segment 's1' was"),
     ],
 )
 def test_tables_without_all_models_are_refused(table, tmp_path, change, said):
     change(table).write_csv(tmp_path / "s.csv")
     code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv")
     assert (code, said in err, (tmp_path / "c.csv").exists()) == (2, True, False), err
+
+
+def test_separate_lists_may_share_a_file(table, tmp_path):
+    women = table.with_columns(pl.col("enroll") + "w", pl.col("test") + "w").filter(pl.col("enroll") != "m9w")
+    pl.concat([table, women]).write_csv(tmp_path / "s.csv")
+    code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv")
+    assert (code, pl.read_csv(tmp_path / "c.csv").height) == (0, 2850), err
+
+
+def test_known_without_a_point_is_that_of_sre12(table, tmp_path):
+    table.write_csv(tmp_path / "s.csv")
+    code, out, _ = run("evaluate", tmp_path / "s.csv", "--known", "known")
+    assert (code, "C_primary sre12" in out, "sre08" in out) == (0, True, False)
+    points = ("--point", "sre12", "--point", "sre08")
+    _, out, _ = run("evaluate", tmp_path / "s.csv", "--known", "known", *points)
+    assert "sre08 does not mix known and unknown non-targets (--p-known gives their share)" in out
+
+
+def test_the_selection_stands_with_the_numbers(table, tmp_path):
+    table.write_csv(tmp_path / "s.csv")
+    chosen = ("--where", "known == 1", "--where", "enroll != m3")
+    code, out, err = run("evaluate", tmp_path / "s.csv", *chosen)
+    assert code == 0, err
+    assert out.startswith(f"{tmp_path / 's.csv'}, only known == 1 and enroll != m3\n")
+    _, out, _ = run("evaluate", tmp_path / "s.csv", *chosen, "--json", "-")
+    assert json.loads(out)["where"] == ["known == 1", "enroll != m3"]

@@ -100,6 +100,9 @@ def test_a_folder_of_recordings_with_mistakes(spoken, tmp_path, need):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "list.tsv"])
 
 
+EMBEDDED = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Embeddings of 30 training, 10 enrolled and 8 cohort speakers, with the speakers in them."""
@@ -121,13 +124,13 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(files):
     """A recognizer and enrolled models of each back-end for embeddings."""
-    for backend in ("plda", "psda", "cosine", "lda-cosine", "svm"):
+    for backend in EMBEDDED:
         done("train", files / "train.npz", "--backend", backend, "-o", files / f"{backend}.model")
         done("enroll", files / f"{backend}.model", files / "enroll.npz", "-o", files / f"{backend}.enrolled")
     return files
 
 
-@pytest.mark.parametrize("backend", ["plda", "psda", "cosine", "lda-cosine", "svm"])
+@pytest.mark.parametrize("backend", EMBEDDED)
 def test_embeddings_by_every_backend(made, backend, tmp_path, need):
     if backend == "svm":
         need("sklearn")
@@ -258,6 +261,10 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
         (["train", made / "train.npz", "--backend", "ubm-gmm", *out], "trained on speech"),
         (["train", made / "train.npz", "--steps", "polish", *out], "unknown step 'polish'"),
         (["enroll", model, tmp_path / "gone.tsv", *out], "no such file"),
+        (["enroll", model, tmp_path / "nobody.npz", *out], "the speakers must be known, or give --each"),
+        (["enroll", model, test, "-o", tmp_path / "no" / "e.npz"], "does not exist"),
+        (["train", made / "train.npz", "-o", tmp_path / "no" / "m.npz"], "does not exist"),
+        (["score", model, enrolled, test, "-o", tmp_path / "no" / "s.csv"], "does not exist"),
     ):  # fmt: skip
         result = run(*arguments)
         assert isinstance(result.exception, lk.LlrkitError), (arguments, result.output)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from espeak import command_to_speak
 
 import llrkit as lk
 from llrkit.cli import cli
@@ -33,10 +35,14 @@ def refused(*arguments):
 
 
 def voice(rng, color, seconds=1.0):
-    """Noise of one color that goes up and down as syllables do."""
+    """Noise of one color, low and high in turn like vowels and hisses, up and down as syllables do."""
     n = int(seconds * RATE)
-    noise = np.convolve(rng.normal(size=n + 8), color, mode="valid")[:n]
-    syllables = 0.05 + np.abs(np.sin(2.0 * np.pi * 2.0 * np.arange(n) / RATE)) ** 2
+    white, time = rng.normal(size=n + 9), np.arange(n) / RATE
+    low, high = (
+        np.convolve(white, np.convolve(color, [1.0, slope]), mode="valid")[:n] for slope in (0.8, -0.8)
+    )
+    noise = np.where(np.sin(2.0 * np.pi * 2.0 * time) > 0.0, low, high)
+    syllables = 0.05 + np.abs(np.sin(2.0 * np.pi * 2.0 * time)) ** 2
     return 0.2 * noise * syllables / np.abs(noise).max()
 
 
@@ -107,6 +113,35 @@ def test_noise_without_speech(home, need):
     assert "hiss.wav: its level hardly changes" in words
 
 
+@pytest.mark.parametrize("color", [0.0, 1.0], ids=["white", "pink"])
+def test_noise_whose_level_changes(home, need, color):
+    """Up and down as syllables do, or at random: the shape of its spectrum stays the same."""
+    rng, n = np.random.default_rng(6), 3 * RATE
+    frequencies = np.fft.rfftfreq(n)
+    frequencies[0] = frequencies[1]
+    noise = np.fft.irfft(np.fft.rfft(rng.normal(size=n)) * frequencies ** (-color / 2.0), n)
+    time = np.arange(n) / RATE
+    knots = np.exp(rng.normal(size=12))
+    for gain in (0.1 + np.abs(np.sin(4.0 * np.pi * time)), np.interp(time, np.linspace(0.0, 3.0, 12), knots)):
+        need("soundfile").write(home / "wind.wav", 0.2 * noise * gain / np.abs(noise * gain).max(), RATE)
+        words = warned(*score(home, listed(home, "wind.tsv", "x\twind.wav")))
+        assert "wind.wav: its spectrum hardly changes shape, as that of noise" in words
+
+
+def test_speech_in_noise_is_no_noise(home, need, need_program, tmp_path):
+    """As loud as the noise, telephone rate: no warning that it might not be speech."""
+    soundfile, soxr = need("soundfile"), need("soxr")
+    spoken = tmp_path / "spoken.wav"
+    rng = np.random.default_rng(7)
+    subprocess.run(command_to_speak(need_program("espeak-ng"), spoken, "m3", rng), check=True)
+    clean, rate = soundfile.read(spoken)
+    speech = soxr.resample(clean, rate, RATE)
+    for decibels in (40.0, 0.0):
+        noise = rng.normal(size=len(speech)) * speech.std() * 10.0 ** (-decibels / 20.0)
+        soundfile.write(home / "street.wav", 0.3 * (speech + noise), RATE)
+        assert warned(*score(home, listed(home, "street.tsv", "x\tstreet.wav"))) == ""
+
+
 def test_the_same_file_under_two_paths(home):
     (home / "copy.wav").write_bytes((home / "p4-2.wav").read_bytes())
     words = warned(*score(home, listed(home, "twice.tsv", "p4\tp4-2.wav", "p4\tcopy.wav")))
@@ -165,10 +200,14 @@ def test_svm_background_that_is_in_the_cohort(home, need):
 def test_bad_files_are_skipped_by_name_or_stop_the_run(home, need):
     need("soundfile").write(home / "silent.wav", np.zeros(RATE), RATE)
     (home / "cut.wav").write_bytes((home / "p4-2.wav").read_bytes()[:-1000])
-    path = listed(home, "bad.tsv", "p4\tp4-2.wav", "p5\tsilent.wav", "p5\tcut.wav", "p5\tp5-2.wav")
+    rows = ["p4\tp4-2.wav", "p5\tsilent.wav", "p5\tcut.wav", "p5\tp5-2.wav"]
+    path = listed(home, "bad.tsv", *rows)
     assert "cut.wav: ends before the samples" in refused(*score(home, path))
+    path = listed(home, "bad.tsv", *rows, "p5\tgone.wav")
+    assert "bad.tsv, line 6: there is no file" in refused(*score(home, path))
     words = warned(*score(home, path, "--bad-files", "skip"))
-    assert words.count("left out: ") == 2
+    assert words.count("left out: ") == 3
+    assert "gone.wav: no such audio file" in words
     assert "cut.wav: ends before" in words
     assert "silent.wav: silent" in words
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"p4-2.wav", "p5-2.wav"}
@@ -210,13 +249,13 @@ def test_kaldi_lists_segments_and_voice_activity(home, need):
     assert warned(*score(home, "test.tsv")) == ""
     expected = lk.read_trials(home / "s.csv").score_array
     assert warned(*score(home, "wav.scp", *kaldi)) == ""
+    assert "elsewhere" in refused(*score(home, "wav.scp", *kaldi, "--folder", home / "elsewhere"))
     np.testing.assert_array_equal(lk.read_trials(home / "s.csv").score_array, expected)
     (home / "segments").write_text("a rec1 0.0 0.5\nb rec1 0.5 1.0\n")
     (home / "two").write_text("a p4\nb p4\n")
     assert warned(*score(home, "wav.scp", "--segments", home / "segments", "--utt2spk", home / "two")) == ""
-    told = ("--segments", home / "segments", "--norm", "s", "--cohort", home / "train.tsv")
-    assert "--segments: about SPEECH, not about --cohort" in refused(*score(home, "wav.scp", *told))
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"a", "b"}
+    _check_lists_of_the_cohort(home)
     (home / "x.rttm").write_text(
         "SPEAKER rec1 1 0.2 0.3 <NA> <NA> p4 <NA> <NA>\nSPEAKER rec2 1 0 1 <NA> <NA> q\n"
     )
@@ -229,6 +268,100 @@ def test_kaldi_lists_segments_and_voice_activity(home, need):
     assert numbers["speech_seconds"] == {"rec1": 0.49, "rec2": 0.98}
     (home / "wav.scp").write_text("rec1 sox x.wav -t wav - |\n")
     assert "a command instead of a file; commands are not run" in refused(*score(home, "wav.scp", *kaldi))
+
+
+def _check_lists_of_the_cohort(home):
+    """Kaldi's files about the cohort say of it what a list with the same files says."""
+    names = [f"p{person}-{take}" for person in range(4) for take in range(3)]
+    (home / "cohort.scp").write_text("".join(f"r-{name} {home / name}.wav\n" for name in names))
+    (home / "halves").write_text(
+        "".join(f"{n}/{i} r-{n} {i / 2} {(i + 1) / 2}\n" for n in names for i in (0, 1))
+    )
+    (home / "owners").write_text("".join(f"{n}/{i} {n[:2]}\n" for n in names for i in (0, 1)))
+    norm = ("--norm", "zt", "--cohort", home / "cohort.scp")
+    of_cohort = ("--cohort-segments", home / "halves", "--cohort-utt2spk", home / "owners")
+    assert warned(*score(home, "test.tsv", *norm, *of_cohort)) == ""
+    cut = lk.read_trials(home / "s.csv").score_array
+    assert warned(*score(home, "test.tsv", *norm)) == ""
+    assert np.abs(cut - lk.read_trials(home / "s.csv").score_array).max() > 1e-3
+    assert "r-p0-0" in refused(*score(home, "test.tsv", *norm, "--cohort-utt2spk", home / "owners"))
+    assert "--cohort-vad goes with --cohort" in refused(
+        *score(home, "test.tsv", "--cohort-vad", home / "two")
+    )
+
+
+def test_ubm_gmm_scores_carry_the_lists(home):
+    model, enrolled = home / "gmm.npz", home / "gmm-enrolled.npz"
+    small = ("--gaussians", 2, "--iterations", 2, "--no-stages")
+    assert run("train", home / "train.tsv", "--backend", "ubm-gmm", *small, "-o", model).exit_code == 0
+    assert warned("enroll", model, home / "enroll.tsv", "-o", enrolled) == ""
+    assert "makes no embeddings" in refused("extract", model, home / "test.tsv", "-o", home / "x.npz")
+    assert "gmm-enrolled.npz: these models were enrolled with another recognizer" in refused(
+        "score", home / "model.npz", enrolled, home / "test.tsv", "-o", home / "g.csv"
+    )
+    assert warned("score", model, enrolled, home / "test.tsv", "-o", home / "g.csv") == ""
+    table = lk.read_trials(home / "g.csv").table
+    assert set(table.select("enroll", "enroll_gender").rows()) == {("p4", "f"), ("p5", "m")}
+    assert set(table.select("test_speaker", "test_gender").rows()) == {("p4", "f"), ("p5", "m")}
+    assert set(table["enroll_sessions"].cast(int)) == {2}
+    assert table["enroll_speech_seconds"].cast(float).min() > table["test_speech_seconds"].cast(float).max()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--backend", "cosine", "--rank", 2], "rank is an option of plda and htplda, not of cosine"),
+        (["--degrees", 3], "degrees is an option of htplda, not of plda"),
+        (["--channel-dims", 2], "channel_dims is an option of tpsda, not of plda"),
+        (["--backend", "tpsda", "--speaker-dims", "4,x"], "--speaker-dims 4,x: expected whole numbers"),
+        (["--backend", "tpsda", "--speaker-dims", 9], "together at most the 5 of the embeddings"),
+        (["--backend", "psda", "--steps", "length,center"], "the last step must be 'length', got 'center'"),
+        (["--steps", "centre,length"], "unknown step 'centre'"),
+        (["--backend", "svm", "--relevance", 3], "--relevance is an option of ubm-gmm, not of svm"),
+        (["--cost", 3], "--cost is an option of svm, not of plda"),
+        (["--adaptation", "coral"], "--adaptation and --adaptation-weight go with --adapt"),
+        (["--adapt-vad", "x"], "--adapt-vad goes with --adapt"),
+        (["--adapt", "none.tsv"], "none.tsv: no such file"),
+        (
+            ["--adapt", "all.npz", "--backend", "cosine", "--adaptation", "kaldi"],
+            "is one of PLDA, not of 'cosine'",
+        ),
+        (
+            ["--gaussians", 8],
+            "--gaussians is a size of the training from speech; these are embeddings already",
+        ),
+        (["--seconds", 5], "--seconds is for audio files; these are no audio files"),
+        (["--normalize", "none"], "--normalize is for audio files"),
+        (["--resample", "never"], "--resample is for audio files"),
+        (["--folder", "."], "--folder is for audio files"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(splits, monkeypatch, options, words):
+    monkeypatch.chdir(splits)
+    assert words in refused("train", "all.npz", "--where", "split = dev", *options, "-o", "no.npz")
+    assert not (splits / "no.npz").exists()
+
+
+def test_embeddings_of_two_lists_come_from_one_file_or_two(splits):
+    """``--from`` holds for the list of ``--adapt`` and ``--cohort`` too, unless another file is named."""
+    rows = {name: range(*ends) for name, ends in (("dev", (0, 32)), ("eval", (32, 48)))}
+    for name, places in rows.items():
+        (splits / f"{name}.tsv").write_text("".join(f"s{i // 4}\tu{i}\n" for i in places))
+    everything, model = splits / "all.npz", splits / "m.npz"
+    common = ("train", splits / "dev.tsv", "--from", everything, "--adapt")
+    new = splits / "eval.tsv"
+    assert warned(*common, new, "-o", model) == ""
+    expected = lk.recognize.Recognizer.load(model).backend.chain.steps[0].mean
+    with np.load(everything) as arrays:
+        np.testing.assert_allclose(expected, arrays["vectors"][32:].mean(axis=0))
+        moved = {**arrays, "vectors": arrays["vectors"] + 1.0}
+    np.savez(splits / "moved.npz", **moved)
+    assert warned(*common, new, "--adapt-from", splits / "moved.npz", "-o", model) == ""
+    found = lk.recognize.Recognizer.load(model).backend.chain.steps[0].mean
+    np.testing.assert_allclose(found, expected + 1.0)
+    assert warned(*common, splits / "moved.npz", "--adapt-where", "split = eval", "-o", model) == ""
+    found = lk.recognize.Recognizer.load(model).backend.chain.steps[0].mean
+    np.testing.assert_allclose(found, expected + 1.0)
 
 
 def test_embeddings_extracted_once_serve_like_the_recordings(home, need):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -71,16 +72,28 @@ def test_a_second_backend_makes_no_frames(spoken, trained, monkeypatch):
     assert first.extractor.fingerprint == second.extractor.fingerprint
 
 
-def test_killed_in_the_middle_and_run_again_ends_with_the_same_bytes(spoken, trained, tmp_path):
-    command = [*PROGRAM, "train", str(spoken / "train.tsv"), "-o", str(tmp_path / "model.npz")]
-    stage = tmp_path / "model.npz.stages" / "ubm.npz"
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def stopped(command, stage, how):
+    """Run until a stage is there, then send the signal; what was said, and the code that it ended with."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     for _ in range(6000):
         if stage.exists() or process.poll() is not None:
             break
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
+        time.sleep(0.02)
+    process.send_signal(how)
+    return process.communicate(timeout=60)[1], process.returncode
+
+
+def test_stopped_twice_in_the_middle_and_run_again_ends_with_the_same_bytes(spoken, trained, tmp_path):
+    """Ctrl-C after the first look at the recordings, a kill after the background model."""
+    command = [*PROGRAM, "train", str(spoken / "train.tsv"), "-o", str(tmp_path / "model.npz")]
+    stages = tmp_path / "model.npz.stages"
+    words, code = stopped(command, stages / "frames.npz", signal.SIGINT)
+    assert (words.splitlines()[-1], code) == ("Aborted!", 1)
+    assert "Traceback" not in words
+    stage = stages / "ubm.npz"
+    assert [path.name for path in stages.iterdir()] == ["frames.npz"]
+    _, code = stopped(command, stage, signal.SIGKILL)
+    assert code == -signal.SIGKILL
     assert not (tmp_path / "model.npz").exists()
     kept = stage.read_bytes()
     again = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
@@ -104,4 +117,10 @@ def test_a_changed_recording_is_noticed(spoken, trained, tmp_path):
     before = input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
     assert before == input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
     (tmp_path / "a.wav").write_bytes((spoken / "m1-1.wav").read_bytes())
-    assert before != input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
+    other = input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
+    keys = {before, other}
+    for end in (1, 2):  # the same bytes, but speech is said to be elsewhere
+        (tmp_path / "x.rttm").write_text(f"SPEAKER a 1 0 {end} <NA> <NA> x <NA> <NA>\n")
+        listed = read_audio_list(tmp_path / "list.tsv", FrontEnd(), vad=tmp_path / "x.rttm")
+        keys.add(input_key(*listed))
+    assert len(keys) == 4

@@ -35,7 +35,8 @@ def test_prior_scan_of_own_scores_is_cross_validated_and_drawn(tmp_path):
     assert assert_fits_schema(found) == "reproduce"
     (case,) = found["cases"]
     assert (found["cost"], case["name"]) == ("cost at sre08", "scores")
-    assert "750 target and 2,250 non-target trials, cross-validated" in done.output
+    how = "cross-validated in 5 folds, no value of enroll or test in two"
+    assert f"750 target and 2,250 non-target trials, {how}" in done.output
     trials = lk.read_trials(file)
     crossed = lk.cross_calibrate(trials, "logistic", prior=float(1 / (1 + np.exp(4.0))))
     at = case["log_odds"].index(-4.0)
@@ -67,7 +68,8 @@ def test_prior_scan_with_known_non_targets_and_with_a_file_to_test_on(tmp_path):
         (["--scores", "s.csv", "--scale", "paper"], "--scale is for the simulation"),
         (["--scores", "nothing.csv"], "no such file"),
         (["--scores", "s.csv", "--known", "nobody"], "there is no column 'nobody'"),
-        (["--scores", "s.csv", "--p-known", "0.3"], "p_known needs the name of the column"),
+        (["--scores", "s.csv", "--p-known", "0.3"], "--p-known is for --known"),
+        (["--scores", "s.csv", "--known", "known", "--point", "sre08"], "or their share \\(--p-known\\)"),
     ],
 )
 def test_prior_scan_refuses_what_it_cannot_honor(tmp_path, monkeypatch, arguments, said):
@@ -75,3 +77,16 @@ def test_prior_scan_refuses_what_it_cannot_honor(tmp_path, monkeypatch, argument
     scored(tmp_path / "s.csv", n=400)
     with pytest.raises(lk.LlrkitError, match=said):
         CliRunner().invoke(cli, ["reproduce", "prior-scan", *arguments], catch_exceptions=False)
+
+
+def test_a_fit_that_is_refused_has_its_reason_below_the_table(tmp_path):
+    apart = lk.Scores(np.linspace(5.0, 6.0, 60), np.linspace(-1.0, 1.0, 90))
+    is_target = np.repeat([True, False], [60, 90])
+    lk.write_trials(lk.Trials({"score": np.append(*(apart.target, apart.nontarget)), "label": is_target}),
+                    tmp_path / "s.csv")  # fmt: skip
+    done = run("reproduce", "prior-scan", "--scores", tmp_path / "s.csv", "--json", tmp_path / "scan.json")
+    assert "trials dealt out one by one" in done.output
+    assert "-: logistic regression, no fit at any of the log-odds: the classes do not overlap" in done.output
+    (case,) = json.loads((tmp_path / "scan.json").read_text())["cases"]
+    assert case["refused"]["logistic regression"].startswith("no fit at any")
+    run("plot", "prior-scan", tmp_path / "scan.json", "-o", tmp_path / "scan.svg")

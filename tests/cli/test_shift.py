@@ -149,6 +149,45 @@ def test_a_validation_names_the_shift(files, tmp_path):
         assert ("A shift" in (tmp_path / "report.md").read_text()) is is_named
 
 
+def test_evaluate_and_report_name_the_shift_of_scores_and_of_llrs(files, tmp_path):
+    llrs = tmp_path / "llrs.csv"
+    code, _, err = run("apply", files / "cal.json", files / "moved.csv", "-o", llrs, "--shift", "ignore")
+    assert code == 0, err
+    expected = lk.check_shift(lk.load_map(files / "cal.json"), lk.read_trials(files / "moved.csv"))
+    for scores in (llrs, files / "moved.csv"):
+        code, out, err = run("evaluate", scores, "--map", files / "cal.json", "--json", "-")
+        assert code == 0, err
+        assert json.loads(out)["shift"]["text"] == expected.text
+        assert expected.text in err
+    code, out, err = run("report", llrs, "--map", files / "cal.json", "-o", tmp_path / "page.html")
+    assert code == 0, err
+    assert "A shift: the 5,000 scores fit no mixture" in (tmp_path / "page.html").read_text()
+    code, out, err = run("evaluate", files / "same.csv", "--map", files / "cal.json")
+    assert code == 0, err
+    assert "No shift: the 3,300 scores" in out
+    pl.read_csv(llrs).drop("score").write_csv(tmp_path / "bare.csv")
+    code, _, err = run("evaluate", tmp_path / "bare.csv", "--map", files / "cal.json")
+    assert code == 2
+    assert "keeps no scores in the column of training (score)" in err
+
+
+def test_apply_of_a_fusion_warns_of_a_shift(files, tmp_path):
+    for name in ("train", "moved"):
+        table = pl.read_csv(files / f"{name}.csv")
+        noise = np.random.default_rng(2).standard_normal(len(table))
+        table.with_columns(other=pl.col("score") + noise).write_csv(tmp_path / f"{name}.csv")
+    code, _, err = run(
+        "fuse", tmp_path / "train.csv", "--score-columns", "score,other", "-o", tmp_path / "fused.json"
+    )
+    assert code == 0, err
+    for name, is_named in (("train", False), ("moved", True)):
+        code, _, err = run(
+            "apply", tmp_path / "fused.json", tmp_path / f"{name}.csv", "-o", tmp_path / "llrs.csv"
+        )
+        assert code == 0, err
+        assert ("A shift" in err) is is_named
+
+
 def test_calibrate_bounds_by_groups_unless_another_bound_is_asked_for(files, tmp_path):
     table = pl.read_csv(files / "train.csv").with_columns(
         attack=pl.when(pl.col("label") == "target").then(pl.lit("-")).otherwise(

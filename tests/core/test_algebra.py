@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from algebra import assert_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from modules import import_all
@@ -87,35 +88,6 @@ CHUNKS = st.one_of(
     st.builds(chunk_of, st.lists(VALUES, min_size=1, max_size=8), st.lists(VALUES, max_size=8)),
     st.builds(chunk_of, st.lists(VALUES, max_size=8), st.lists(VALUES, min_size=1, max_size=8)),
 )
-
-
-def assert_same(a, b, exact=False):
-    """The same summary: whole numbers and extremes to the bit, sums to 1e-12."""
-    if not exact and isinstance(a, (int, float)):
-        a, b = float(a), float(b)
-    assert type(a) is type(b)
-    if isinstance(a, SummaryBase):
-        for name in a.__dataclass_fields__:
-            assert_same(getattr(a, name), getattr(b, name), exact)
-    elif isinstance(a, dict):
-        assert a.keys() == b.keys()
-        for key in a:
-            assert_same(a[key], b[key], exact)
-    elif isinstance(a, tuple):
-        assert len(a) == len(b)
-        for x, y in zip(a, b, strict=True):
-            assert_same(x, y, exact)
-    elif isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype
-        assert a.shape == b.shape
-        if exact or a.dtype.kind == "i":
-            assert_array_equal(a, b)
-        else:
-            assert_allclose(a, b, rtol=1e-12, atol=1e-11)
-    elif exact or not isinstance(a, float):
-        assert a == b
-    else:
-        assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """A cluster as a source: the answers of memory and files."""
 
 import time
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -288,6 +289,10 @@ def test_a_shift_is_the_same_in_memory_files_and_on_a_cluster(table, stored, cli
         assert lk.fit_logistic(source).densities == trained.densities
         assert lk.check_shift(before, source).to_dict() == expected.to_dict()
         assert _adapted(before, source) == adapted
+    fused = lk.fit_fusion(lk.Trials(table, score=["score", "other"]))
+    expected = lk.check_shift(fused, lk.Trials(table, score=["score", "other"])).to_dict()
+    for read in (lk.scan_trials, partial(scattered, client=client)):
+        assert lk.check_shift(fused, read(stored, score=["score", "other"])).to_dict() == expected
 
 
 def _classes(scores):

@@ -45,7 +45,9 @@ def test_metrics_and_fits_equal_those_of_memory(sources):
 def test_folds_by_place_and_by_group_equal_those_of_memory(sources):
     memory, cluster = sources
     for options in ({}, {"groups": "speaker"}):
-        crossed = [mc.cllr(mc.cross_calibrate(one, mc.fit_gaussian, **options)) for one in (cluster, memory)]
+        crossed = [
+            mc.cllr(mc.cross_calibrate(one, mc.fit_gaussian, **options).source) for one in (cluster, memory)
+        ]
         assert_allclose(crossed[0], crossed[1], rtol=1e-10)
 
 

@@ -40,6 +40,9 @@ FILES = {
         {"s": "a u1 target 2.5\na u2 nontarget -1.0\nb u1 nontarget 0.5\nb u3 target 0.25\n"},
     ),
     "labels as numbers after the score": ({"s": "a u1 2.5 1\na u2 -1.0 0\nb u1 0.5 0\nb u3 0.25 1\n"},),
+    "the trials of VoxCeleb with a score": ({"s": "1 a u1 2.5\n0 a u2 -1.0\n0 b u1 0.5\n1 b u3 0.25\n"},),
+    # bob: the first column names the claimed subject, also where there are just two
+    "two subjects of bob": ({"s": "1 1 u1 2.5\n0 1 u2 -1.0\n1 0 u1 0.5\n0 0 u3 0.25\n"},),
     # NeMo, voxceleb_eval.py: trial_score.txt
     "nemo": ({"trial_score.txt": "2.5\t1\n-1.0\t0\n0.5\t0\n0.25\t1\n"},),
     # pyannote: pairs of a VoxCeleb protocol (reference, file1, file2), as a table

@@ -64,6 +64,9 @@ KINDS = {
     "column": lambda x: x[:, None],
     "dlpack": lambda x: OnlyDlpack(x) if x.dtype != bool else x,
     "tensor": LikeTorch,
+    "pandas with an index of its own": lambda x: pd.Series(x, index=range(7, 7 + len(x))),
+    "table of one column": lambda x: pd.DataFrame({"values": x}),
+    "generator": iter,
 }
 
 
@@ -94,7 +97,8 @@ def test_tensors_of_torch(need, kind, shape):
     "words",
     [("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("KM", "KNM"),
      ("yes", "no"), ("same speaker", "different speakers"), ("Same_Source", "Different-Source"),
-     ("bona fide", "spoofed")],
+     ("bona fide", "spoofed"), ("match", "non-match"), ("human", "spoof"), ("bonafide", "deepfake"),
+     ("genuine", "impostor"), ("tgt", "imp"), ("mated", "non-mated"), ("1", "0"), ("True", "False")],
 )  # fmt: skip
 def test_labels_as_people_spell_them(words):
     assert lk.eer(VALUES, np.where(LABELS, *words)) == lk.eer(SOURCE)
@@ -136,6 +140,25 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
             assert scan.costs[name].tolist() == costs.tolist()
 
 
+def test_two_systems_go_side_by_side():
+    both = np.column_stack([VALUES, VALUES + RNG.normal(size=len(VALUES))])
+    compared = lk.compare_systems(both, LABELS, points=[0.1])
+    assert compared["auc"].first == lk.auc(VALUES, LABELS)
+    assert compared["auc"].p_value < 0.01
+
+
+def test_tables_of_every_kind():
+    columns = {"score": VALUES, "label": LABELS, "room": np.arange(len(VALUES)) % 2}
+    for table in (
+        columns,
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+        pl.LazyFrame(columns),
+        pa.table(columns),
+    ):
+        assert lk.evaluate(lk.Trials(table), by="room").eer == lk.eer(SOURCE)
+
+
 def test_weights_count_trials():
     weights = RNG.integers(1, 4, len(VALUES))
     repeated = lk.Scores.from_labels(np.repeat(VALUES, weights), np.repeat(LABELS, weights))
@@ -147,8 +170,14 @@ def test_weights_count_trials():
     [
         (lambda: lk.eer(VALUES), "expected trials, got ndarray: give two arrays, "),
         (lambda: lk.eer(VALUES, LABELS[:-1]), "400 scores but 399 labels"),
+        (lambda: lk.eer(np.c_[VALUES, VALUES], LABELS), r"got 2: choose one, scores\[:, 1\] say"),
+        (lambda: lk.compare_systems((VALUES, LABELS)), r"side by side, np.column_stack"),
+        (lambda: lk.plot.det((VALUES, LABELS)), r"lk.evaluate\(scores, labels\) gives an Evaluation"),
         (lambda: lk.eer(SOURCE, positive=1), "go with arrays of scores and labels"),
-        (lambda: lk.evaluate(lk.ClassScores([[1.0, 2.0], [2.0, 1.0]], [0, 1])), "there is lk.multiclass"),
+        (
+            lambda: lk.evaluate(lk.ClassScores([[1.0, 2.0], [2.0, 1.0]], [0, 1])),
+            "evaluated by lk.multiclass.evaluate",
+        ),
     ],
 )
 def test_what_is_neither_trials_nor_arrays_is_named(call, said):

@@ -147,7 +147,7 @@ def test_hter_against_brute_force(dev, sets):
     threshold = lk.eer_threshold(lk.Scores.from_classes(*dev))
     wanted = sum(brute.rates_at(*sets, threshold)) / 2
     assert_allclose(
-        lk.hter(lk.Scores.from_classes(*dev), lk.Scores.from_classes(*sets)), float(wanted), rtol=1e-15
+        lk.hter(lk.Scores.from_classes(*sets), lk.Scores.from_classes(*dev)), float(wanted), rtol=1e-15
     )
 
 

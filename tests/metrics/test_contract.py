@@ -44,7 +44,7 @@ METRICS = {
     "score_decomposition": lambda s: [
         float(x) for x in _numbers(lk.score_decomposition(s, prior=0.3).to_dict())
     ],
-    "hter": lambda s: lk.hter(DEV, s),
+    "hter": lambda s: lk.hter(s, DEV),
     "c_primary": lambda s: lk.c_primary(s, "sre21"),
     "evaluate": lambda s: [
         float(x) for x in _numbers(lk.evaluate(s, points=("sre08", "sre21"), threshold_from=DEV).to_dict())

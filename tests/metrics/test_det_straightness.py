@@ -49,3 +49,10 @@ def test_too_few_points_and_bad_options_are_refused():
         lk.det_straightness(lk.Scores([5.0, 6.0], [0.0, 1.0]))
     with pytest.raises(lk.InputError, match="simulations must be"):
         lk.det_straightness(lk.Scores([1.0, 0.0], [0.5, 2.0]), simulations=0)
+
+
+def test_the_result_is_shown_in_a_line():
+    scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 400, np.random.default_rng(2)))
+    found = lk.det_straightness(scores, simulations=9)
+    assert repr(found).startswith(f"DetStraightness(rms={found.rms:.4g}, bend=")
+    assert len(repr(found)) < 200

@@ -180,7 +180,7 @@ def test_threshold_from_development_data():
     assert result.fixed.threshold == threshold
     assert_allclose(result.fixed.p_miss, (SCORES.target < threshold).mean())
     assert_allclose(result.fixed.p_fa, (SCORES.nontarget >= threshold).mean())
-    assert_allclose(result.fixed.hter, lk.hter(DEV, SCORES), rtol=1e-15)
+    assert_allclose(result.fixed.hter, lk.hter(SCORES, DEV), rtol=1e-15)
     plain = result.to_dict()["fixed_threshold"]
     assert set(plain) == {"threshold", "p_miss", "p_fa", "hter"}
     assert "HTER" in repr(result)

@@ -373,9 +373,9 @@ def test_hter_is_the_dcf_of_equal_priors_at_that_threshold():
     dev = lk.Scores([1.0, 2.0, 4.0], [0.0, 1.5, -2.0])
     threshold = lk.eer_threshold(dev)
     miss, fa = brute.rates_at(TARGET.tolist(), NONTARGET.tolist(), threshold)
-    assert_allclose(lk.hter(dev, SCORES), float((miss + fa) / 2), rtol=1e-15)
+    assert_allclose(lk.hter(SCORES, dev), float((miss + fa) / 2), rtol=1e-15)
     shifted = lk.Scores(TARGET - threshold, NONTARGET - threshold)
-    assert_allclose(2 * lk.hter(dev, SCORES), lk.act_dcf(shifted, lk.OperatingPoint(0.5)), rtol=1e-14)
+    assert_allclose(2 * lk.hter(SCORES, dev), lk.act_dcf(shifted, lk.OperatingPoint(0.5)), rtol=1e-14)
 
 
 def test_hter_on_its_own_data_is_near_the_eer():

@@ -108,15 +108,15 @@ def test_folds_by_place_by_group_and_by_name():
     loglik = rng.normal(size=(300, 3)) + 2.0 * np.eye(3)[labels]
     columns = {"speaker": np.arange(300) // 10, "fold": np.arange(300) % 4}
     scores = lk.ClassScores(loglik, labels, columns=columns)
-    dealt = make_class_folds(scores, 5).of(scores.with_columns("position"))
+    dealt = make_class_folds(scores).of_rows(scores.with_columns("position")) % 5
     for c in range(3):  # every class in equal parts
         assert_array_equal(np.bincount(dealt[labels == c]), [20] * 5)
-    grouped = make_class_folds(scores, 5, groups="speaker").of(scores)
+    grouped = make_class_folds(scores, "speaker").of_rows(scores) % 5
     assert all(len(set(grouped[columns["speaker"] == one])) == 1 for one in range(30))
     assert_array_equal(np.bincount(grouped), [60] * 5)
-    assert_array_equal(make_class_folds(scores, folds="fold").of(scores), columns["fold"])
+    assert_array_equal(make_class_folds(scores, folds="fold").of_rows(scores) % 4, columns["fold"])
     # each trial gets the map of the other folds
-    crossed = mc.cross_calibrate(scores, folds="fold")
+    crossed = mc.cross_calibrate(scores, folds="fold").source
     parts = crossed.reduce(lambda chunk: _Kept(chunk.loglik))
     for f in range(4):
         fitted = mc.fit_scale_offset(scores.take(columns["fold"] != f))
@@ -134,9 +134,9 @@ class _Kept:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_folds": 1}, "at least 2 folds"),
+        ({"folds": 1}, "at least 2 folds"),
         ({"groups": "speaker", "folds": "fold"}, "not both"),
-        ({"groups": "speaker", "n_folds": 99}, "too few for 99 folds"),
+        ({"groups": "speaker", "folds": 99}, "too few for 99 folds"),
         ({"folds": "same"}, "fewer than 2 folds"),
     ],
 )

@@ -6,10 +6,12 @@ import json
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from commands import run
 
 import llrkit as lk
+from llrkit._vocabulary import _COLUMNS, _WORDS
 
 
 def write(path, scores, ids=False):
@@ -30,6 +32,60 @@ def text_of(page):
     body = page.read_text()
     body = body[body.index("<body") : body.index("<script>", body.index("<body"))]
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def drawn_text(page):
+    """What the plots say: titles, names of lines, axes, what is shown at a point."""
+    found = re.search(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
+    said = []
+
+    def walk(plain, key=""):
+        if isinstance(plain, dict):
+            for name, value in plain.items():
+                walk(value, name)
+        elif isinstance(plain, list):
+            for value in plain:
+                walk(value, key)
+        elif isinstance(plain, str) and key in ("text", "title", "name", "hovertemplate", "ticktext"):
+            said.append(plain)
+
+    walk(json.loads(found[1])["figures"])
+    return said
+
+
+def words_of_others(vocabulary):
+    """The words of the other communities that this one does not have."""
+    own = {row[_COLUMNS.index(vocabulary)].lower() for row in _WORDS}
+    others = {row[i].lower() for row in _WORDS for i in range(3) if i != _COLUMNS.index(vocabulary)}
+    alien = {word for word in others if not any(word in phrase.split() or word == phrase for phrase in own)}
+    return re.compile(rf"(?<![\w.-])({'|'.join(sorted(map(re.escape, alien)))})(?![\w=]|\.\w)", re.IGNORECASE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vocabulary", ["biometrics", "forensic"])
+def test_a_report_has_no_words_of_other_communities(tmp_path, scores, vocabulary):
+    rng = np.random.default_rng(1)
+    label = np.repeat(["genuine", "impostor"], [200, 900])
+    table = pl.DataFrame({
+        "score": np.concatenate([scores.target, scores.nontarget]), "label": label,
+        "left": rng.integers(0, 30, 1100), "right": rng.integers(0, 30, 1100),
+        "sex": rng.choice(["f", "m"], 1100),  # letters that other words have too
+    })  # fmt: skip
+    table.write_csv(tmp_path / "face.csv")
+    page = tmp_path / "page.html"
+    code, _, err = run("report", tmp_path / "face.csv", "--vocabulary", vocabulary, "--by", "sex",
+                       "--check", "--speakers", "left,right", "-o", page)  # fmt: skip
+    assert code == 0, err
+    alien = words_of_others(vocabulary)
+    for word in ("Pmiss", "3 targets", "false alarms (%)", "all trials: EER"):
+        assert alien.search(word)
+    visible = text_of(page).partition("Provenance made")[0]
+    command = re.compile(r"llrkit \S+ [^.]*")  # what is typed is in the words of options
+    for text in (command.sub("", visible), *drawn_text(page)):
+        assert not alien.search(text), alien.search(text)
+    said = {"biometrics": ("FNMR", "non-mated"), "forensic": ("same-source", "false-exclusion")}[vocabulary]
+    for word in said:
+        assert word in visible
 
 
 def sha(path):

@@ -151,6 +151,56 @@ def test_a_few_labels_that_agree_change_little(trained):
     assert adapted.details["few_labels"]["n_target"] == 10
 
 
+def test_one_label_far_out_does_not_turn_a_map_that_the_scores_confirm(trained):
+    rng = np.random.default_rng(12)
+    new, few = pair(rng, 300, 3_000), pair(rng, 15, 15)
+    few = lk.Scores(np.append(few.target[1:], -8.0), few.nontarget)
+    assert loss(lk.fit_adapted(trained, new, labelled=few), new) < 1.05 * loss(trained, new)
+    assert shrunk_line(trained.on(few)).slope < 0.5  # which is what that label asks for
+
+
+def test_labels_bound_what_no_move_describes(trained):
+    rng = np.random.default_rng(13)
+    new = lk.Scores(rng.normal(2.0, 2.2, 500), rng.normal(2.0, 2.2, 4_500))
+    few = lk.Scores(new.target[:9], new.nontarget[:19])
+    adapted = lk.fit_adapted(trained, new, labelled=few)
+    assert_allclose([adapted.low, adapted.high], [-np.log(10.0), np.log(20.0)])
+    assert loss(trained, new) > 2.0
+    assert loss(adapted, new) < 1.2
+    with pytest.raises(lk.InputError, match="does not hold the densities"):
+        lk.check_shift(adapted, new)  # nobody knows them here
+
+
+def test_labels_without_scores_to_look_at(trained):
+    rng = np.random.default_rng(14)
+    few, new = pair(rng, 40, 40, 1.0, 2.0), pair(rng, 2_000, 8_000, 1.0, 2.0)
+    adapted = lk.fit_adapted(trained, few.target, labelled=few)
+    assert "too few to tell" in adapted.details["few_labels"]["unlabelled"]
+    assert loss(adapted, new) < 0.5 * loss(trained, new)
+
+
+def test_a_fusion_is_checked_adapted_and_adapted_once_more(tmp_path):
+    rng = np.random.default_rng(15)
+
+    def trials(n_target, n_nontarget, slope=1.0, offset=0.0):
+        target, nontarget = (
+            rng.normal(mean, 1.0, (n, 2)) for mean, n in (([3.0, 2.0], n_target), (0.0, n_nontarget))
+        )
+        return lk.Scores(slope * target + offset, slope * nontarget + offset)
+
+    train, same, moved = trials(1_000, 4_000), trials(300, 3_000), trials(500, 4_500, 1.4, 0.7)
+    fused = lk.fit_fusion(train, bound="sources")
+    assert not lk.check_shift(fused, same).is_shifted
+    assert lk.check_shift(fused, moved).is_harmful
+    adapted = lk.fit_adapted(fused, moved)
+    assert loss(adapted, moved) < loss(lk.fit_fusion(moved), moved) + 0.01 < loss(fused, moved) - 0.3
+    adapted.save(tmp_path / "fused.json")
+    again = lk.load_map(tmp_path / "fused.json")
+    assert not lk.check_shift(again, trials(300, 3_000, 1.4, 0.7)).is_shifted
+    back = lk.fit_adapted(lk.fit_adapted(fused, moved, labelled=trials(20, 20, 1.4, 0.7)), same)
+    assert loss(back, same) < loss(fused, same) + 0.01
+
+
 @pytest.fixture(scope="module")
 def real(shared):
     """Training and evaluation scores of the set with the largest shift."""
@@ -167,6 +217,8 @@ def test_the_shift_of_speakers_is_undone(real):
     check = lk.check_shift(fitted, test)
     assert check.is_harmful
     assert check.harm > 0.5
+    low, high = check.harm_interval
+    assert low < loss(fitted, test) - loss(lk.fit_logistic(test), test) < high < 0.75
 
 
 def spoofing(shared, part, score):
@@ -185,6 +237,18 @@ def test_the_shift_of_verification_is_undone(shared, score, limit):
     adapted = lk.fit_adapted(train, test)
     assert adapted.details["adaptation"]["rung"] == "common move"
     assert loss(adapted, test) < limit
+
+
+def test_a_few_labels_of_real_trials_are_not_much_worse_than_the_map_nor_than_they_alone(shared):
+    """The scores where one misleading target among few costs most; the old map has 0.0996 there."""
+    train, test = (spoofing(shared, f"tandem_{part}", "asv_ecapa").scores() for part in ("dev", "eval"))
+    fitted = lk.fit_logistic(train)
+    old, worst = loss(fitted, test), 0.0
+    for n, seed in ((5, 0), (15, 2), (15, 4)):
+        rng = np.random.default_rng([seed, 2 * n])
+        few = lk.Scores(*(rng.permutation(values)[:n] for values in (test.target, test.nontarget)))
+        worst = max(worst, loss(lk.fit_adapted(fitted, test, labelled=few), test))
+    assert worst < 1.1 * old
 
 
 @pytest.mark.parametrize(

@@ -198,3 +198,27 @@ def test_infinite_scores_are_counted(trained):
     some = np.append(new, [-np.inf] * 20)
     assert lk.check_shift(trained, some).n == len(new)
     assert not lk.check_shift(trained, some).refusal
+
+
+def test_scores_that_are_all_the_same_are_no_small_shift(trained):
+    check = lk.check_shift(trained, np.zeros(600))
+    assert check.is_harmful
+    assert "hard edge" in check.refusal
+
+
+@pytest.mark.parametrize("kept", ["target", "nontarget"])
+def test_scores_of_one_class_are_no_shift_and_have_no_harm_to_tell(trained, kept):
+    check = lk.check_shift(trained, getattr(pair(np.random.default_rng(16), 2_000, 2_000), kept))
+    assert not check.is_shifted
+    assert_allclose(check.share, float(kept == "target"), atol=0.01)
+    assert math.isnan(check.harm)
+    assert "not told, for want of 50 scores of each class" in check.text
+
+
+@pytest.mark.parametrize(("slope", "offset", "share"), [(0.75, 0.0, 0.1), (1.0, 0.8, 0.5), (1.4, -1.0, 0.1)])
+def test_the_interval_of_the_harm_holds_what_labels_tell(trained, slope, offset, share):
+    n_target = round(8_000 * share)
+    new = pair(np.random.default_rng(17), n_target, 8_000 - n_target, slope, offset)
+    check = lk.check_shift(trained, new)
+    lost = lk.cllr(trained.on(new)) - lk.cllr(lk.fit_logistic(new).on(new))
+    assert check.harm_interval[0] <= lost <= check.harm_interval[1] < 3.0 * check.harm

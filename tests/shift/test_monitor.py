@@ -92,6 +92,60 @@ def test_small_batches_are_gathered_and_sources_count_as_arrays_do(trained):
     assert one.e_value == 1.0  # nothing is bet on so few
 
 
+def spoken(rng, n_speakers, each, slope=1.0):
+    """Scores of speakers who each move all of theirs, whose they are, and which are targets."""
+    own, n = np.repeat(rng.normal(0.0, 0.8, n_speakers), each), n_speakers * each
+    who = np.repeat([f"s{rng.integers(1 << 40)}" for _ in range(n_speakers)], each)
+    is_target = rng.random(n) < 0.3
+    return slope * (6.0 * is_target + own + rng.standard_normal(n)), who, is_target
+
+
+def test_few_speakers_are_no_alarm_if_each_is_counted_once():
+    rng = np.random.default_rng(6)
+    scores, who, is_target = spoken(rng, 400, 10)
+    train = lk.Scores(scores[is_target], scores[~is_target], {"who": (who[is_target], who[~is_target])})
+    trained = lk.fit_logistic(train, speakers="who", bound="sources")
+    known, alone = lk.ShiftMonitor(trained), lk.ShiftMonitor(trained)
+    for _ in range(12):
+        scores, who, _ = spoken(rng, 5, 400)
+        known.update(scores, speakers=who)
+        alone.update(scores)
+    assert alone.alarm
+    assert not known.alarm
+    assert known.n_speakers == 60
+    assert "60 speakers, each counted once" in known.text
+    for _ in range(12):
+        scores, who, _ = spoken(rng, 50, 40, slope=2.0)
+        known.update(scores, speakers=who)
+    assert known.alarm
+
+
+def test_scores_of_a_speaker_count_once_however_often_they_come(trained):
+    rng = np.random.default_rng(7)
+    scores, who = batch(rng, 400, 0.1, slope=1.5), [f"s{i}" for i in range(400)]
+    once, often = lk.ShiftMonitor(trained), lk.ShiftMonitor(trained)
+    once.update(scores, speakers=who)
+    often.update(np.repeat(scores, 5), speakers=np.repeat(who, 5))
+    assert once.e_value > 2.0
+    assert_allclose(often.e_value, once.e_value, rtol=1e-9)
+    before = once.e_value
+    once.update(scores + 9.0, speakers=who)  # the same people: nothing is added
+    assert once.e_value == before
+    given = lk.ShiftMonitor(trained)
+    given.update(lk.Scores(scores[:40], scores[40:], {"who": (who[:40], who[40:])}), speakers="who")
+    assert_allclose(given.e_value, before, rtol=1e-9)
+
+
+def test_speakers_that_do_not_fit_are_refused(trained):
+    monitor = lk.ShiftMonitor(trained)
+    with pytest.raises(lk.InputError, match="3 speakers for 2 scores"):
+        monitor.update([1.0, 2.0], speakers=["a", "b", "c"])
+    monitor.reset()
+    monitor.update([1.0, 2.0], speakers=["a", "b"])
+    with pytest.raises(lk.InputError, match="with every batch or with none"):
+        monitor.update([1.0, 2.0])
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, "often"])
 def test_impossible_levels_are_refused(trained, level):
     with pytest.raises(lk.InputError):

@@ -1,7 +1,10 @@
 """Numbers of the organizers' own programs on ASVspoof 2019 LA (development part), to the last digit."""
 
+import json
+
 import polars as pl
 import pytest
+from commands import run
 
 import llrkit as lk
 from llrkit import spoof
@@ -71,3 +74,58 @@ def test_countermeasures_against_the_organizers(expected, shared, cm):
         assert group.points[0].min_dcf == pytest.approx(found, abs=1e-9)
         own = result.shared.trials_of(trials, "attack", attack)
         assert spoof.eer_nearest(own) == pytest.approx(expected[f"CM EER {attack}", cm], abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def file(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("asvspoof") / "tandem.parquet"
+    table.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("asv", "cm", "sasv"), [("asv_xvector", "cm_lfcc_gmm", "xvec+lfcc"), ("asv_ecapa", "cm_aasist", "sum")]
+)
+def test_the_command_against_the_organizers(expected, file, asv, cm, sasv):
+    """With the names that scripts rely on; costs do not depend on the convention of EERs."""
+    options = ("--asv-column", asv, "--cm-column", cm, "--sasv-column", sasv, "--label-column", "label",
+               "--attack-column", "attack", "--json", "-")  # fmt: skip
+    found = []
+    for convention in ((), ("--eer", "nearest")):
+        code, out, told = run("spoof", file, *options, *convention)
+        assert code == 0, told
+        found.append(json.loads(out))
+    for result in found:
+        costs = {row["name"]: row for row in result["a_dcf"]}
+        tandem = {row["name"]: row for row in result["t_dcf"]}
+        for name in ("asvspoof5", "a-dcf1"):
+            assert costs[name]["min"] == pytest.approx(expected[f"min a-DCF {name}", sasv], abs=1e-9)
+            assert costs[name]["act"] >= costs[name]["min"]
+        both = f"{asv} & {cm}"
+        five, older = tandem["asvspoof5"]["min"], tandem["asvspoof2019"]["min"]
+        assert five == pytest.approx(expected["min t-DCF asvspoof5 costs", both], abs=1e-9)
+        assert older == pytest.approx(expected["min t-DCF legacy 2019", both], abs=1e-9)
+        assert list(result["attacks"]) == [f"A0{i}" for i in range(1, 7)]
+    names = {"sv_eer": "SV-EER (target vs nontarget)", "spf_eer": "SPF-EER (target vs spoof)",
+             "sasv_eer": "SASV-EER (target vs nontarget+spoof)"}  # fmt: skip
+    exact, nearest = found
+    for key, name in names.items():
+        assert nearest[key] == pytest.approx(expected[name, sasv], abs=1e-12)
+        assert exact[key] == pytest.approx(expected[name, sasv], abs=1 / 1484)
+    wanted = expected["concurrent t-EER", both] / 100
+    assert nearest["t_eer"] == pytest.approx(wanted, abs=1e-11)
+    assert exact["t_eer"] == pytest.approx(wanted, abs=1 / 1484)
+
+
+def test_the_command_of_two_classes_against_the_organizers(expected, shared):
+    path = shared / "data/asvspoof2019_la/cm_dev.tsv.gz"
+    code, out, told = run("evaluate", path, "--score-column", "cm_ocsoftmax", "--by", "attack", "--shared",
+                          "target", "--point", "0.95,1,10", "--json", "-")  # fmt: skip
+    assert code == 0, told
+    groups = json.loads(out)["groups"]
+    assert list(groups) == [f"A0{i}" for i in range(1, 7)]
+    for attack, group in groups.items():
+        wanted = expected[f"CM min DCF asvspoof5 {attack}", "cm_ocsoftmax"]
+        assert group["points"][0]["min_dcf"] == pytest.approx(wanted, abs=1e-9)
+        step = 1 / 2548 + 1 / 3716
+        assert group["eer_roc"] == pytest.approx(expected[f"CM EER {attack}", "cm_ocsoftmax"], abs=step)

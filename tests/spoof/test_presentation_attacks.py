@@ -52,6 +52,45 @@ def test_without_attacks_all_are_one_species():
         spoof.attack_detection(spoof.SpoofTrials({"asv": [1.0, 0.0], "label": ["target", "spoof"]}))
 
 
+def test_subjects_change_intervals_but_no_rate():
+    """Against another route: each subject left out by hand, on the logit scale."""
+    data = table(n=3000)
+    rng = np.random.default_rng(2)
+    who = rng.integers(0, 40, 3000)
+    data["cm"] = data["cm"] + 1.2 * rng.normal(size=40)[who]
+    trials = spoof.SpoofTrials(data | {"who": who}, asv="asv", cm="cm", attack="attack")
+    options = {"threshold": 0.8, "asv_threshold": 0.5}
+    alone = spoof.attack_detection(trials, **options)
+    shared = spoof.attack_detection(trials, **options, speakers="who")
+    assert (shared.bpcer, shared.n_subjects) == (alone.bpcer, 40)
+    for one, other in zip(alone.species, shared.species, strict=True):
+        assert (one.apcer, one.iapar, one.n) == (other.apcer, other.iapar, other.n)
+        assert np.ptp(other.interval) > 1.3 * np.ptp(one.interval)
+        own = data["attack"] == one.species
+        rates = [np.mean(data["cm"][own & (who != i)] >= 0.8) for i in range(40)]
+        logits = np.log(rates / (1 - np.array(rates)))
+        error = np.sqrt(39 / 40 * np.sum((logits - logits.mean()) ** 2))
+        half = np.ptp(np.log(np.array(other.interval) / (1 - np.array(other.interval)))) / 2
+        # between the quantile of a Gaussian and one for few effective subjects
+        assert 1.9 < half / error < 3.0
+        assert other.iapar_interval[0] < other.iapar < other.iapar_interval[1]
+        # the ASV scores do not depend on the subject
+        assert np.ptp(other.iapar_interval) < 1.6 * np.ptp(one.iapar_interval)
+    assert "40 subjects" in shared.note
+    assert "independent" in alone.note
+
+
+def test_kinds_that_are_missing_leave_out_what_needs_them(tmp_path):
+    frame = pl.DataFrame(table())
+    for kind, told in (("nontarget", "APCER"), ("spoof", "SV-EER")):
+        frame.filter(pl.col("label") != kind).write_csv(tmp_path / "s.csv")
+        code, out, err = run("spoof", tmp_path / "s.csv", "--vocabulary", "biometrics")
+        assert code == 0, err
+        assert told in out
+        assert "IAPAR" not in out
+        assert "Left out" in err
+
+
 def test_the_command_speaks_of_attack_presentations(tmp_path):
     pl.DataFrame(table()).write_csv(tmp_path / "s.csv")
     flags = (
@@ -71,6 +110,12 @@ def test_the_command_speaks_of_attack_presentations(tmp_path):
     assert told["apcer"] == spoof.attack_detection(trials, threshold=0.8).apcer
     for word in ("APCER mask", "BPCER", "ACER", "IAPAR", "BPCER20", "mated comparisons"):
         assert word in err
+    with_people = pl.DataFrame(table()).with_columns(pl.Series("who", np.arange(600) % 30))
+    with_people.write_csv(tmp_path / "people.csv")
+    code, out, err = run("spoof", tmp_path / "people.csv", "--speakers", "who", *flags)
+    assert code == 0, err
+    assert json.loads(out)["attack_detection"]["n_subjects"] == 30
+    assert "for 30 subjects whose presentations depend on each other" in err
     code, _, err = run("spoof", tmp_path / "s.csv", "--cm-threshold", "0.8")
     assert code == 2
     assert "--cm-threshold is for APCER" in err

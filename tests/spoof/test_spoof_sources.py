@@ -82,19 +82,6 @@ def test_files_give_the_numbers_of_memory(tmp_path, ending):
     assert_same(spoof.evaluate(made(source)))
 
 
-@pytest.mark.slow
-def test_a_cluster_gives_the_numbers_of_memory(tmp_path):
-    TABLE.write_parquet(tmp_path / "scores.parquet", row_group_size=150)
-    with lk.cluster(workers=2) as client:
-        source = lk.DaskSource.from_parquet(
-            tmp_path / "scores.parquet", client, score=["asv", "cm", "sasv"], label="label", positive="target"
-        )
-        assert_same(spoof.evaluate(made(source)))
-        assert spoof.min_t_dcf(made(source), counting="joint") == pytest.approx(
-            spoof.min_t_dcf(made(TABLE), counting="joint")
-        )
-
-
 def test_joint_counting_and_intervals_of_files(tmp_path):
     TABLE.write_parquet(tmp_path / "scores.parquet", row_group_size=100)
     source = lk.scan_trials(tmp_path / "scores.parquet", score=["asv", "cm", "sasv"], positive="target")
@@ -167,6 +154,8 @@ def test_weighted_trials_count_as_often_as_their_weight(tmp_path):
         assert found.numbers[name] == pytest.approx(expected[name], rel=1e-9), name
     with pytest.raises(lk.InputError, match="weighted trials have none"):
         spoof.evaluate(made(source))  # the nearest point of the ASV system
+    with pytest.raises(lk.InputError, match="weighted trials have none"):
+        spoof.t_eer_nearest(made(source))
 
 
 @pytest.mark.parametrize(
@@ -251,9 +240,69 @@ def test_the_command_refuses_in_one_line(tmp_path, options, said):
     assert out == ""
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_command_counts_trials_where_their_missing_scores_are_not_needed(tmp_path, ending):
+    few = (pl.col("label") == "nontarget") & (pl.int_range(pl.len()) % 2 == 0)
+    holes = TABLE.with_columns(pl.when(few).then(None).otherwise(pl.col("cm")).alias("cm"))
+    path = tmp_path / f"holes.{ending}"
+    holes.write_csv(path) if ending == "csv" else holes.write_parquet(path)
+    options = ("--attack-column", "attack", "--json", "-")
+    code, out, told = run("spoof", path, "--missing-scores", "drop", *options)
+    assert code == 0, told
+    assert "100 of 610 trials have no score" in told
+    found, expected = json.loads(out), spoof.evaluate(made(holes))
+    for name in ("sv_eer", "cm_eer", "t_eer"):
+        assert found[name] == pytest.approx(getattr(expected, name), rel=1e-12)
+    assert found["n_nontarget"] == 200
+    code, _, told = run("spoof", path, *options)
+    assert code == 2
+    assert "the score is missing" in told
+
+
+def test_spoofs_without_the_name_of_an_attack_are_told_so():
+    holes = TABLE.with_columns(
+        pl.when(pl.col("attack") == "A01").then(None).otherwise(pl.col("attack")).alias("attack")
+    )
+    found = spoof.evaluate(made(holes))
+    assert list(found.attacks) == ["(no name)", "A02"]
+    assert found.attacks["(no name)"].numbers == WHOLE.attacks["A01"].numbers
+
+
+def test_a_label_that_is_no_kind_of_trial_is_refused_with_the_kinds(tmp_path):
+    path = tmp_path / "scores.csv"
+    TABLE.with_columns(pl.col("label").replace({"spoof": "tts"})).write_csv(path)
+    code, _, told = run("spoof", path)
+    assert code == 2
+    assert "'tts' is no kind of trial; known are target" in told
+    assert "two classes" not in told
+
+
 def test_a_file_without_any_of_the_systems_is_refused(tmp_path):
     path = tmp_path / "scores.csv"
     TABLE.rename({"asv": "a", "cm": "b", "sasv": "c"}).write_csv(path)
     code, _, told = run("spoof", path)
     assert code == 2
     assert "there is no column asv, cm or sasv" in told
+
+
+def test_pairs_of_speakers_are_not_counted_twice_against_independent_trials():
+    """Where trials share speakers but nothing else, the error of a cost is that of independent trials."""
+    n, own = 4000, np.arange(60).repeat(10)
+    costs = spoof.SpoofCosts("even", 0.5, 0.25, 0.25, 1.0, 1.0, 1.0)
+    ratios = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        left, right = rng.integers(0, 60, (2, n))
+        right = np.where(left == right, (right + 1) % 60, right)
+        wrong = rng.random(n) < 0.1
+        table = {
+            "sasv": np.concatenate([np.full(600, 3.0), np.where(wrong, 2.0, -3.0), np.full(600, -3.0)]),
+            "label": np.repeat(["target", "nontarget", "spoof"], [600, n, 600]),
+            "left": np.concatenate([own, left, own]), "right": np.concatenate([own, right, own]),
+        }  # fmt: skip
+        found = spoof.evaluate(spoof.SpoofTrials(table), costs, speakers=("left", "right"))
+        rate = wrong.mean()
+        expected = 0.25 / costs.default * np.sqrt(rate * (1 - rate) / n)
+        ratios.append(found.uncertainty.standard_error["a_dcf.0.act"] / expected)
+    # a jackknife that counts them twice has sqrt(2) times that
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)

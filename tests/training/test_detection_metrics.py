@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import one_rank
@@ -123,6 +124,34 @@ def test_metrics_travel(torch, metrics_of):
         assert float(again.compute()) == value
     half = metric.half()
     assert float(half.compute()) == value, "the state keeps its precision when a model loses its own"
+
+
+def test_the_loops_of_the_documentation_run(torch, monkeypatch, capsys):
+    page = Path(__file__).parents[2] / "docs" / "training.md"
+    loop, module = page.read_text(encoding="utf-8").split("## torch and Lightning")[1].split("```\n")[1::2]
+    batches = [(torch.tensor(SCORES[start::3]), torch.tensor(LABELS[start::3])) for start in range(3)]
+    names = {"batches": batches}
+    exec(loop, names)
+    assert float(names["numbers"]["min_dcf_voxceleb"]) == lk.min_dcf(SCORES, LABELS, "voxceleb")
+    assert f"EER {lk.eer(SCORES, LABELS):.2%}" in capsys.readouterr().out
+
+    class LightningModule(torch.nn.Module):
+        """As much of Lightning's as the page uses."""
+
+        def log_dict(self, numbers):
+            self.logged = numbers
+
+    lightning = ModuleType("lightning")
+    lightning.LightningModule = LightningModule
+    monkeypatch.setitem(sys.modules, "lightning", lightning)
+    exec(module, names)
+    trained = names["Verification"]()
+    trained.scores = lambda batch: batch["scores"]
+    for number, (scores, labels) in enumerate(batches):
+        trained.validation_step({"scores": scores, "same_speaker": labels}, number)
+    trained.on_validation_epoch_end()
+    assert float(trained.logged["eer"]) == lk.eer(SCORES, LABELS)
+    assert trained.metrics.target == [], "the next epoch begins with nothing"
 
 
 @pytest.mark.slow

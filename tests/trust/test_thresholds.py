@@ -6,6 +6,7 @@ import json
 import pickle
 
 import numpy as np
+import polars as pl
 import pytest
 from commands import run
 from scipy.stats import norm
@@ -41,6 +42,32 @@ def test_rates_that_are_asked_for_against_brute_force(trials, rate):
     assert (chosen.p_miss, chosen.p_fa) == rates(trials, chosen.threshold)
     assert chosen.p_miss <= rate
     assert chosen.p_fa == min(p_fa for p_miss, p_fa in pairs if p_miss <= rate)
+
+
+@pytest.mark.parametrize("shift", [0.0, 9.0])  # 9: no overlap, so that each class is one run
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.3, 1.0])
+def test_thresholds_inside_a_run_of_one_class_against_brute_force(shift, rate, tmp_path):
+    rng = np.random.default_rng(8)
+    scores = lk.Scores(rng.normal(shift, 1.0, 90), np.append(rng.normal(-1.0, 1.0, 399), -0.0))
+    table = [(s, 1) for s in scores.target.tolist()] + [(s, 0) for s in scores.nontarget.tolist()]
+    pl.DataFrame(table, schema=["score", "label"], orient="row").write_parquet(tmp_path / "s.parquet")
+    weighted = lk.weigh(lk.Scores(scores.target, scores.nontarget, {"w": (np.ones(90), np.ones(400))}), "w")
+    every = all_thresholds(scores)
+    for source in (scores, weighted, lk.scan_trials(tmp_path / "s.parquet")):
+        chosen = lk.threshold_for(source, miss_rate=rate, ci="none")
+        assert chosen.threshold == max(cut for cut in every if rates(scores, cut)[0] <= rate)
+        assert (chosen.p_miss, chosen.p_fa) == rates(scores, chosen.threshold)
+        chosen = lk.threshold_for(source, false_alarm_rate=rate, ci="none")
+        assert chosen.threshold == min(cut for cut in every if rates(scores, cut)[1] <= rate)
+        assert (chosen.p_miss, chosen.p_fa) == rates(scores, chosen.threshold)
+    row = lk.biometrics.verification_rates(scores, [rate]).rows[0]
+    assert (row.threshold, row.fnmr, row.fmr) == (chosen.threshold, chosen.p_miss, chosen.p_fa)
+    low, high = lk.threshold_for(scores, false_alarm_rate=rate).interval
+    assert low <= chosen.threshold <= high
+    if 0.0 < rate < 1.0:
+        spread = 1.96 * np.sqrt(rate * (1 - rate) / 400)
+        assert rates(scores, high)[1] >= rate - spread
+        assert rates(scores, np.nextafter(low, 99))[1] <= rate + spread < rates(scores, low)[1]
 
 
 @pytest.mark.parametrize("point", [POINT, 0.5, "sre08", "sre10"])

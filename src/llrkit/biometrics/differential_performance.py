@@ -92,7 +92,7 @@ def differential(
     if threshold is None:
         if not 0.0 <= fmr <= 1.0:
             raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
-        threshold = threshold_for_false_alarms(count_bins(source), fmr)
+        threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
     counts = source.with_columns(*columns).reduce(GroupErrors.at(threshold, columns)).counts
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")
@@ -184,7 +184,9 @@ def _inequity(
     tail = 0.5 - 0.5 * level
     low, high = np.quantile(make(drawn), [tail, 1.0 - tail])
     by_chance = float(np.quantile(make(equal), level, method="lower"))
-    return Inequity(float(make(values)), (float(low), float(high)), by_chance)
+    value = float(make(values))
+    # a group without errors: no rate above 0, however small, is known to be too small
+    return Inequity(value, (float(low), math.inf if math.isinf(value) else float(high)), by_chance)
 
 
 def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:

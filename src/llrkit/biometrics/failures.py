@@ -30,7 +30,7 @@ _MEANINGS: tuple[tuple[Failure, tuple[str, ...]], ...] = (
 _WORDS: Mapping[str, Failure] = MappingProxyType({word: kind for kind, words in _MEANINGS for word in words})
 
 
-def failure_of(value: Any) -> Failure | None:
+def failure_of(value: Any, column: str = "") -> Failure | None:
     """Which failure a value of the column means; None if nothing failed.
 
     Examples
@@ -43,9 +43,10 @@ def failure_of(value: Any) -> Failure | None:
     if word in _NO_FAILURE:
         return None
     if word not in _WORDS:
+        where = f"column {column!r}: " if column else ""
         raise InputError(
-            f"unknown failure {value!r}; known are fte (enroll), fta (acquire), true (any), and '', '-', 0, "
-            "false, no, none, ok for comparisons where nothing failed"
+            f"{where}unknown failure {value!r}; known are fte (enroll), fta (acquire), true (any), and '', "
+            "'-', 0, false, no, none, ok for comparisons where nothing failed"
         )
     return _WORDS[word]
 
@@ -107,7 +108,7 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
     counts: dict[str, list[float]] = {}
     total = [0.0, 0.0]
     for value, pair in values.items():
-        kind = failure_of(value)
+        kind = failure_of(value, column)
         for i in (0, 1):
             total[i] += pair[i]
             if kind is not None:
@@ -115,8 +116,8 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
     unexplained = wide.reduce(partial(_Unexplained.of, column=column)).n
     if unexplained:
         raise InputError(
-            f"{counted(unexplained, 'comparison')} without score (or with -inf) where {column!r} says that "
-            "nothing failed"
+            f"{counted(round(unexplained), 'comparison')} without score (or with -inf) where {column!r} says "
+            "that nothing failed"
         )
     folded = DerivedSource(source, partial(_rejected, column=column), (column,))
     by_kind = {kind: (pair[0], pair[1]) for kind, pair in sorted(counts.items())}
@@ -143,11 +144,11 @@ def _succeeded(chunk: Scores, column: str) -> Scores:
 def _failed(chunk: Scores, column: str, class_index: int) -> BoolArray:
     codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
     if names is not None:
-        failed = np.array([failure_of(name) is not None for name in names], dtype=bool)
+        failed = np.array([failure_of(name, column) is not None for name in names], dtype=bool)
         return np.asarray(failed[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
     values: Array = decoded(chunk, column, class_index)
     distinct, place = np.unique(values, return_inverse=True)
-    return np.array([failure_of(value) is not None for value in distinct], dtype=bool)[place]
+    return np.array([failure_of(value, column) is not None for value in distinct], dtype=bool)[place]
 
 
 def _rejected(chunk: Scores, column: str) -> Scores:
@@ -162,7 +163,7 @@ def _rejected(chunk: Scores, column: str) -> Scores:
 class _Unexplained(SummaryBase):
     """How many comparisons have the score -inf though nothing failed."""
 
-    n: int
+    n: float
 
     @classmethod
     def of(cls, chunk: Scores, column: str) -> _Unexplained:
@@ -174,4 +175,4 @@ class _Unexplained(SummaryBase):
         return _Unexplained(self.n + other.n)
 
     def __mul__(self, weight: float) -> _Unexplained:
-        return self
+        return _Unexplained(self.n * weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
-from llrkit.biometrics.searches import BeforeMates, BestScores
+from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.metrics.threshold_choice import Range
@@ -30,6 +30,7 @@ def identification(
     *,
     subject: str | None = None,
     enrolled: str | None = None,
+    gallery: str | None = None,
     ranks: Sequence[int] = RANKS,
     fpir: Sequence[float] = FPIRS,
     rank: int = 1,
@@ -40,7 +41,8 @@ def identification(
     Comparisons of a probe with all gallery entries, or the candidates that a search returned; a target is a
     comparison with a mate. A probe is mated if one of its comparisons is a target, or if ``enrolled`` says
     so; the others are non-mated searches. The rank of a mate is one more than the number of others that
-    score at least as high: ties count against it.
+    score at least as high: ties count against it. Where a subject has several templates in the gallery, the
+    highest score of each subject counts, of mates and others alike.
 
     - rank-k identification rate: share of mated searches whose mate is among the first k;
     - FPIR at t: share of non-mated searches with any candidate at or above t;
@@ -57,6 +59,9 @@ def identification(
     enrolled
         For lists of candidates, from which a mate may be missing: the column that says whether the subject
         of the probe is in the gallery.
+    gallery
+        The column with the subjects of gallery entries, of which one may have several templates; by default
+        the enrollment side of the trials. Without any, every comparison is one with another subject.
     ranks, fpir, rank
         Which rates to report, and the rank R of FNIR.
 
@@ -81,20 +86,22 @@ def identification(
         if not 0.0 <= rate <= 1.0:
             raise InputError(f"an FPIR is between 0 and 1, got {rate!r}")
     probability(level, "level")
+    if source.roles.weight is not None:
+        raise InputError("searches count once each: identification takes no weights of comparisons")
     columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
     best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
-    mates = {key: best.best[key][0] for key in best.mated}
-    before = source.with_columns(probe).reduce(BeforeMates.at(probe, mates)).counts
-    for key in best.mated:
+    mates = best.mates
+    before = _before(source, probe, mates, gallery or source.roles.enroll)
+    for key in mates:
         if not best.enrolled.get(key, True):
             raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
-    order = sorted(best.best, key=str)
-    is_mated = np.array([key in best.mated or best.enrolled.get(key, False) for key in order], dtype=bool)
+    order = sorted(mates | best.others, key=str)
+    is_mated = np.array([key in mates or best.enrolled.get(key, False) for key in order], dtype=bool)
     if not is_mated.any():
         raise InputError("no search has a mate: there is nothing to identify")
     ranked = np.array([before.get(key, 0) + 1.0 if key in mates else math.inf for key in order])
     score = np.array([mates.get(key, -math.inf) for key in order])
-    top = np.array([best.best[key][1] for key in order])
+    top = np.array([best.others.get(key, -math.inf) for key in order])
     people = _people(order, best.subjects, subject)
     searches = _Searches(is_mated, ranked, score, top, people, level)
     highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
@@ -109,6 +116,16 @@ def identification(
         n_subjects=None if people is None else len(np.unique(people)),
         factor=source.roles.factor,
     )
+
+
+def _before(
+    source: ScoreSource, probe: str, mates: Mapping[Any, float], gallery: str | None
+) -> dict[Any, float]:
+    """How many subjects of the gallery are before the mate of each search."""
+    if gallery is None:
+        return source.with_columns(probe).reduce(BeforeMates.at(probe, mates)).counts
+    summarize = SubjectsBeforeMates.at(probe, mates, gallery)
+    return source.with_columns(probe, gallery).reduce(summarize).counts
 
 
 def _people(order: list[Any], subjects: dict[Any, Any], column: str | None) -> IntArray | None:

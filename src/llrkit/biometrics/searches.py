@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.core.column_values import plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
@@ -26,11 +26,11 @@ def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Any], I
 
 @dataclass(frozen=True, eq=False)
 class BestScores(SummaryBase):
-    """By probe: the highest score of its mates, and of all others in the gallery; -inf without any."""
+    """By probe: the highest score of its mates, and of all others in the gallery."""
 
-    best: dict[Any, tuple[float, float]]
-    mated: frozenset[Any]
-    """Probes that have a mate among the candidates."""
+    mates: dict[Any, float]
+    """Of probes that have a mate among the candidates."""
+    others: dict[Any, float]
     subjects: dict[Any, Any]
     enrolled: dict[Any, bool]
     """By probe, whether a column says that its subject is in the gallery."""
@@ -40,36 +40,36 @@ class BestScores(SummaryBase):
         """A summarizer; ``subject`` and ``enrolled`` are columns about the probes."""
 
         def make(chunk: Scores) -> BestScores:
-            best: dict[Any, list[float]] = {}
-            mated: set[Any] = set()
+            best: list[dict[Any, float]] = []
             about: dict[str, dict[Any, Any]] = {name: {} for name in (subject, enrolled) if name}
             for i, scores in enumerate((chunk.target, chunk.nontarget)):
                 keys, place = _by_probe(chunk, probe, i)
                 top = np.full(len(keys), -math.inf)
                 np.maximum.at(top, place, scores.astype(np.float64, copy=False))
-                for key, value in zip(keys, top.tolist(), strict=True):
-                    best.setdefault(key, [-math.inf, -math.inf])[i] = value
-                mated |= set(keys) if i == 0 else set()
+                best.append(dict(zip(keys, top.tolist(), strict=True)))
                 for name, values in about.items():
                     _note(values, chunk, name, i, keys, place, probe)
             said = {key: _is_true(value) for key, value in about.get(enrolled or "", {}).items()}
-            pairs = {key: (one[0], one[1]) for key, one in best.items()}
-            return cls(pairs, frozenset(mated), about.get(subject or "", {}), said)
+            return cls(best[0], best[1], about.get(subject or "", {}), said)
 
         return make
 
     def __add__(self, other: BestScores) -> BestScores:
-        best = dict(self.best)
-        for key, pair in other.best.items():
-            have = best.get(key, (-math.inf, -math.inf))
-            best[key] = (max(have[0], pair[0]), max(have[1], pair[1]))
         return BestScores(
-            best, self.mated | other.mated, _merged(self.subjects, other.subjects, "subject"),
+            _highest(self.mates, other.mates), _highest(self.others, other.others),
+            _merged(self.subjects, other.subjects, "subject"),
             _merged(self.enrolled, other.enrolled, "value of the enrolled column"),
         )  # fmt: skip
 
     def __mul__(self, weight: float) -> BestScores:
         return self
+
+
+def _highest(ours: dict[Any, float], theirs: dict[Any, float]) -> dict[Any, float]:
+    merged = dict(ours)
+    for key, score in theirs.items():
+        merged[key] = max(merged.get(key, -math.inf), score)
+    return merged
 
 
 def _note(
@@ -109,7 +109,7 @@ def _is_true(value: Any) -> bool:
 class BeforeMates(SummaryBase):
     """By mated probe, how many others in the gallery score at least as high as its best mate."""
 
-    counts: dict[Any, int]
+    counts: dict[Any, float]
 
     @classmethod
     def at(cls, probe: str, best_mate: Mapping[Any, float]) -> Callable[[Scores], BeforeMates]:
@@ -117,11 +117,8 @@ class BeforeMates(SummaryBase):
 
         def make(chunk: Scores) -> BeforeMates:
             keys, place = _by_probe(chunk, probe, 1)
-            mates: FloatArray = np.array([best_mate.get(key, math.nan) for key in keys], dtype=np.float64)
-            before = chunk.nontarget >= mates[place] if len(keys) else np.zeros(0, dtype=bool)
-            counts = np.bincount(place[before], minlength=len(keys))
-            found = zip(keys, counts.tolist(), strict=True)
-            return cls({key: n for key, n in found if key in best_mate})
+            ahead = place[_ahead(chunk, keys, place, best_mate)]
+            return cls(dict(zip(*_counted(keys, ahead), strict=True)))
 
         return make
 
@@ -132,4 +129,57 @@ class BeforeMates(SummaryBase):
         return BeforeMates(merged)
 
     def __mul__(self, weight: float) -> BeforeMates:
+        return BeforeMates({key: n * weight for key, n in self.counts.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectsBeforeMates(SummaryBase):
+    """By mated probe, the others that score at least as high as its best mate, each subject once."""
+
+    names: dict[Any, dict[str, bool]]
+
+    @classmethod
+    def at(
+        cls, probe: str, best_mate: Mapping[Any, float], gallery: str
+    ) -> Callable[[Scores], SubjectsBeforeMates]:
+        """A summarizer; ``gallery`` is the column with the subjects of gallery entries."""
+
+        def make(chunk: Scores) -> SubjectsBeforeMates:
+            keys, place = _by_probe(chunk, probe, 1)
+            names: dict[Any, dict[str, bool]] = {}
+            ahead = _ahead(chunk, keys, place, best_mate)
+            entries, entry = _by_probe(chunk, gallery, 1)
+            pairs = np.unique(place[ahead] * len(entries) + entry[ahead])
+            for pair in pairs.tolist():
+                key, name = keys[pair // len(entries)], entries[pair % len(entries)]
+                names.setdefault(key, {})[str(name)] = True
+            return cls(names)
+
+        return make
+
+    def __add__(self, other: SubjectsBeforeMates) -> SubjectsBeforeMates:
+        merged = dict(self.names)
+        for key, names in other.names.items():
+            merged[key] = merged[key] | names if key in merged else names
+        return SubjectsBeforeMates(merged)
+
+    def __mul__(self, weight: float) -> SubjectsBeforeMates:
         return self
+
+    @property
+    def counts(self) -> dict[Any, float]:
+        """How many subjects they are."""
+        return {key: len(names) for key, names in self.names.items()}
+
+
+def _ahead(chunk: Scores, keys: list[Any], place: IntArray, best_mate: Mapping[Any, float]) -> BoolArray:
+    """Which of those who are no mates score at least as high as the best mate of their search."""
+    mates: FloatArray = np.array([best_mate.get(key, math.nan) for key in keys], dtype=np.float64)
+    return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
+
+
+def _counted(keys: list[Any], place: IntArray) -> tuple[list[Any], list[int]]:
+    """The probes that occur, and how often."""
+    counts = np.bincount(place, minlength=len(keys)).tolist()
+    found = [(key, n) for key, n in zip(keys, counts, strict=True) if n]
+    return [key for key, _ in found], [n for _, n in found]

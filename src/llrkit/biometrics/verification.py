@@ -11,12 +11,13 @@ from llrkit._arrays import FloatArray
 from llrkit.biometrics.failures import FailureCounts, fold_failures
 from llrkit.biometrics.rates_result import RatesAtFmr, VerificationRates
 from llrkit.biometrics.rules_of_thumb import comparisons_needed
+from llrkit.core.below_counts import BelowCounts
 from llrkit.core.hull import ErrorPath, error_path
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
-from llrkit.metrics.threshold_choice import same_rate
+from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarms
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
@@ -76,31 +77,36 @@ def verification_rates(
     if failures is not None:
         source, failed = fold_failures(source, failures)
     result = measure(source, [])
-    path = error_path(result.summaries.bins)
-    places = [int(np.argmax(path.p_fa <= rate)) for rate in wanted]
+    bins = result.summaries.bins
+    path = error_path(bins)
+    thresholds = [threshold_for_false_alarms(source, bins, rate) for rate in wanted]
+    below = source.reduce(BelowCounts.at(thresholds))
     people = find_speakers(source, speakers) if speakers is not None else None
-    cuts = np.minimum(path.threshold[places], _above_all(path))
+    cuts = np.minimum(thresholds, _above_all(path))
     rates = curve_rates(source, cuts, people, level)
     low, high = rates.along_roc(_slopes(result, rates.thresholds))
     rows = []
-    for rate, place, cut in zip(wanted, places, cuts.tolist(), strict=True):
-        at = int(np.searchsorted(rates.thresholds, cut))
+    for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
+        at = int(np.searchsorted(rates.thresholds, cuts[i]))
         interval, reason = _interval(rate, at, low, high, result)
         # where infinite scores must be rejected no threshold does it, and no error is left
         nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
-        beyond = place == len(path.threshold) - 1 and math.isinf(path.threshold[place - 1])
+        rejects_all = threshold == math.inf and not (path.p_fa[:-1] <= rate).any()
+        beyond = rejects_all and math.isinf(path.threshold[-2])
+        n_miss = path.n_target if rejects_all else float(below.target[i])
+        n_fa = 0.0 if rejects_all else float(path.n_nontarget - below.nontarget[i])
         effect = _design_effect(rates, at)
         rows.append(
             RatesAtFmr(
                 wanted=rate,
-                threshold=float(path.threshold[place]),
+                threshold=threshold,
                 threshold_interval=(
-                    same_rate(path, "p_fa", rate, quantile(level), effect) if rate > 0.0 else None
+                    same_rate(source, bins, "p_fa", rate, quantile(level), effect) if rate > 0.0 else None
                 ),
-                fmr=float(path.p_fa[place]),
-                fnmr=float(path.p_miss[place]),
-                n_false_matches=float(path.n_fa[place]),
-                n_false_nonmatches=float(path.n_miss[place]),
+                fmr=n_fa / path.n_nontarget,
+                fnmr=n_miss / path.n_target,
+                n_false_matches=n_fa,
+                n_false_nonmatches=n_miss,
                 fnmr_interval=interval,
                 no_interval=reason,
                 fnmr_bound=1.0 if beyond else float(rates.miss.bound[at]),

@@ -28,6 +28,11 @@ class ComposedMap(Map):
         return self.first.n_systems
 
     @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Those of both maps."""
+        return {**self.first.condition_ranges, **self.second.condition_ranges}
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Columns of either map."""
         return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))

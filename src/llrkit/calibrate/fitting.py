@@ -30,6 +30,8 @@ bound
     the fitted map.
 speakers
     For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.
+"""
+GROUPS_DOCUMENTATION = """
 groups
     The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by
     ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials;
@@ -122,7 +124,8 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
         fitted = guarded(fitted_to, source, fit.__name__, options)
         who = names_of(speakers, "speakers") if speakers is not None else columns
         if who and fitted.densities is not None:
-            densities = TrainingDensities.from_plain(fitted.densities).with_groups(source, who)
+            densities = TrainingDensities.from_plain(fitted.densities)
+            densities = densities.with_groups(source if densities.of == "scores" else fitted.on(source), who)
             fitted = replace(fitted, densities=densities.to_plain())
         if by_groups:
             return bound_groups(fitted, source, columns, speakers)
@@ -149,7 +152,14 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 def _documented(text: str) -> str:
     """The docstring of a fit with the options that all fits share."""
     indent = "    "
-    shared = "".join(f"{indent}{line}\n" for line in BOUND_DOCUMENTATION.strip().splitlines())
+    shared, groups = (
+        "".join(f"{indent}{line}\n" for line in words.strip().splitlines())
+        for words in (BOUND_DOCUMENTATION, GROUPS_DOCUMENTATION)
+    )
+    if (own := f"\n{indent}groups\n") in text:  # one entry for both uses
+        text = text.replace(own, f"\n{groups}", 1)
+    else:
+        shared += groups
     title = f"{indent}Parameters\n{indent}----------\n"
     if title in text:
         return text.replace(title, title + shared, 1)

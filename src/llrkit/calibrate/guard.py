@@ -87,13 +87,18 @@ def guarded(
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
-    if fitted.n_systems == 1 and not fitted.needs:
+    prior, judged = options.get("prior", 0.5), cast(Any, source)
+    complete = source if options.get("missing", "error") == "error" else judged.complete()
+    if fitted.n_systems > 1 or fitted.needs:
+        if not fitted.accepts_missing:  # the LLRs of fewer systems are other ones
+            llrs = fitted.on(complete).reduce(ScoreHistogram.of)
+            fitted = replace(fitted, densities=TrainingDensities(llrs, "LLRs").to_plain())
+    else:
         counted = source.reduce(ScoreHistogram.of) if counted is None else counted
         fitted = replace(fitted, densities=TrainingDensities(counted).to_plain())
-    prior, judged = options.get("prior", 0.5), cast(Any, source)
     problem = problem_of(
         fitted,
-        source if options.get("missing", "error") == "error" else judged.complete(),
+        complete,
         sample,
         prior=float(prior) if isinstance(prior, (int, float)) else 0.5,
         compared=name not in OTHER_AIMS

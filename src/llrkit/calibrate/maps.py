@@ -15,7 +15,7 @@ from llrkit.calibrate.decisions import DecidingMap
 from llrkit.calibrate.input_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.calibrate.training_densities import TrainingDensities
-from llrkit.calibrate.training_range import RangeWatch
+from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -48,6 +48,11 @@ class Map(DecidingMap, SavedMap):
     def needs(self) -> tuple[str, ...]:
         """Names of the columns each trial needs besides its scores."""
         return ()
+
+    @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Of columns that are held at the ends of what training saw: smallest and largest value there."""
+        return {}
 
     @property
     def accepts_missing(self) -> bool:
@@ -100,7 +105,7 @@ class Map(DecidingMap, SavedMap):
         looked at only if ``outside`` is given; :meth:`on`, whose trials are read later, does not look.
         """
         usual = "ignore" if isinstance(scores, Scores) else "warn"
-        watch = RangeWatch(self.training_range, usual if outside is None else outside)
+        watch = self.watch(usual if outside is None else outside)
         if isinstance(scores, Scores):
             llrs: Any = self._of_chunk(scores, self._read_factor(scores), watch)
         elif isinstance(scores, ScoreSource):
@@ -142,7 +147,13 @@ class Map(DecidingMap, SavedMap):
     ) -> FloatArray:
         """LLRs of scores that were multiplied by ``read_factor`` when they were read."""
         held = watch.seen(_scaled(scores.astype(np.float64, copy=False), 1.0 / read_factor))
+        watch.saw(columns)
         return self.checked(_scaled(held, self.input_factor), columns)
+
+    def watch(self, policy: str) -> RangeWatch:
+        """Looks at scores and conditions before they are mapped."""
+        conditions = ConditionWatch(self.condition_ranges) if self.condition_ranges else None
+        return RangeWatch(self.training_range, policy, conditions=conditions)
 
     def on(self, source: ScoreSource) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source."""

@@ -1,10 +1,11 @@
-"""Scores outside the range that a calibration was trained on: counted, refused, or held at its ends."""
+"""Scores and conditions outside the range that a calibration was trained on: counted, refused, or held."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,63 @@ from llrkit.errors import InputError, TrainingRangeWarning, UnknownNameError
 
 POLICIES = ("warn", "error", "bound")
 """What may become of scores outside the range."""
+
+
+@dataclass
+class ConditionWatch:
+    """Counts the trials whose conditions are outside their range in training, where they count as its ends.
+
+    Examples
+    --------
+    >>> watch = ConditionWatch({"seconds": [5.0, 40.0]})
+    >>> watch.saw({"seconds": np.array([3.0, 10.0, 90.0])})
+    >>> watch.note
+    'of 3 trials, 2 have a condition outside its training range (seconds [5, 40]: from 3 to 90): held at ...'
+    """
+
+    ranges: Mapping[str, Sequence[float]]
+    n_trials: int = 0
+    n_outside: int = 0
+    seen: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def saw(
+        self, columns: Mapping[str, Any], place: Callable[[int], str] | None = None, *, refuse: bool = False
+    ) -> None:
+        """Look at the conditions of some trials; values that are no numbers are left to the map to refuse."""
+        outside = np.zeros(0, dtype=np.bool_)
+        for name, (low, high) in self.ranges.items():
+            try:
+                values = np.asarray(columns[name], dtype=np.float64)
+            except (KeyError, TypeError, ValueError):
+                return
+            beyond = (values < low) | (values > high)
+            outside = beyond if len(outside) == 0 else outside | beyond
+            if not beyond.any():
+                continue
+            if refuse:
+                first = int(np.argmax(beyond))
+                where = f"{place(first)}: " if place is not None else ""
+                limits = f"[{low:g}, {high:g}]"
+                raise InputError(f"{where}{name} {values[first]:g} is outside the training range {limits}")
+            least, most = self.seen.get(name, (math.inf, -math.inf))
+            self.seen[name] = min(least, float(values.min())), max(most, float(values.max()))
+        self.n_trials += len(outside)
+        self.n_outside += int(outside.sum())
+
+    @property
+    def note(self) -> str:
+        """What is to be said; empty where all conditions were inside."""
+        if self.n_outside == 0:
+            return ""
+        shown = "; ".join(
+            f"{name} [{self.ranges[name][0]:g}, {self.ranges[name][1]:g}]: from {low:g} to {high:g}"
+            for name, (low, high) in self.seen.items()
+        )
+        have = "has" if self.n_outside == 1 else "have"
+        return (
+            f"of {self.n_trials:,} trials, {self.n_outside:,} {have} a condition outside its training range "
+            f"({shown}): held at its ends"
+        )
 
 
 @dataclass
@@ -40,6 +98,8 @@ class RangeWatch:
     n_trials: int = 0
     furthest: float = 0.0
     furthest_by: float = -math.inf
+    conditions: ConditionWatch | None = None
+    """Looks at the conditions of the trials, where the map has some."""
 
     def __post_init__(self) -> None:
         if self.policy not in (*POLICIES, "ignore"):
@@ -89,7 +149,18 @@ class RangeWatch:
             f"{self._range}, the furthest is {self.furthest:g}: {what}"
         )
 
+    def saw(self, columns: Mapping[str, Any], place: Callable[[int], str] | None = None) -> None:
+        """Look at the conditions of trials whose scores were seen."""
+        if self.conditions is not None and self.policy != "ignore":
+            self.conditions.saw(columns, place, refuse=self.policy == "error")
+
+    @property
+    def condition_note(self) -> str:
+        """What is to be said of conditions; empty where all were inside."""
+        return "" if self.conditions is None else self.conditions.note
+
     def warn(self) -> None:
-        """Give the note as a warning to whoever called a map."""
-        if self.note:
-            warn_caller(self.note, TrainingRangeWarning)
+        """Give the notes as warnings to whoever called a map."""
+        for note in (self.note, self.condition_note):
+            if note:
+                warn_caller(note, TrainingRangeWarning)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from llrkit._progress import tracked
 from llrkit._results import Result
@@ -19,23 +20,35 @@ from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend
 from llrkit.choose.candidates import Candidate, table_of
 from llrkit.choose.expected_loss import SETS, MethodLoss
-from llrkit.choose.fold_fits import LlrLimits, fit_bounded_folds, fit_whole
+from llrkit.choose.fold_fits import LlrLimits, fit_bounded_folds, fit_folds, fit_whole
 from llrkit.choose.folds import Folds, Pair, crossed_source, make_folds, training_source
 from llrkit.choose.held_trials import MOST_HELD, CodedTrials, condensed, training_sets
-from llrkit.choose.methods import CANDIDATES, NOT_SMOOTH, fit_quietly, method_name, method_names
+from llrkit.choose.methods import (
+    CANDIDATES,
+    METHODS,
+    NOT_SMOOTH,
+    Fit,
+    M,
+    Methods,
+    fit_of,
+    method_name,
+    named_fits,
+)
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 
+Crossed = TypeVar("Crossed")
+
 
 @dataclass(frozen=True)
-class CrossCalibration(Result):
-    """Cross-validated LLRs as a source, and the maps that made them."""
+class CrossCalibration(Result, Generic[Crossed, M]):
+    """Cross-validated LLRs as a source, and the maps that made them; log-likelihoods of several classes."""
 
-    source: ScoreSource
-    maps: Mapping[Pair, Map]
+    source: Crossed
+    maps: Mapping[Pair, M]
     folds: Folds
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,18 +70,20 @@ class CrossCalibration(Result):
 @takes_labels
 def cross_calibrate(
     source: ScoreSource,
-    method: str = "logistic",
+    method: str | Fit = "logistic",
     *,
     groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
-    folds: int = 5,
+    folds: int | str = 5,
     seed: int = 0,
     **options: Any,
-) -> CrossCalibration:
+) -> CrossCalibration[ScoreSource, Map]:
     """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
 
     Parameters
     ----------
+    method, options
+        The calibrator, by name or as a function, and its options.
     groups
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
         folds f and g gets the map trained on the trials without a speaker in f or g. By default the
@@ -77,6 +92,8 @@ def cross_calibrate(
         In place of ``groups``: a column whose values (attacks, devices) are left out one at a time, so that
         every trial tells what happens with a group that was not there in training. A class of a single
         group, such as bona fide speech, is dealt out trial by trial.
+    folds
+        How many, or the name of a column whose values are the folds.
 
     Examples
     --------
@@ -91,7 +108,9 @@ def cross_calibrate(
     left = groups if leave_out is None else leave_out
     assigned = make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
     carried = dict.fromkeys((*assigned.carried, *source.roles.carried))  # a method may look at columns
-    maps = _fit_folds(source.with_columns(*carried), assigned, method_name(method), options)
+    wide = source.with_columns(*carried)
+    training = partial(training_source, wide, assigned)
+    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, method_name(method))
     return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
@@ -99,7 +118,7 @@ def cross_calibrate(
 def fit_best(
     source: ScoreSource,
     *,
-    methods: str | Sequence[str] = CANDIDATES,
+    methods: Methods = CANDIDATES,
     groups: str | Sequence[str] | None = None,
     folds: int = 5,
     repeats: int = 3,
@@ -160,7 +179,7 @@ def fit_best(
     """
     repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
     blend = yes_or_no(blend, "blend")
-    prior, names = probability(prior, "prior"), method_names(methods)
+    prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
     limits = LlrLimits.of(moments)
     if groups is not None and groups_bound_llrs():
@@ -175,10 +194,10 @@ def fit_best(
     everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
     candidates: dict[str, Candidate] = {}
     failed: dict[str, str] = {}
-    for name in tracked(names, "cross-validating", len(names), "methods"):
+    for name, fit in tracked(fits.items(), "cross-validating", len(fits), "methods"):
         try:
-            full_map, note = fit_whole(name, source, limits)
-            fitted = [fit_bounded_folds(name, sets, limits) for sets in training]
+            full_map, note = fit_whole(fit, source, limits)
+            fitted = [fit_bounded_folds(fit, sets, limits) for sets in training]
         except InputError as error:
             failed[name] = str(error)
             continue
@@ -214,14 +233,7 @@ def fit_best(
         maps={name: candidates[name].full_map for name in mix.weights},
         weights=mix.weights,
         method="blend",
-        options={**how, "methods": names},
+        options={**how, "methods": list(fits)},
         details=details,
         provenance=candidates[chosen].full_map.provenance,
     )
-
-
-def _fit_folds(source: ScoreSource, folds: Folds, method: str, options: Mapping[str, Any]) -> dict[Pair, Map]:
-    return {
-        pair: fit_quietly(method, training_source(source, folds, pair), options)
-        for pair in tracked(folds.pairs, method, len(folds.pairs), "fits")
-    }

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llrkit._progress import tracked
+from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.source_counts import SourceCounts
 from llrkit.calibrate.guard import without_guard
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Pair
-from llrkit.choose.methods import fit_quietly
+from llrkit.choose.methods import M, fit_quietly, method_name, quietly
 from llrkit.core.moments import Moments
 from llrkit.errors import SeparationError
 from llrkit.scores import ScoreSource
@@ -87,27 +88,40 @@ class FoldMaps:
     n_regularized: int
 
 
-def fit_whole(method: str, source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
+def fit_folds(
+    fit: Callable[..., M],
+    training: Callable[[Pair], object],
+    pairs: Sequence[Pair],
+    options: Mapping[str, Any],
+    name: str,
+) -> dict[Pair, M]:
+    """The map of every pair of folds, fitted on the trials that share neither."""
+    return {pair: quietly(fit, training(pair), options) for pair in tracked(pairs, name, len(pairs), "fits")}
+
+
+def fit_whole(method: Callable[..., Map], source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
     """A method on all trials, and what was done where logistic regression finds no overlap."""
     with without_guard():
         try:
             return limits.around(fit_quietly(method, source, {})), ""
         except SeparationError:
-            if method != "logistic":
+            if method is not fit_logistic:
                 raise
             fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
             return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
 
 
-def fit_bounded_folds(method: str, training: Mapping[Pair, ScoreSource], limits: LlrLimits) -> FoldMaps:
+def fit_bounded_folds(
+    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: LlrLimits
+) -> FoldMaps:
     """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
     maps, n_regularized = {}, 0
     with without_guard():
-        for pair, trials in tracked(training.items(), method, len(training), "fits"):
+        for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
             try:
                 fitted = fit_quietly(method, trials, {})
             except SeparationError:
-                fitted = fit_quietly("logistic", trials, {"regularization": REGULARIZATION})
+                fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
                 n_regularized += 1
             maps[pair] = limits.around(fitted)
     return FoldMaps(maps, n_regularized)

@@ -7,8 +7,8 @@ trials that have no speaker in either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,10 +18,11 @@ import numpy.typing as npt
 from llrkit._arrays import BoolArray, IntArray
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of, whole_number
-from llrkit.core.column_values import ValueCounts, plain_value
+from llrkit.core.column_values import ValueCounts, numbered, numbers_of
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.classes import ClassVectors
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import as_source
@@ -41,6 +42,8 @@ class Folds:
     """The groups, in an order that does not depend on that of the trials; None without groups."""
     seed: int = 0
     """Another one is another deal."""
+    named: bool = False
+    """Whether the values of the column are the folds, in their order, instead of groups to be dealt out."""
     one_group: tuple[int, ...] = ()
     """Classes of a single group (bona fide speech, say): their trials are dealt out one by one."""
 
@@ -63,7 +66,9 @@ class Folds:
     def place_of(self) -> dict[Any, int]:
         """Where each group comes out when they are shuffled; its fold is that modulo ``n``."""
         values = self.values or ()
-        order = np.random.default_rng(self.seed).permutation(len(values))
+        order = (
+            range(len(values)) if self.named else np.random.default_rng(self.seed).permutation(len(values))
+        )
         return {values[i]: place for place, i in enumerate(order)}
 
     @property
@@ -77,36 +82,34 @@ class Folds:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
         if self.name in chunk.columns:
             return chunk.columns[self.name]
-        if self.values is None:
-            places = chunk.columns[POSITION]
-            return deal_folds(places[0], self.n, self.seed), deal_folds(places[1], self.n, self.seed)
-        codes = []
-        for class_index in (0, 1):
-            if class_index in self.one_group:
-                codes.append(deal_folds(chunk.columns[POSITION][class_index], self.n, self.seed))
-                continue
-            folds = [self._lookup(chunk, name, class_index) for name in self.columns]
-            low = np.minimum(folds[0], folds[-1])
-            codes.append(low * self.n + np.maximum(folds[0], folds[-1]))
-        return codes[0], codes[1]
+        target, nontarget = (self._of_class(chunk, class_index) for class_index in (0, 1))
+        return target, nontarget
 
-    def _lookup(self, chunk: Scores, name: str, class_index: int) -> IntArray:
-        codes = chunk.columns[name][class_index]
-        values, inverse = np.unique(codes, return_inverse=True)
-        names = chunk.categories.get(name)
-        keys = [plain_value(names[value] if names is not None else value.item()) for value in values]
-        return np.array([self.place_of[key] % self.n for key in keys], dtype=np.int64)[inverse]
+    def _of_class(self, chunk: Scores, class_index: int) -> IntArray:
+        if self.values is None or class_index in self.one_group:
+            return deal_folds(chunk.columns[POSITION][class_index], self.n, self.seed)
+        return self._pairs_of([numbered(chunk, name, class_index, self.place_of) for name in self.columns])
+
+    def of_rows(self, chunk: ClassVectors) -> IntArray:
+        """The same for trials of several classes, one number for each trial."""
+        if self.values is None:
+            return deal_folds(chunk.columns[POSITION], self.n, self.seed)
+        return self._pairs_of([numbers_of(chunk.columns[name], None, self.place_of) for name in self.columns])
+
+    def _pairs_of(self, places: Sequence[IntArray]) -> IntArray:
+        one, other = places[0] % self.n, places[-1] % self.n
+        return np.minimum(one, other) * self.n + np.maximum(one, other)
 
 
 def make_folds(
     source: ScoreSource,
     groups: str | Sequence[str] | None,
-    n: int,
+    folds: int | str,
     seed: int = 0,
     *,
     leave_one_out: bool = False,
 ) -> Folds:
-    """Folds by the values of one or two columns, or by trial without groups.
+    """Folds by the values of one or two columns, or by trial without groups; or those that a column names.
 
     A column that has several values in one class only (attacks) is left out group by group: what happens with
     a group that was not there is what is asked. The trials of the other class are dealt out one by one.
@@ -115,34 +118,73 @@ def make_folds(
     one by one. Groups are shuffled and dealt out.
     """
     source = as_source(source)
-    if not isinstance(n, int) or n < 2:
-        raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
     seed = whole_number(seed, 0, "seed")
-    if groups is None:
-        groups = source.roles.ids or None
-    if groups is None:
+    columns = group_columns(groups, folds, source.roles.ids or None)
+    if columns is None:
         moments = source.reduce(Moments.of)
         fewest = min(moments.target.count, moments.nontarget.count)
-        if fewest < n:
-            raise TooFewTrialsError(f"{fewest:g} trials of a class are too few for {n} folds")
-        return Folds(n, seed=seed)
+        if fewest < int(folds):
+            raise TooFewTrialsError(f"{fewest:g} trials of a class are too few for {folds} folds")
+        return Folds(int(folds), seed=seed)
+    values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
+    if isinstance(folds, str):
+        return folds_of_values(columns, values.counts, folds)
+    several = [sum(1 for trials in values.counts.values() if trials[i] > 0) > 1 for i in (0, 1)]
+    one_group = tuple(i for i in (0, 1) if len(columns) == 1 and not several[i] and several[1 - i])
+    of_several = [
+        value for value, trials in values.counts.items() if any(trials[i] for i in (0, 1) if several[i])
+    ]
+    dealt = folds_of_values(
+        columns,
+        of_several if one_group else values.counts,
+        folds,
+        seed,
+        leave_one_out=leave_one_out or bool(one_group),
+    )
+    return replace(dealt, one_group=one_group)
+
+
+def group_columns(
+    groups: str | Sequence[str] | None, folds: int | str, default: tuple[str, ...] | None = None
+) -> tuple[str, ...] | None:
+    """The columns that say which trials stay together; None where trials are dealt out one by one."""
+    if isinstance(folds, str):
+        if groups is not None:
+            raise InputError(f"give either groups or a column of folds ({folds!r}), not both")
+        return (folds,)
+    if not isinstance(folds, int) or folds < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {folds!r}")
+    groups = default if groups is None else groups
+    if groups is None:
+        return None
     columns = names_of(groups, "groups")
     if len(columns) not in (1, 2):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
-    if len(columns) == 2 and n < 3:
+    if len(columns) == 2 and folds < 3:
         raise InputError("trials between two groups need at least 3 folds: two are left out at a time")
-    values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
-    several = [sum(1 for trials in values.counts.values() if trials[i] > 0) > 1 for i in (0, 1)]
-    one_group = tuple(i for i in (0, 1) if len(columns) == 1 and not several[i] and several[1 - i])
-    inside = [
-        value for value, trials in values.counts.items() if any(trials[i] for i in (0, 1) if several[i])
-    ]
-    distinct = tuple(sorted(inside if one_group else values.counts, key=str))
-    if leave_one_out or one_group:  # one group is left out at a time, unless there are very many
+    return columns
+
+
+def folds_of_values(
+    columns: tuple[str, ...],
+    values: Iterable[Any],
+    folds: int | str,
+    seed: int = 0,
+    *,
+    leave_one_out: bool = False,
+) -> Folds:
+    """Groups dealt into folds or left out one at a time, unless there are very many; or folds by name."""
+    distinct = tuple(sorted(values, key=str))
+    if isinstance(folds, str):
+        if len(distinct) < 2:
+            raise InputError(f"column {folds!r} names fewer than 2 folds")
+        return Folds(len(distinct), columns, distinct, named=True)
+    n = folds
+    if leave_one_out:
         n = len(distinct) if len(distinct) <= MOST_LEFT_OUT else max(n, MOST_LEFT_OUT)
     if len(distinct) < n or n < 2:
         raise InputError(f"{len(distinct)} groups in {', '.join(columns)} are too few for {n} folds")
-    return Folds(n, columns, distinct, seed, one_group)
+    return Folds(n, columns, distinct, seed)
 
 
 def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSource:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
@@ -22,14 +22,16 @@ from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.calibrate.monotone.pav import fit_pav
-from llrkit.calibrate.option_checks import names_of
+from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 
-Fit = Callable[..., Map]
+Fit = Callable[..., Any]
+M = TypeVar("M", bound=SavedMap)
+Methods: TypeAlias = str | Sequence[str | Fit]
+"""Methods to try: their names, separated by commas, or a list of names and of functions."""
 
-
-METHODS: dict[str, Fit] = {
+METHODS: dict[str, Callable[..., Map]] = {
     "cmlg": fit_cmlg,
     "logistic": fit_logistic,
     "rule": fit_rule,
@@ -71,27 +73,60 @@ def fit_named(name: str, source: ScoreSource, **options: Any) -> Map:
     return METHODS[method_name(name)](source, **options)
 
 
-def fit_quietly(
-    name: str, source: ScoreSource, options: Mapping[str, Any], known: Mapping[str, Fit] = METHODS
-) -> Map:
+def fit_quietly(method: str | Callable[..., Map], source: ScoreSource, options: Mapping[str, Any]) -> Map:
     """Fit without warnings about the shape of the scores: where methods are compared one sees what fits."""
+    return quietly(fit_of(method, METHODS), source, options)
+
+
+def quietly(fit: Callable[..., M], source: object, options: Mapping[str, Any]) -> M:
+    """What a fit of any kind gives, without warnings about the shape of the scores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
-        return known[method_name(name, known)](source, **options)
+        return fit(source, **options)
 
 
-def method_name(name: str, known: Mapping[str, Fit] = METHODS) -> str:
-    """The name of a known method, underscores and case aside."""
-    normalized = name.strip().lower().replace("_", "-")
+def fit_of(method: str | Callable[..., M], known: Mapping[str, Callable[..., M]]) -> Callable[..., M]:
+    """The function behind a method, which is given by name or is that function already.
+
+    Examples
+    --------
+    >>> fit_of("CMLG", METHODS) is fit_of(fit_cmlg, METHODS) is fit_cmlg
+    True
+    """
+    return method if callable(method) else known[method_name(method, known)]
+
+
+def method_name(method: str | Fit, known: Mapping[str, Fit] = METHODS) -> str:
+    """The name of a known method, underscores and case aside; that of a function is what follows ``fit_``.
+
+    Examples
+    --------
+    >>> method_name("Student_T"), method_name(fit_cmlg), method_name(lambda source: None)
+    ('student-t', 'cmlg', '<lambda>')
+    """
+    if callable(method):
+        plain = getattr(method, "__name__", type(method).__name__).removeprefix("fit_").replace("_", "-")
+        return next((name for name, fit in known.items() if fit is method), plain)
+    normalized = method.strip().lower().replace("_", "-")
     if normalized not in known:
-        raise UnknownNameError(f"unknown calibration method {name!r}; known are {', '.join(known)}")
+        raise UnknownNameError(f"unknown calibration method {method!r}; known are {', '.join(known)}")
     return normalized
 
 
-def method_names(names: str | Sequence[str], known: Mapping[str, Fit] = METHODS) -> list[str]:
-    """Names of known methods, given as a list or separated by commas."""
-    typed = names.split(",") if isinstance(names, str) else names_of(names, "methods")
-    chosen = [method_name(name, known) for name in typed if name.strip()]
-    if not chosen:
+def named_fits(methods: Methods, known: Mapping[str, Callable[..., M]]) -> dict[str, Callable[..., M]]:
+    """Methods by name: names separated by commas, or a list of names and of functions.
+
+    Examples
+    --------
+    >>> list(named_fits(["logistic", fit_cmlg], METHODS))
+    ['logistic', 'cmlg']
+    """
+    if callable(methods):
+        raise InputError(f"methods are names or a list of names and functions, got {methods!r}")
+    typed = methods.split(",") if isinstance(methods, str) else methods
+    if not isinstance(typed, Iterable) or not all(isinstance(one, str) or callable(one) for one in typed):
+        raise InputError(f"methods are names or a list of names and functions, got {methods!r}")
+    asked = [one for one in typed if callable(one) or one.strip()]
+    if not asked:
         raise InputError(f"no method is named; known are {', '.join(known)}")
-    return list(dict.fromkeys(chosen))
+    return {method_name(one, known): fit_of(one, known) for one in asked}

@@ -37,6 +37,7 @@ from llrkit.cli.piped_inputs import takes_pipes
 from llrkit.cli.plot import plot_command
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.recognize import recognize_command
+from llrkit.cli.repeated_options import refuses_repeated
 from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
 from llrkit.cli.schema import schema_command
@@ -127,6 +128,7 @@ guard_inputs(cli)
 
 for one in all_commands(cli):
     takes_pipes(one)
+    refuses_repeated(one)
     one.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
     )

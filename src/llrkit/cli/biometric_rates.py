@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.biometrics.rates_result import VerificationRates
+    from llrkit.report.sections import Section
     from llrkit.scores import ScoreSource
 
 fmr_option: Callable[[Any], Any] = click.option(
@@ -66,6 +67,21 @@ def rates_of(
 
     asked = [parse_share(text, "--fmr") for text in fmrs] or FMRS
     return verification_rates(trials, asked, failures=failures, speakers=speakers, level=level)
+
+
+def rates_section(rates: Mapping[str, VerificationRates]) -> Section:
+    """The tables of a report, by system."""
+    from llrkit.report.sections import Section, TextTable
+
+    tables, notes = [], []
+    for name, one in rates.items():
+        header, rows = one.table()
+        caption = name if len(rates) > 1 else ""
+        tables.append(TextTable(tuple(header), tuple(map(tuple, rows)), caption, numeric=True))
+        notes += [
+            f"{name}: {note}." if len(rates) > 1 else f"{note[0].upper()}{note[1:]}." for note in one.notes
+        ]
+    return Section("Error rates at false match rates", tuple(dict.fromkeys(notes)), tables)
 
 
 def print_rates(rates: VerificationRates, *, to_stderr: bool) -> None:

@@ -78,9 +78,12 @@ def differential_command(
               help="The subjects of the probes: intervals leave out each in turn.")  # fmt: skip
 @click.option("--enrolled-column", metavar="NAME",
               help="For lists of candidates: whether the subject is in the gallery.")  # fmt: skip
+@click.option("--gallery-column", metavar="NAME",
+              help="The subjects of gallery entries, of which one may have several templates; by default "
+              "the enrollment side.")  # fmt: skip
 @click.option("--mates", metavar="FILE",
               help="SCORES are candidate lists of NIST FRTE (searchId, templateId, score); this file has the "
-              "templateId of the mate of each searchId, or '-'.")  # fmt: skip
+              "templateId of the mate of each searchId (a line for each template), or '-'.")  # fmt: skip
 @click.option("--rank", "ranks", multiple=True, type=click.IntRange(min=1), help="Repeatable. 1, 5, 10, 20.")
 @click.option("--fpir", "fpirs", multiple=True, metavar="RATE", help="Repeatable. Default: 10%, 1%, 0.1%.")
 @click.option("--fnir-rank", type=click.IntRange(min=1), default=1, show_default=True,
@@ -94,6 +97,7 @@ def identify_command(
     probe_column: str | None,
     subject_column: str | None,
     enrolled_column: str | None,
+    gallery_column: str | None,
     mates: str | None,
     ranks: tuple[int, ...],
     fpirs: tuple[str, ...],
@@ -130,6 +134,7 @@ def identify_command(
         probe_column,
         subject=subject_column,
         enrolled=enrolled_column,
+        gallery=gallery_column,
         ranks=ranks or RANKS,
         fpir=[parse_share(text, "--fpir") for text in fpirs] or FPIRS,
         rank=fnir_rank,

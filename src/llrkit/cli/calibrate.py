@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,10 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
+
+if TYPE_CHECKING:
+    from llrkit.calibrate.composite.bounded import BoundedMap
+    from llrkit.scores.source import ScoreSource
 
 COMMAND_OPTIONS = ("bound", "groups", "speakers")
 """Options of fits that are options of the command, too."""
@@ -188,6 +192,8 @@ def calibrate_command(
     if "alpha_choice" in chosen:
         click.echo(_words_on_alpha(chosen["alpha_choice"]), err=to_stderr)
     click.echo(bound_sentence(fitted), err=to_stderr)
+    if isinstance(fitted, BoundedMap):
+        click.echo(_effect_of_bounds(fitted, trials), err=to_stderr)
     if bound == "none" and (gap := class_gap(trials)) is not None:
         said = gap_sentence(gap, bounded=isinstance(fitted, BoundedMap))
         click.echo(f"{said[0].upper()}{said[1:]}.", err=to_stderr)
@@ -199,6 +205,24 @@ def calibrate_command(
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=to_stderr)
     write_json(fitted.to_dict(), "calibrate", json_path)
+
+
+def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
+    """How many training LLRs the bounds hold, what Cllr would be without them, and how to do without."""
+    import numpy as np
+
+    from llrkit._format import counted, number
+    from llrkit.core.special import LN2
+    from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
+
+    free = losses_at(fitted.map.on(trials), thresholds=[fitted.low, np.nextafter(fitted.high, np.inf)])
+    below = free.n_miss[0] + free.n_nontarget - free.n_fa[0]
+    above = free.n_target - free.n_miss[1] + free.n_fa[1]
+    held, total = round(float(below + above)), round(float(free.n_target + free.n_nontarget))
+    return (
+        f"They hold {held:,} of {counted(total, 'training LLR')}; without them (--bound none) Cllr would be "
+        f"{number(float(cross_entropy_from_losses(free)[0] / LN2))} bits there."
+    )
 
 
 def _show_cross_validation(details: Mapping[str, Any], to_stderr: bool) -> None:

@@ -168,7 +168,8 @@ def compare_classes(
     table_style: str | None = None,
 ) -> None:
     """Train calibrators on one file and show what they give on another."""
-    from llrkit.multiclass.compare_methods import CANDIDATES, compare
+    from llrkit.multiclass.class_methods import CANDIDATES
+    from llrkit.multiclass.compare_methods import compare
 
     key = evaluation_key or given.reading.key
     other = replace(given, reading=replace(given.reading, key=key))

@@ -31,10 +31,11 @@ def calibrate_classes(
     given: TrialInput,
 ) -> None:
     """Train a map of several classes and save it."""
+    from llrkit.choose.methods import method_name
     from llrkit.cli.calibrate import refuse_unknown
-    from llrkit.multiclass.compare_methods import METHODS, fit_named, method_name
+    from llrkit.multiclass.class_methods import METHODS, fit_named
 
-    name, options = method_name(SAME_IDEA.get(method, method)), parse_options(settings)
+    name, options = method_name(SAME_IDEA.get(method, method), METHODS), parse_options(settings)
     refuse_unknown(METHODS[name], options, name)
     if "prior" in options:
         raise InputError("give the prior with --prior, not with --option")

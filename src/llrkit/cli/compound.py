@@ -33,7 +33,8 @@ def compound_command(
 ) -> None:
     """Turn LLRs against an unknown speaker into LLRs against another enrolled or an unknown one.
 
-    Each test segment must have been compared with all enrolled speakers, once with each. The result is in the
+    Each test segment must have been compared with all enrolled speakers, once with each; a pair that is
+    missing is refused. Separate lists, say of men and of women, may share a file. The result is in the
     column 'compound_llr'; all other columns are kept.
 
     \b

@@ -12,6 +12,7 @@ from llrkit.cli.biometric_rates import (
     open_with_failures,
     print_rates,
     rates_of,
+    rates_section,
     scored_only,
 )
 from llrkit.cli.class_commands import (
@@ -23,7 +24,9 @@ from llrkit.cli.class_commands import (
     refuse_for_classes,
 )
 from llrkit.cli.known_costs import known_costs, words_on_known
+from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    by_option,
     input_files,
     interval_options,
     json_option,
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @click.argument("scores")
 @point_option
-@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@by_option
 @click.option(
     "--shared",
     metavar="CLASS",
@@ -65,9 +68,13 @@ if TYPE_CHECKING:
     metavar="COL[,COL]",
     help="Give each value of these columns (each combination) the same weight, as NIST does.",
 )
-@click.option("--known", metavar="COLUMN",
-              help="Column that marks known impostors, for costs that mix them (sre12).")  # fmt: skip
+@click.option(
+    "--known",
+    metavar="COLUMN",
+    help="Column that marks known impostors, for costs that mix them; without --point, sre12.",
+)
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
+@map_option
 @vocabulary_option
 @fmr_option
 @failures_option
@@ -95,6 +102,8 @@ def evaluate_command(
     equalize: str | None,
     known: str | None,
     p_known: str | None,
+    map_path: str | None,
+    accept_changed: bool,
     words: str,
     fmrs: tuple[str, ...],
     failures: str | None,
@@ -127,6 +136,7 @@ def evaluate_command(
       llrkit evaluate sre12.tsv --point sre12 --known known
       llrkit evaluate languages.tsv --key utt2lang --point lre22
       llrkit evaluate face.csv --vocabulary biometrics --fmr 1e-3 --fmr 1e-4 --failures status
+      llrkit evaluate llrs.csv --map cal.json
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
     given = TrialInput.of(reading)
@@ -134,7 +144,7 @@ def evaluate_command(
         refuse_for_classes(
             by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
             known=known, p_known=p_known, ci=None if ci == "none" else ci, fmr=fmrs or None,
-            failures=failures, vocabulary=None if words == "nist" else words,
+            failures=failures, vocabulary=None if words == "nist" else words, map=map_path,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -157,13 +167,14 @@ def evaluate_command(
     if known is not None:
         share = None if p_known is None else parse_share(p_known, "--p-known")
         mixed = known_costs(trials, parse_points(points) or ["sre12"], known, share, allow_unconfirmed)
+    moved, of_shift = named_shift(map_path, trials, split_names(speakers), accept_changed=accept_changed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     # the sentence below a table for the terminal says so itself
     with unwarned(ReversedScoresWarning, when=table_style is None):
         result = evaluate(
             trials,
-            parse_points(points) or ("sre08", "sre10"),
-            by=by,
+            parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
+            by=split_names(by),
             shared=shared,
             threshold_from=dev,
             ece=html_path is not None and equalize is None,
@@ -179,27 +190,37 @@ def evaluate_command(
     rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
+    chosen = " and ".join(given.reading.where)
     if table_style is not None:
         from llrkit.report.paper_tables import format_table
 
         rows = result if by else {name: result}
-        shown = format_table(rows, table_style, row_title=by or "system", words=words)
+        shown = format_table(rows, table_style, row_title=", ".join(result.by) or "system", words=words)
         click.echo(shown, nl=False, err=to_stderr)
     else:
-        print_evaluation(result, title=scores, by=by, to_stderr=to_stderr, words=words)
+        title = f"{scores}, only {chosen}" if chosen else scores
+        print_evaluation(result, title=title, to_stderr=to_stderr, words=words)
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
         click.echo(words_on_known(cost), err=to_stderr)
+    if moved:
+        click.echo(f"\n{moved}", err=to_stderr or table_style is not None)
     if html_path is not None:
         beside = to_stderr or table_style is not None
-        files = input_files(given.reading, scores, threshold_from, threshold_key)
+        files = input_files(given.reading, scores, threshold_from, threshold_key, map_path)
         ties = ties_of({name: result}, {name: trials})
-        write_page({name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words)
+        sections = [] if rates is None else [rates_section({name: rates})]
+        write_page(
+            {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
+            cautions=[moved] if moved else [], sections=sections,
+        )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
-    more: dict[str, Any] = {"known": mixed} if mixed else {}
+    more: dict[str, Any] = {**({"known": mixed} if mixed else {}), **of_shift}
+    if chosen:
+        more["where"] = list(given.reading.where)
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)
@@ -218,14 +239,18 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(
-    result: Evaluation, *, title: str, by: str | None, to_stderr: bool, words: str = "nist"
-) -> None:
+def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
+    from llrkit.evaluation.over_groups import group_name
 
-    keep = (by or "", *result.groups, *(point.point.name for point in result.points))
+    by = ", ".join(result.by)
+    keep = (
+        *result.by,
+        *map(group_name, result.groups),
+        *(point.point.name for point in result.points),
+    )
 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
@@ -234,14 +259,14 @@ def print_evaluation(
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by or "")
+        header, rows = in_words.group_rows(result.groups, by)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
-        click.echo(f"\n{say(in_words.on_groups(result.groups, by or ''))}", err=to_stderr)
+        click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
-        click.echo(say(result.shared.sentence(by or "")), err=to_stderr)
+        click.echo(say(result.shared.sentence(by)), err=to_stderr)
     skipped = list(result.skipped_groups.items())
     for name, reason in skipped[:5]:
-        click.echo(f"{by} = {name} left out: {reason}", err=True)
+        click.echo(f"{by} = {group_name(name)} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():

@@ -9,7 +9,12 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
-    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint, Preset
+
+NEEDS_SHARE = (
+    "--known needs a cost that mixes known and unknown non-targets (--point sre12), or their "
+    "share (--p-known)"
+)
 
 
 def known_costs(
@@ -20,31 +25,36 @@ def known_costs(
     allow_unconfirmed: bool,
 ) -> list[dict[str, Any]]:
     """Minimum and actual cost of every point with the two kinds of non-targets weighted."""
-    from llrkit.metrics.primary import c_primary
     from llrkit.theory.operating_points import cost_of
 
     costs = [cost_of(point, allow_unconfirmed=allow_unconfirmed) for point in points]
     mixing = [cost for cost in costs if p_known is not None or cost.p_known is not None]
     if not mixing:
-        raise InputError(
-            "--known needs a cost that mixes known and unknown non-targets (--point sre12), or their share "
-            "(--p-known)"
-        )
-    return [
-        {
-            "name": cost.name,
-            "p_known": cost.p_known if p_known is None else p_known,
-            **{
-                which: c_primary(trials, cost, actual=which == "act", known=known, p_known=p_known)
-                for which in ("min", "act")
-            },
-        }
-        for cost in mixing
-    ]
+        raise InputError(NEEDS_SHARE)
+    return [_known_cost(trials, cost, known, p_known, mixed=cost in mixing) for cost in costs]
+
+
+def _known_cost(
+    trials: ScoreSource, cost: Preset, known: str, p_known: float | None, *, mixed: bool
+) -> dict[str, Any]:
+    from llrkit.metrics.primary import c_primary
+
+    if not mixed:
+        return {"name": cost.name, "p_known": None, "min": None, "act": None}
+    return {
+        "name": cost.name,
+        "p_known": cost.p_known if p_known is None else p_known,
+        **{
+            which: c_primary(trials, cost, actual=which == "act", known=known, p_known=p_known)
+            for which in ("min", "act")
+        },
+    }
 
 
 def words_on_known(cost: dict[str, Any]) -> str:
     """One line for people."""
+    if cost["p_known"] is None:
+        return f"{cost['name']} does not mix known and unknown non-targets (--p-known gives their share)"
     return (
         f"{cost['name']}, {100 * cost['p_known']:g} % of non-targets known: minimum {cost['min']:.4f}, "
         f"actual {cost['act']:.4f}"

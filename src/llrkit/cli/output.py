@@ -13,6 +13,7 @@ import click
 
 from llrkit._atomic import write_atomically
 from llrkit._plain import spelled
+from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ point_option: Callable[[Any], Any] = click.option(
     "--point", "points", multiple=True, metavar="NAME|P[,CMISS,CFA]",
     help="Operating point: a preset (sre08, sre10, sre12, ...) or a target prior with costs. Repeatable.",
 )  # fmt: skip
+by_option: Callable[[Any], Any] = click.option(
+    "--by",
+    metavar="COL[,COL]",
+    help="Also evaluate each value of a column, or each combination of several.",
+)
 unconfirmed_option: Callable[[Any], Any] = click.option(
     "--allow-unconfirmed", is_flag=True, help="Accept presets whose definition could not be confirmed."
 )
@@ -45,6 +51,12 @@ def words_option(default: str) -> Callable[[Any], Any]:
 vocabulary_option: Callable[[Any], Any] = words_option("nist")
 
 
+base_10_option: Callable[[Any], Any] = click.option(
+    "--base-10", "base_10", is_flag=True,
+    help="Show LLRs, thresholds and log-odds to base ten: log10 LR instead of nats. JSON stays in nats.",
+)  # fmt: skip
+
+
 def bound_options(command: Any) -> Any:
     """The options that bound the LLRs of a calibration by what its training trials can show."""
     for option in (
@@ -59,12 +71,12 @@ def bound_options(command: Any) -> Any:
     return command
 
 
-def interval_options(command: Any) -> Any:
-    """The options that ask for intervals."""
+def interval_options(command: Any, otherwise: str = "none") -> Any:
+    """The options that ask for intervals; ``otherwise`` is their kind without speakers."""
     ask = click.option(
         "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]),
-        help="Intervals: as if trials were independent; for trials that share speakers; "
-        "or by drawing speakers with replacement. Default: speaker with --speakers, else none.",
+        help="Intervals: as if trials were independent; for trials that share speakers; or by drawing "
+        f"speakers with replacement. Default: speaker with --speakers, else {otherwise}.",
     )  # fmt: skip
     return ask(interval_details(command))
 
@@ -111,6 +123,8 @@ def parse_options(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         if not (equals and name.isidentifier()):
             raise InputError(f"--option {setting}: expected NAME=VALUE")
+        if name in options:
+            raise InputError(f"--option {name} is given twice; it takes one value")
         try:
             options[name] = json.loads(text)
         except json.JSONDecodeError:
@@ -146,7 +160,7 @@ def shown_warnings() -> Iterator[None]:
     finally:
         said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
         for message in said:
-            click.echo(f"llrkit: warning: {message}", err=True)
+            click.echo(f"llrkit: warning: {as_given(message)}", err=True)
     for warning in caught:
         if not issubclass(warning.category, LlrkitWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
@@ -213,6 +227,7 @@ def print_table(
 ) -> None:
     """A table: drawn by rich on a terminal, aligned text in a pipe. Columns not ``left`` are numbers."""
     stream = sys.stderr if to_stderr else sys.stdout
+    title = as_given(title)
     if stream.isatty():
         from rich.console import Console
         from rich.table import Table
@@ -241,6 +256,7 @@ def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
     if path is None:
         return
     text = json.dumps({"schema": f"llrkit.{command}/1", **spelled(content)}, indent=2, allow_nan=False) + "\n"
+    text = as_given(text)
     if path == "-":
         click.echo(text, nl=False)
     else:

@@ -13,7 +13,9 @@ from typing import Any
 import click
 
 READ = frozenset({
-    "adapt", "calibration", "cohort", "cohort_from", "criteria", "embeddings", "enrolled", "evaluation",
+    "adapt", "adapt_from", "adapt_segments", "adapt_utt2spk", "adapt_vad", "calibration", "cohort",
+    "cohort_from", "cohort_segments", "cohort_utt2spk", "cohort_vad",
+    "criteria", "embeddings", "enrolled", "evaluation",
     "evaluation_key", "key", "labelled", "map_path", "mates", "mean_file", "model", "nontargets", "plda",
     "quality_file", "scores", "segments", "source", "speaker_file", "speech", "test", "threshold_from",
     "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "transform_file",
@@ -28,10 +30,12 @@ WRITTEN = frozenset({
 FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
-    "accept_rates", "adapt_where", "asv_column", "asv_threshold", "attack_column", "bound", "by",
+    "accept_rates", "adapt_where", "channel_dims", "speaker_dims",
+    "asv_column", "asv_threshold", "attack_column", "bound", "by",
     "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "conditions", "costs",
     "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding", "enrolled_column",
-    "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs", "groups",
+    "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs",
+    "gallery_column", "groups",
     "h1", "h2", "host", "ids", "key_columns", "key_label_column", "known", "label_column", "level",
     "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "name", "names", "p_known",
     "point", "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings",

@@ -18,9 +18,11 @@ from typing import Any
 import click
 
 from llrkit.cli.paths import READ
-from llrkit.errors import InputError
+from llrkit.errors import InputError, LlrkitError
 
 STANDARD_INPUT = "-"
+_COPIES = "llrkit.copies"
+"""Where the context of a command keeps which pipe each copy is of."""
 WAIT_SECONDS = 5.0
 """How long a pipe may be without a program that writes to it."""
 _BLOCK = 1 << 20
@@ -38,9 +40,29 @@ def takes_pipes(command: click.Command) -> None:
         with (
             tempfile.TemporaryDirectory(prefix="llrkit-") if _any_pipe(given, inputs) else _nothing() as home
         ):
-            return call(*args, **{**given, **copied(given, inputs, home)})
+            changed = copied(given, inputs, home)
+            try:
+                return call(*args, **{**given, **changed})
+            except LlrkitError as error:
+                error.args = tuple(as_given(arg) if isinstance(arg, str) else arg for arg in error.args)
+                raise
 
     command.callback = with_copies
+
+
+def as_given(text: str) -> str:
+    """A text with pipes as they were given where it names their copies: "standard input", not a path.
+
+    Examples
+    --------
+    >>> as_given("scores.csv, line 3")
+    'scores.csv, line 3'
+    """
+    context = click.get_current_context(silent=True)
+    copies = {} if context is None else context.meta.get(_COPIES, {})
+    for copy, given in copies.items():
+        text = text.replace(copy, given)
+    return text
 
 
 def _any_pipe(given: dict[str, Any], inputs: list[str]) -> bool:
@@ -79,7 +101,10 @@ def _is_pipe(path: str) -> bool:
 
 
 def _copy(path: str, home: Path) -> str:
-    copy = home / ("stdin" if path == STANDARD_INPUT else f"{len(list(home.iterdir()))}-{Path(path).name}")
+    standard = path == STANDARD_INPUT
+    copy = home / ("standard input" if standard else f"{len(list(home.iterdir()))}-{Path(path).name}")
+    copies = click.get_current_context().meta.setdefault(_COPIES, {})
+    copies[str(copy)] = copy.name if standard else path
     most = shutil.disk_usage(home).free // 2
     size = 0
     with copy.open("wb") as file:

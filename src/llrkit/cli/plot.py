@@ -8,7 +8,24 @@ import click
 
 from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_commands import class_curves, classes_option, prior_option
-from llrkit.cli.output import parse_points, parse_share, point_option, split_names, vocabulary_option
+from llrkit.cli.output import (
+    base_10_option,
+    parse_points,
+    parse_share,
+    point_option,
+    split_names,
+    vocabulary_option,
+)
+from llrkit.cli.plot_options import (
+    OF_CLASSES,
+    OF_PLOTS,
+    OF_RESULTS,
+    OF_SCORES,
+    OTHERS,
+    WITH_BANDS,
+    refuse_reading,
+    refuse_unused,
+)
 from llrkit.cli.reading import (
     TrialInput,
     cluster_options,
@@ -22,19 +39,10 @@ if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
     from llrkit.scores.source import ScoreSource
 
-OF_SCORES = ("det", "roc", "ape", "bayes-error", "cross-entropy", "tippett", "pav", "histogram")
-OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo", "cmc", "groups")
-OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
-OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
-WITH_BANDS = ("det", "tippett", "cross-entropy")
 ALIASES = {"ece": "cross-entropy"}
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
 CURVES = ("steps", "hull")
 STYLES = ("above", "crossing")
-_OF_PLOTS = (
-    "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
-    "classes", "prior", "bands", "speakers", "axes", "words", "fmr",
-)  # fmt: skip
 
 
 @click.command("plot")
@@ -49,7 +57,7 @@ _OF_PLOTS = (
 @click.option(
     "--by",
     metavar="COL[,COL]",
-    help="One curve for each value; the speaker for zoo; rows and columns for heat-map.",
+    help="One curve for each value or combination; the speaker for zoo; rows and columns for heat-map.",
 )
 @click.option(
     "--curve",
@@ -75,7 +83,7 @@ _OF_PLOTS = (
     metavar="COL[,COL]",
     help="The columns with the speakers of the two sides, for bands and idempotence.",
 )
-@click.option("--base-10", is_flag=True, help="tippett: show LLRs to base ten.")
+@base_10_option
 @click.option("--shared", metavar="CLASS", help="For --by: the class all groups share, target or nontarget.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
 @click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
@@ -133,13 +141,13 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
-    if options["axes"] != "probit" and kind != "det":
-        raise InputError(f"plot {kind}: --axes is for det")
-    if options["fmr"] and kind != "groups":
-        raise InputError(f"plot {kind}: --fmr is for groups")
+    refuse_unused(kind, click.get_current_context())
     words = vocabulary(options["words"])
     names = split_names(options["names"] or "") or []
-    pictures = [picture.said_in(words, keep=names) for picture in _pictures(kind, scores, options)]
+    pictures = _pictures(kind, scores, options)
+    if options["base_10"]:
+        pictures = _to_base_10(kind, pictures)
+    pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
 
@@ -151,6 +159,16 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     click.echo(f"Written to {output}")
 
 
+def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
+    from llrkit.plot.base_ten import to_base_10
+
+    converted = [to_base_10(picture) for picture in pictures]
+    labels = "".join(f"{picture.x.label}{picture.y.label}" for picture in pictures)
+    if converted == pictures and "log10" not in labels:
+        click.echo(f"plot {kind} shows no natural logarithm; --base-10 changes nothing.", err=True)
+    return converted
+
+
 def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
     from llrkit.plot.all_plots import PLOTS
 
@@ -160,20 +178,23 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
         return [plot.draw(curve, renderer="none") for curve in curves]
     if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
         raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
-    if options["classes"] or options["prior"]:
-        raise InputError(f"plot {kind}: --classes and --prior are for several classes")
     if kind in OF_SCORES:
         return _of_scores(kind, plot, scores, options)
     if kind in OF_RESULTS:
+        refuse_reading(kind, _input(options).reading)
         return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
     if kind == "theory":
         from llrkit.cli.plotted_files import theory_of
 
+        if not scores or scores[0].lower().endswith(".json"):
+            refuse_reading(kind, _input(options).reading, by=options["by"])
         curves = theory_of(scores, options, lambda files: _read(files, options))
         for curve in curves:
             click.echo(curve.sentence)
         return [plot.draw(curve, renderer="none") for curve in curves]
     if kind == "two-gaussians" and options["eer"]:
+        if scores:
+            raise InputError("plot two-gaussians: give a file of scores or --eer, not both")
         from llrkit.theory import GaussianLLR
 
         rate = parse_share(options["eer"], "--eer")
@@ -194,6 +215,7 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
 def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.over_groups import group_name
     from llrkit.trust.intervals.bands import curve_bands
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
@@ -202,7 +224,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     systems, read = {}, _read(scores, options)
     ece = kind == "cross-entropy" and not options["by"]
     for name, trials in read.items():
-        result = evaluate(trials, points, by=options["by"], shared=options["shared"], ece=ece)
+        result = evaluate(trials, points, by=split_names(options["by"]), shared=options["shared"], ece=ece)
         if not options["by"]:
             systems[name] = result
             continue
@@ -212,7 +234,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
             )
         several = len(scores) > 1 or options["score_columns"]
         systems |= {
-            f"{name} {group}" if several else str(group): measured
+            f"{name} {group_name(group)}" if several else group_name(group): measured
             for group, measured in result.groups.items()
         }
     chosen: dict[str, Any] = {"renderer": "none"}
@@ -221,7 +243,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     if kind == "det":
         chosen["axes"] = options["axes"]
     if kind == "tippett":
-        chosen |= {"style": options["style"], "log10": options["base_10"]}
+        chosen["style"] = options["style"]
     if options["bands"]:
         if kind not in WITH_BANDS or options["by"]:
             raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")
@@ -295,4 +317,4 @@ def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, ScoreSo
 
 def _input(options: dict[str, Any]) -> TrialInput:
     """What is said about reading, among the options of the command."""
-    return TrialInput.of({name: value for name, value in options.items() if name not in _OF_PLOTS})
+    return TrialInput.of({name: value for name, value in options.items() if name not in OF_PLOTS})

@@ -83,8 +83,9 @@ def theory_of(
     read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
-    from llrkit.cli.output import parse_points
+    from llrkit.cli.output import parse_points, split_names
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.over_groups import group_name
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
 
     points = parse_points(options["points"]) or ["sre10", "sre12"]
@@ -96,22 +97,31 @@ def theory_of(
         for file in results:
             more = lists_of(file)
             lists |= {f"{Path(file).stem} {name}": row for name, row in more.items()} if results[1:] else more
-        cllrs = theory_costs(CLLR, lists)
+        cllrs = theory_costs(CLLR, lists, rms_of_runs=_rms_of_runs(results))
         return [cllrs, cllrs.beyond_gaussian()]
     if not files:
         cllrs = theory_costs(CLLR)
         return [cllrs, cllrs.beyond_gaussian(), *(theory_costs(cost) for cost in points)]
     systems: dict[str, Any] = {}
     for name, trials in read(tuple(files)).items():
-        result = evaluate(trials, points, by=options["by"])
+        result = evaluate(trials, points, by=split_names(options["by"]))
         if options["by"]:
             several = len(files) > 1 or options["score_columns"]
             systems |= {
-                f"{name} {key}" if several else str(key): group for key, group in result.groups.items()
+                f"{name} {group_name(key)}" if several else group_name(key): group
+                for key, group in result.groups.items()
             }
         else:
             systems[name] = result
     return theory_costs_of(systems)
+
+
+def _rms_of_runs(files: Sequence[str]) -> float:
+    """The root mean square that an experiment of several seeds reports; NaN if lists tell it themselves."""
+    results = _results(files[0])
+    if len(files) > 1 or len(results.get("seeds", ())) < 2:
+        return float("nan")
+    return float(results["rms_cllr_from_eer"])
 
 
 def lists_of(file: str) -> dict[str, tuple[float, float]]:

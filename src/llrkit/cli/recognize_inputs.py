@@ -23,23 +23,30 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str, int, int], None]
 SECONDS_BETWEEN_LINES = 10.0
+OF_AUDIO = ("folder", "seconds", "channel", "rate", "normalize", "resample")
+"""Options that mean nothing where frames or embeddings are given."""
 SHORT_STAGE = 2.0
 """Seconds that a stage must take to be worth a line."""
 seconds_option: Callable[[Any], Any] = click.option(
-    "--seconds", type=float, metavar="S", help="Use the first S seconds of speech only."
+    "--seconds",
+    type=float,
+    metavar="S",
+    help="Use the first S seconds of speech only; by default as in the training.",
 )
 channel_option: Callable[[Any], Any] = click.option(
     "--channel", type=click.IntRange(min=0), metavar="N",
-    help="Which channel of stereo files, from 0 on; by default that of the training.",
+    help="Which channel of stereo files, from 0 on; by default as in the training.",
 )  # fmt: skip
 
 
 def input_options(command: Any) -> Any:
     """The options that say where the speech of a list is."""
     for option in (
-        click.option("--folder", metavar="DIR", help="Where the audio files are, if not beside the list."),
+        click.option("--folder", metavar="DIR",
+                     help="Where the audio files are, if not beside the list; holds for every list."),
         click.option("--from", "source", metavar="FILE",
-                     help="Frames or embeddings (NPZ, Kaldi ark or scp) whose ids are in the list."),
+                     help="Frames or embeddings (NPZ, Kaldi ark or scp) whose ids are in the list; of train "
+                     "also a recognizer."),
         click.option("--vectors", metavar="NAME",
                      help="Which matrix of an NPZ file holds the embeddings, where there are several."),
         click.option("--segments", metavar="FILE", help="Kaldi's segments: parts of recordings."),
@@ -53,6 +60,29 @@ def input_options(command: Any) -> Any:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def second_list_options(name: str) -> Callable[[Any], Any]:
+    """The options of input again, for a second list that is given as ``--NAME``."""
+
+    def add(command: Any) -> Any:
+        for option, text in (
+            ("vad", f"As --vad, for --{name}."), ("utt2spk", f"As --utt2spk, for --{name}."),
+            ("segments", f"As --segments, for --{name}."),
+            ("from", f"As --from, for --{name}; by default the same file, if --{name} is a list."),
+        ):  # fmt: skip
+            command = click.option(f"--{name}-{option}", metavar="FILE", help=text)(command)
+        where = f"As --where, for --{name}. Repeatable."
+        return click.option(f"--{name}-where", multiple=True, metavar="COND", help=where)(command)
+
+    return add
+
+
+def was_given(name: str) -> bool:
+    """Whether an option of the command that runs was given, rather than left at its default."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def where_option(text: str) -> Callable[[Any], Any]:
@@ -73,22 +103,25 @@ class SpeechInput:
     resample: str = "auto"
     bad_files: str = "error"
     where: tuple[str, ...] = ()
+    of_audio: tuple[str, ...] = ()
+    """Options that were given and say something about audio files only."""
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> SpeechInput:
         """Those of all options of a command."""
-        return cls(**{name: options[name] for name in cls.__dataclass_fields__ if name in options})
+        own = {name: options[name] for name in cls.__dataclass_fields__ if name in options}
+        return cls(**own, of_audio=tuple(name for name in OF_AUDIO if name in options and was_given(name)))
 
-    def of_another(self, option: str, path: str, where: Sequence[str], source: str | None) -> SpeechInput:
-        """The same for a second list, of which what is told about the first does not hold."""
-        told = {"--segments": self.segments, "--utt2spk": self.speaker_file, "--vad": self.vad}
-        given = [name for name, value in told.items() if value is not None]
-        if given and Path(path).suffix.lower() != ".npz":
-            raise InputError(
-                f"{', '.join(given)}: about SPEECH, not about {option} {path}; make embeddings of it with "
-                f"llrkit recognize extract, and give these as {option}"
-            )
-        return replace(self, where=tuple(where), source=source, segments=None, vad=None, speaker_file=None)
+    def of_another(self, name: str, options: dict[str, Any]) -> SpeechInput:
+        """The same for a second list, ``--NAME``, of which what is told about the first does not hold."""
+        from llrkit.recognize.speech_inputs import holds_arrays
+
+        of_list = None if holds_arrays(options[name]) else self.source
+        return replace(
+            self, where=tuple(options[f"{name}_where"]), source=options[f"{name}_from"] or of_list,
+            segments=options[f"{name}_segments"], vad=options[f"{name}_vad"],
+            speaker_file=options[f"{name}_utt2spk"], of_audio=(),
+        )  # fmt: skip
 
     def read(
         self,
@@ -114,6 +147,8 @@ class SpeechInput:
             where=self.where,
         )  # fmt: skip
         with named_file(self.source or speech):
+            if used is None and self.of_audio:
+                raise InputError(f"--{self.of_audio[0]} is for audio files; these are no audio files")
             check(given)
         if isinstance(given, Frames):
             given = load_all(
@@ -121,6 +156,23 @@ class SpeechInput:
                 stages=stages, front_end=used,
             )  # fmt: skip
         return given, used
+
+
+def require_folder(output: str) -> None:
+    """Refuse what could not be written at the end, before any work."""
+    if not Path(output).absolute().parent.is_dir():
+        raise InputError(f"{output}: the folder {Path(output).parent} does not exist")
+
+
+def require_second_list(name: str, options: dict[str, Any]) -> None:
+    """Refuse options of a second list that is not given, and one that is not there, before any work."""
+    path = options[name]
+    if path is None:
+        for option in ("where", "from", "segments", "utt2spk", "vad"):
+            if options[f"{name}_{option}"]:
+                raise InputError(f"--{name}-{option} goes with --{name}")
+    elif not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
 
 
 def trained_front_end(recognizer: Recognizer, seconds: float | None, channel: int | None) -> FrontEnd | None:

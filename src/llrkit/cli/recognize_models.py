@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -13,12 +15,14 @@ from llrkit.cli.recognize_inputs import (
     channel_option,
     counted_speech,
     input_options,
+    require_folder,
     seconds_of_speech,
     seconds_option,
     trained_front_end,
     watching,
     where_option,
 )
+from llrkit.errors import InputError
 
 _WHERE = "Only utterances for which it holds, for example 'split = eval'."
 
@@ -44,7 +48,7 @@ def enroll_command(**options: Any) -> None:
     """
     output, json_path = options["output"], options["json_path"]
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(options, watch)
+        recognizer, given = _read(options, watch, _anything if options["each"] else _speakers_known)
         with named_file(options["source"] or options["speech"]):
             enrolled = recognizer.enroll(given, each=options["each"], watch=watch)
     enrolled.save(output)
@@ -110,7 +114,7 @@ def extract_command(**options: Any) -> None:
 
     output, json_path = options["output"], options["json_path"]
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(options, watch)
+        recognizer, given = _read(options, watch, _makes_embeddings)
         with named_file(options["source"] or options["speech"]):
             embeddings = recognizer.embed(given, watch=watch)
             write_embeddings(embeddings.replace(columns=row_columns(embeddings)), output)
@@ -120,10 +124,27 @@ def extract_command(**options: Any) -> None:
     write_json(numbers, "recognize-extract", json_path)
 
 
-def _read(options: dict[str, Any], watch: Any) -> tuple[Any, Any]:
+def _anything(recognizer: Any, given: Any) -> None:
+    """Nothing to be said before frames are loaded."""
+
+
+def _speakers_known(recognizer: Any, given: Any) -> None:
+    if given.speakers is None:
+        raise InputError("to enroll one model per speaker the speakers must be known, or give --each")
+
+
+def _makes_embeddings(recognizer: Any, given: Any) -> None:
+    if recognizer.extractor is not None and recognizer.extractor.model is None:
+        raise InputError("a ubm-gmm recognizer scores frames and makes no embeddings")
+
+
+def _read(
+    options: dict[str, Any], watch: Any, check: Callable[[Any, Any], None] = _anything
+) -> tuple[Any, Any]:
     from llrkit.recognize.recognizer import Recognizer
 
+    require_folder(options["output"])
     recognizer = Recognizer.load(options["model"])
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
-    given, _ = SpeechInput.of(options).read(options["speech"], how, watch)
+    given, _ = SpeechInput.of(options).read(options["speech"], how, watch, check=partial(check, recognizer))
     return recognizer, given

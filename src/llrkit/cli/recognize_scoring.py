@@ -15,6 +15,9 @@ from llrkit.cli.recognize_inputs import (
     Watch,
     channel_option,
     input_options,
+    require_folder,
+    require_second_list,
+    second_list_options,
     seconds_of_speech,
     seconds_option,
     trained_front_end,
@@ -42,8 +45,7 @@ _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
               help="Score normalization by a cohort.")  # fmt: skip
 @click.option("--cohort", metavar="LIST|EMBEDDINGS|COHORT", help="Impostors for the normalization; also a "
               "file that 'recognize cohort' saved.")  # fmt: skip
-@click.option("--cohort-from", metavar="FILE", help="As --from, for the cohort; by default the same file.")
-@click.option("--cohort-where", multiple=True, metavar="COND", help="As --where, for the cohort. Repeatable.")
+@second_list_options("cohort")
 @click.option("--top", type=int, metavar="N", help="Cohort members that as1 and as2 choose.")
 @click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
 @click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
@@ -68,17 +70,29 @@ def score_command(**options: Any) -> None:
     """
     from llrkit.io.trial_lists import find_listed, read_trial_list
     from llrkit.io.trial_selection import split_conditions
-    from llrkit.io.write import write_table
+    from llrkit.io.write import write_table, written_as
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.recognizer import Recognizer
+    from llrkit.recognize.speech_inputs import holds_arrays
 
     cohort, output, json_path = options["cohort"], options["output"], options["json_path"]
     if (options["norm"] == "none") != (cohort is None):
         raise InputError("--norm and --cohort go together")
+    require_second_list("cohort", options)
+    written_as(Path(output), options["to"])
+    for path in (output, options["key_output"]):
+        require_folder(path or output)
     recognizer, models = Recognizer.load(options["model"]), Side.load(options["enrolled"])
+    saved = None if cohort is None else _saved_cohort(cohort, options)
+    with named_file(options["enrolled"]):
+        recognizer.require_own_sides(models)
+    with named_file(str(cohort)):
+        recognizer.require_own_sides(models, saved)
     trial_list = None if options["trials"] is None else read_trial_list(options["trials"])
     on_segments, on_trials = split_conditions(options["where"])
     inputs = replace(SpeechInput.of(options), where=tuple(on_segments))
+    if cohort is not None and not holds_arrays(cohort):
+        inputs = replace(inputs, of_audio=())  # they may be about the cohort
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     with watching() as watch, shown_warnings():
         given, _ = inputs.read(options["speech"], how, watch)
@@ -86,7 +100,7 @@ def score_command(**options: Any) -> None:
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(options["source"] or options["speech"]):
             segments = recognizer.prepare(given, watch=watch)
-        others = None if cohort is None else _cohort(recognizer, options, watch)
+        others = saved if saved is not None or cohort is None else _cohort(recognizer, options, watch)
         scores = recognizer.scores(
             models, segments, normalize=options["norm"], cohort=others, top=options["top"], watch=watch
         )
@@ -98,23 +112,29 @@ def score_command(**options: Any) -> None:
     write_json({**numbers, **seconds_of_speech(given)}, "recognize-score", json_path)
 
 
-def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
-    """The impostors: saved before, or made now."""
+def _saved_cohort(cohort: str, options: dict[str, Any]) -> Side | None:
+    """The impostors, if they were saved before."""
     from llrkit.io.binary.numpy_files import read_arrays
     from llrkit.recognize.backends.trial_sides import COHORT_SCHEMA, Side
-    from llrkit.recognize.overlap_checks import check_splits
 
-    cohort, source = options["cohort"], options["cohort_from"] or options["source"]
     is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
     if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
-        if options["cohort_where"] or options["cohort_from"]:
+        if any(value for name, value in options.items() if name.startswith("cohort_")):
             raise InputError(f"{cohort}: is a saved cohort; nothing more can be chosen of it")
         return Side.load(cohort, cohort=True)
-    inputs = SpeechInput.of(options).of_another("--cohort", cohort, options["cohort_where"], source)
+    return None
+
+
+def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
+    """The impostors, made now."""
+    from llrkit.recognize.overlap_checks import check_splits
+
+    cohort = options["cohort"]
+    inputs = SpeechInput.of(options).of_another("cohort", options)
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     impostors, _ = inputs.read(cohort, how, watch)
-    with named_file(source or cohort):
-        check_splits(impostors, options["cohort_where"], "a cohort")
+    with named_file(inputs.source or cohort):
+        check_splits(impostors, options["cohort_where"], "a cohort", "--cohort-where")
         return recognizer.cohort(impostors, watch=watch)
 
 

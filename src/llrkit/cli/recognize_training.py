@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,13 @@ from llrkit.cli.recognize_inputs import (
     channel_option,
     counted_speech,
     input_options,
+    require_folder,
+    require_second_list,
+    second_list_options,
     seconds_of_speech,
     seconds_option,
+    trained_front_end,
+    was_given,
     watching,
     where_option,
 )
@@ -27,14 +33,17 @@ if TYPE_CHECKING:
     from llrkit.recognize.stages import Stages
 
 _ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
-_BACKENDS = ("plda", "psda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
+_BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
+_OF_BACKENDS = {"relevance": "ubm-gmm", "top_gaussians": "ubm-gmm", "cost": "svm"}
+_OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 
 
 @click.command("train")
 @click.argument("speech", metavar="[LIST|EMBEDDINGS]", required=False)
 @click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
 @click.option("--backend", type=click.Choice(_BACKENDS), default="plda", show_default=True,
-              help="How embeddings are scored; ubm-gmm scores frames. lda: lda-cosine.")  # fmt: skip
+              help="How embeddings are scored; ubm-gmm scores frames. htplda: heavy-tailed, tpsda: toroidal, "
+              "lda: lda-cosine.")  # fmt: skip
 @click.option("--gaussians", type=int, metavar="N",
               help="Gaussians of the background model; by default what the data can carry.")  # fmt: skip
 @click.option("--factors", type=int, metavar="N",
@@ -42,7 +51,14 @@ _BACKENDS = ("plda", "psda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
 @click.option("--iterations", default=10, show_default=True, help="Steps of each EM.")
 @click.option("--steps", metavar="NAME,NAME", help="Before scoring: center, whiten[:DIM], lda[:DIM], wccn, "
               "length. By default what suits the back-end.")  # fmt: skip
-@click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of PLDA; default all.")
+@click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of plda (default all) "
+              "and htplda (default half).")  # fmt: skip
+@click.option("--degrees", type=float, metavar="N",
+              help="Degrees of freedom of htplda; by default estimated.")  # fmt: skip
+@click.option("--speaker-dims", metavar="N,N", help="Dimensions of the speaker factors of tpsda, one number "
+              "each; by default one, of what the channel leaves.")  # fmt: skip
+@click.option("--channel-dims", metavar="N,N", help="The same of its channel factors, 0 for none; by default "
+              "one, of a quarter of the dimensions.")  # fmt: skip
 @click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
 @click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
 @click.option("--top-gaussians", default=5, show_default=True, help="Gaussians that count in a frame of "
@@ -58,7 +74,7 @@ _BACKENDS = ("plda", "psda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
               "folder FILE.stages, from which an interrupted run goes on.")  # fmt: skip
 @click.option("--adapt", metavar="LIST|EMBEDDINGS", help="Speech of the domain that is meant, to which "
               "the back-end is adapted; its speakers matter to interpolate only.")  # fmt: skip
-@click.option("--adapt-where", multiple=True, metavar="COND", help="As --where, for --adapt. Repeatable.")
+@second_list_options("adapt")
 @click.option("--adaptation", type=click.Choice(_ADAPTATIONS), default="center", show_default=True,
               help="How: means, CORAL; of PLDA: CORAL+, Kaldi's, or mixed with one of --adapt.")  # fmt: skip
 @click.option("--adaptation-weight", type=float, metavar="G", help="Of the new domain, from 0 to 1, for "
@@ -81,19 +97,21 @@ def train_command(**options: Any) -> None:
       llrkit recognize train train.tsv --from feats.scp --factors 100 -o model.npz
       llrkit recognize train xvectors.npz --where "split = train" --steps lda:150,length -o model.npz
       llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
+      llrkit recognize train xvectors.npz --backend tpsda --speaker-dims 60,40 --channel-dims 40 -o t.npz
       llrkit recognize train --from model.npz --adapt new.tsv --adaptation coral+ -o adapted.npz
     """
+    from llrkit.recognize.embeddings import Embeddings
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.overlap_checks import check_repeats, check_splits
     from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
     from llrkit.recognize.sources import Sources
     from llrkit.recognize.training_sizes import require_feasible
 
-    if options["adapt"] is None and (options["adapt_where"] or options["adaptation_weight"] is not None):
-        raise InputError("--adapt-where and --adaptation-weight go with --adapt")
     speech, output, json_path = options["speech"], options["output"], options["json_path"]
     backend = "lda-cosine" if options["backend"] == "lda" else options["backend"]
     steps = options["steps"].split(",") if options["steps"] else None
+    own = _checked_options(options, backend, steps)
+    require_folder(output)
     sizes = {"n_gaussians": options["gaussians"], "n_factors": options["factors"]}
     with watching() as watch, shown_warnings():
         base = _base_recognizer(options["source"])
@@ -102,8 +120,14 @@ def train_command(**options: Any) -> None:
         def check(given: Any) -> None:
             check_repeats(Sources.of(given))
             check_splits(given, options["where"], "trained")
-            require_feasible(given, backend, steps=steps if steps is not None else STEPS[backend],
-                             rank=options["rank"], **(sizes if base is None else {}))  # fmt: skip
+            if base is None and isinstance(given, Embeddings):
+                _refuse_sizes(options)
+            made = None if base is None or base.extractor is None else base.extractor.model
+            require_feasible(
+                given, backend, steps=steps if steps is not None else STEPS[backend], rank=own["rank"],
+                speaker_dims=own["speaker_dims"], channel_dims=own["channel_dims"],
+                dim=None if made is None else made.n_factors, **(sizes if base is None else {}),
+            )  # fmt: skip
 
         given, front_end = _training_speech(options, base, watch, stages, check)
         origin = options["source"] if base is None and options["source"] else speech or options["source"]
@@ -112,9 +136,9 @@ def train_command(**options: Any) -> None:
                 why = training_sizes(given, **sizes, watch=watch).why
                 if why:
                     click.echo(f"Sizes that the data can carry: {why}.", err=json_path == "-")
-            new = None if options["adapt"] is None else _new_domain(options, front_end, watch)
+            new = None if options["adapt"] is None else _new_domain(options, base, front_end, watch)
             trained = train_recognizer(
-                given, backend, steps=steps, iterations=options["iterations"], rank=options["rank"],
+                given, backend, steps=steps, iterations=options["iterations"], **own,
                 uncertainty=options["uncertainty"], relevance=options["relevance"],
                 top_gaussians=options["top_gaussians"] or None, cost=options["cost"], front_end=front_end,
                 rng=options["seed"], watch=watch, stages=stages,
@@ -128,14 +152,52 @@ def train_command(**options: Any) -> None:
     write_json(_numbers(backend, given, known, trained), "recognize-train", json_path)
 
 
-def _new_domain(options: dict[str, Any], front_end: Any, watch: Watch) -> Any:
+def _checked_options(options: dict[str, Any], backend: str, steps: list[str] | None) -> dict[str, Any]:
+    """Those of the scorer, after everything that can be told before a file is read."""
+    from llrkit.recognize.training_options import require_options
+
+    for name, owner in _OF_BACKENDS.items():
+        if was_given(name) and backend != owner:
+            raise InputError(f"--{name.replace('_', '-')} is an option of {owner}, not of {backend}")
+    require_second_list("adapt", options)
+    if options["adapt"] is None and (was_given("adaptation") or options["adaptation_weight"] is not None):
+        raise InputError("--adaptation and --adaptation-weight go with --adapt")
+    own = {name: options[name] for name in _OF_SCORERS}
+    for name in ("speaker_dims", "channel_dims"):
+        own[name] = _sizes_of(f"--{name.replace('_', '-')}", own[name])
+    require_options(
+        backend, steps, uncertainty=options["uncertainty"], adapted=options["adapt"] is not None,
+        adaptation=options["adaptation"], weight=options["adaptation_weight"], **own,
+    )  # fmt: skip
+    return own
+
+
+def _sizes_of(option: str, text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise InputError(f"{option} {text}: expected whole numbers with commas, for example 60,20")
+    return [] if parts == ["0"] and option == "--channel-dims" else [int(part) for part in parts]
+
+
+def _refuse_sizes(options: dict[str, Any]) -> None:
+    for name in ("gaussians", "factors"):
+        if options[name] is not None:
+            raise InputError(f"--{name} is a size of the training from speech; these are embeddings already")
+
+
+def _new_domain(options: dict[str, Any], base: Recognizer | None, front_end: Any, watch: Watch) -> Any:
     """The speech of ``--adapt``, of which nobody needs to know who speaks."""
     from llrkit.recognize.overlap_checks import check_splits
 
-    inputs = SpeechInput.of(options).of_another("--adapt", options["adapt"], options["adapt_where"], None)
+    inputs = SpeechInput.of(options)
+    if base is not None:  # --from names the recognizer, not a file of embeddings
+        inputs = replace(inputs, source=None)
+    inputs = inputs.of_another("adapt", options)
     given, _ = inputs.read(
         options["adapt"], front_end, watch,
-        check=lambda given: check_splits(given, options["adapt_where"], "adapted"),
+        check=lambda given: check_splits(given, options["adapt_where"], "adapted", "--adapt-where"),
     )  # fmt: skip
     return given
 
@@ -167,7 +229,6 @@ def _training_speech(
     options: dict[str, Any], base: Recognizer | None, watch: Watch, stages: Stages | None,
     check: Callable[[Any], None],
 ) -> tuple[Any, Any]:  # fmt: skip
-    from llrkit.recognize.embedding_files import read_embeddings
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.stages import IVECTORS
 
@@ -181,17 +242,13 @@ def _training_speech(
             seconds=options["seconds"],
         )  # fmt: skip
         return inputs.read(speech, how, watch, stages, check)
-    for name in ("gaussians", "factors", "rate"):
-        if options[name] is not None:
+    for name in ("gaussians", "factors", "rate", "normalize"):
+        if was_given(name):
             raise InputError(
                 f"--{name} is decided by {options['source']}, from which only the back-end differs"
             )
     assert base.extractor is not None
     if speech is not None:
-        from dataclasses import replace
-
-        from llrkit.cli.recognize_inputs import trained_front_end
-
         how_then = trained_front_end(base, options["seconds"], options["channel"])
         return replace(inputs, source=None).read(speech, how_then, watch, None, check)
     assert stages is not None
@@ -200,7 +257,8 @@ def _training_speech(
         raise InputError(
             f"{options['source']}: its training i-vectors are not in {file}; give the list of the training"
         )
-    return read_embeddings(file), base.extractor.front_end
+    given, _ = replace(inputs, source=None).read(str(file), None, watch, None, check)
+    return given, base.extractor.front_end
 
 
 def _numbers(backend: str, given: Any, known: int | None, trained: Recognizer) -> dict[str, Any]:

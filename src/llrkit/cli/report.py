@@ -16,7 +16,10 @@ from llrkit.cli.class_commands import (
     prior_option,
     refuse_for_classes,
 )
+from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    base_10_option,
+    by_option,
     input_files,
     interval_options,
     json_option,
@@ -95,7 +98,7 @@ def require_word(docx_path: str | None) -> None:
 @score_columns_option
 @names_option
 @point_option
-@click.option("--by", metavar="COLUMN", help="Also evaluate each value of this column.")
+@by_option
 @click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
 @click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
@@ -103,7 +106,9 @@ def require_word(docx_path: str | None) -> None:
 @prior_option
 @click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
 @click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
+@map_option
 @vocabulary_option
+@base_10_option
 @interval_options
 @reading_options
 @cluster_options
@@ -126,7 +131,10 @@ def report_command(
     prior: str | None,
     check: bool,
     theory: bool,
+    map_path: str | None,
+    accept_changed: bool,
     words: str,
+    base_10: bool,
     ci: str | None,
     speakers: str | None,
     recordings: str | None,
@@ -148,6 +156,7 @@ def report_command(
       llrkit report a.csv b.csv c.csv --names PLDA,cosine,fusion -o report.html
       llrkit report eval.csv --by gender --train dev.csv -o report.html
       llrkit report llrs.csv --ci speaker --speakers left,right --check -o report.html
+      llrkit report llrs.csv --map cal.json -o report.html
       llrkit report scores.csv --docx report.docx
     """
     if output is None and docx_path is None:
@@ -157,7 +166,7 @@ def report_command(
     if has_classes(scores[0], classes, prior, given, score_columns):
         refuse_for_classes(
             by=by, train=train, check=check or None, theory=theory or None, docx=docx_path,
-            vocabulary=None if words == "nist" else words,
+            vocabulary=None if words == "nist" else words, map=map_path, base_10=base_10 or None,
         )  # fmt: skip
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
@@ -173,20 +182,27 @@ def report_command(
     from llrkit.trust.calibration.check import check_calibration
     from llrkit.trust.intervals.bands import curve_bands
 
+    columns = split_names(by)
     asked = parse_points(points) or ("sre08", "sre10")
     systems = given.open_systems(scores, score_columns, names)
     if train and len(systems) > 1:
         raise InputError(f"--train goes with one system; these are {len(systems)}")
+    if map_path and len(systems) > 1:
+        raise InputError(f"--map goes with one system; these are {len(systems)}")
     who, confidence = split_names(speakers), parse_share(level, "--level")
+    moved, of_shift = named_shift(map_path, next(iter(systems.values())), who, accept_changed=accept_changed)
     of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "seed": seed}
     of_intervals |= {"recordings": split_names(recordings)}
     if ci != "none" or not check:  # the check looks at speakers by itself
         of_intervals["speakers"] = who
     results = {
-        name: evaluate(trials, asked, by=by, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals)
+        name: evaluate(
+            trials, asked, by=columns, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals
+        )
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words}
+    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words, "base_10": base_10}
+    parts["cautions"] = [moved] if moved else []
     if check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
@@ -198,6 +214,12 @@ def report_command(
         from llrkit.report.theory_section import theory_section
 
         parts["sections"] = [theory_section(results)]
+    if words == "biometrics":
+        from llrkit.biometrics.verification import verification_rates
+        from llrkit.cli.biometric_rates import rates_section
+
+        rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}
+        parts["sections"] = [rates_section(rates), *parts.get("sections", [])]
     comparison = None
     if train:
         how = given.reading
@@ -210,14 +232,15 @@ def report_command(
         output,
         docx_path,
         llrs=all(trials.roles.calibrated for trials in systems.values()),
-        files=input_files(given.reading, *scores, train, train_key),
+        files=input_files(given.reading, *scores, train, train_key, map_path),
         title=title,
         by=by,
         comparison=comparison,
         to_stderr=json_path == "-",
         **parts,
     )
-    write_json({"systems": {name: result.to_dict() for name, result in results.items()}}, "report", json_path)
+    told = {"systems": {name: result.to_dict() for name, result in results.items()}, **of_shift}
+    write_json(told, "report", json_path)
 
 
 def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource]) -> dict[str, TiedScores]:
@@ -252,7 +275,7 @@ def write_page(
             results,
             path,
             title=title,
-            by=by or "condition",
+            by=", ".join(split_names(by) or ()) or "condition",
             comparison=comparison,
             made_from=made_from,
             **parts,

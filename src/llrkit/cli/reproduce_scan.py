@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from llrkit.cli.known_costs import NEEDS_SHARE
 from llrkit.cli.output import (
     json_option,
     made_by_command,
@@ -58,6 +59,7 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
       llrkit reproduce prior-scan --scores sre12.tsv --known known
       llrkit reproduce prior-scan --scores dev.csv --test eval.csv --point 0.01
     """
+    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_tables import scan_table
 
@@ -79,6 +81,8 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     print_table(header, rows, to_stderr=json_path == "-", title=scan.cost_name)
     for case in scan.cases:
         click.echo(f"{case.name}: {case.about}", err=json_path == "-")
+        for method, why in case.curve.refused.items():
+            click.echo(f"-: {method}, {why.replace(REMEDY, REMEDY_TYPED)}", err=json_path == "-")
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
@@ -90,9 +94,14 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
 
 def _of_scores(options: dict[str, Any], reading: TrialInput, seed: int) -> Any:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
+    from llrkit.theory.operating_points import cost_of
 
     points = parse_points([options["point"]]) if options["point"] else [EVALUATION]
     share = options["p_known"]
+    if options["known"] is None and share is not None:
+        raise InputError("--p-known is for --known")
+    if options["known"] is not None and share is None and cost_of(points[0]).p_known is None:
+        raise InputError(NEEDS_SHARE)
     test = options["test"]
     return run_scan_of_scores(
         reading.open(options["scores"]),

@@ -10,7 +10,7 @@ import click
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.output import print_table, unwarned, write_json
 from llrkit.cli.reading import TrialInput
-from llrkit.cli.spoof import open_spoof_trials, parse_costs
+from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def fuse_sasv(
 
     chosen = parse_costs(costs or "asvspoof5")
     wanted: Any = "bayes-trained" if method == "logistic" else method
-    with unwarned(PooledClassesWarning):
+    with unwarned(PooledClassesWarning), speaking_of_kinds():
         dev = _trials(scores, columns, ids, reading)
         others = _trials(evaluation, columns, ids, reading) if evaluation else None
         fusion = fit_sasv(dev, wanted, costs=chosen, regularization=regularization or RIDGE)

@@ -99,7 +99,7 @@ def adapt_command(
     from llrkit.cli.calibrate import sha256_of
     from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.adapt import fit_adapted
-    from llrkit.shift.check import check_shift
+    from llrkit.shift.labelled import labels_text
 
     given = TrialInput.of(reading)
     fitted = load_map(calibration, accept_changed=accept_changed)
@@ -110,18 +110,13 @@ def adapt_command(
     adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
     adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
     adapted.save(output)
-    told = adapted.details.get("adaptation")
-    text = told["text"] if told else check_shift(fitted, trials, speakers=columns, share=shares).text
-    click.echo(text, err=json_path == "-")
-    if "few_labels" in adapted.details:
-        line = adapted.details["few_labels"]
-        click.echo(
-            f"{line['n_target'] + line['n_nontarget']:,} labeled trials ask for {line['slope']:.3f} times "
-            f"the LLR {line['offset']:+.3f}.",
-            err=json_path == "-",
-        )
-    same = told is not None and told["rung"] == "no shift" and "few_labels" not in adapted.details
-    how = "as it was" if same else f"adapted ({told['rung']})" if told else "adapted by labels"
+    few_labels, told = adapted.details.get("few_labels"), adapted.details.get("adaptation", {})
+    click.echo(few_labels["unlabelled"] if few_labels else told["text"], err=json_path == "-")
+    if few_labels:
+        click.echo(labels_text(few_labels), err=json_path == "-")
+        how = "adapted by labels"
+    else:
+        how = "as it was" if told["rung"] == "no shift" else f"adapted ({told['rung']})"
     click.echo(f"The calibration is saved {how} in {output}", err=json_path == "-")
     write_json(adapted.to_dict(), "adapt", json_path)
 

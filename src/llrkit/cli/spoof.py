@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
-from llrkit.errors import InputError, PooledClassesWarning, UnknownNameError
+from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
 from llrkit.io.reading import CLUSTER
 
 if TYPE_CHECKING:
@@ -102,7 +104,9 @@ def spoof_command(
 
     columns = {"asv": asv_column, "cm": cm_column, "sasv": sasv_column}
     trials = open_spoof_trials(scores, columns, attack_column, reading)
-    with unwarned(PooledClassesWarning):
+    if cm_threshold is not None and "cm" not in trials.systems:
+        raise InputError("--cm-threshold is for the scores of a countermeasure (--cm-column)")
+    with unwarned(PooledClassesWarning), speaking_of_kinds():
         result = evaluate(
             trials,
             [parse_costs(text) for text in costs] or ("asvspoof5", "a-dcf1"),
@@ -112,17 +116,19 @@ def spoof_command(
             level=parse_share(level, "--level"),
         )
         pad = None
-        if words == "biometrics" and "cm" in trials.systems:
+        if words == "biometrics" and result.cm_eer is not None:
             pad = attack_detection(
                 trials,
                 threshold=None if cm_threshold is None else parse_share(cm_threshold, "--cm-threshold"),
                 asv_threshold=result.asv_threshold,
+                speakers=split_names(speakers),
                 level=parse_share(level, "--level"),
             )
     print_spoof(result, title=scores, to_stderr=json_path == "-", words=words)
     if pad is not None:
         click.echo("", err=json_path == "-")
         print_table(("", "", ""), pad.rows(), to_stderr=json_path == "-", left=(0, 2))
+        click.echo(f"Note: {pad.note}", err=json_path == "-")
     more = {} if pad is None else {"attack_detection": pad.to_dict()}
     write_json({"scores": scores, **result.to_dict(), **more}, "spoof", json_path)
 
@@ -149,7 +155,26 @@ def open_spoof_trials(
     if given.cluster.any:
         reading_all.require(CLUSTER)  # before any worker is started
     source = open_in_batches(path, reading_all, client=given.client() if given.cluster.any else None)
-    return SpoofTrials(source, **named, attack=attack)
+    trials = SpoofTrials(source, **named, attack=attack)
+    if given.reading.missing_scores != "drop" or len(named) == 1:
+        return trials
+    # a trial without a score of one system still counts for the others
+    alone = {
+        system: open_in_batches(path, replace(reading_all, score=(name,))) for system, name in named.items()
+    }
+    return trials.reading_apart(alone)  # type: ignore[arg-type]
+
+
+@contextmanager
+def speaking_of_kinds() -> Iterator[None]:
+    """Say of a label that is none which kinds of trials there are."""
+    from llrkit.scores.kind_tables import KNOWN_KINDS
+
+    try:
+        yield
+    except LabelError as error:
+        label, known, _ = str(error).partition(" is not a label of two classes")
+        raise LabelError(f"{label} is no kind of trial; {KNOWN_KINDS}" if known else str(error)) from None
 
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:
@@ -193,6 +218,6 @@ def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: 
         header, by_attack = result.attack_rows()
         print_table(header, by_attack, to_stderr=to_stderr)
     for reason in dict.fromkeys(result.reasons.values()):
-        click.echo(f"Left out: {reason}", err=True)
+        click.echo(f"Left out: {say(reason)}", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)

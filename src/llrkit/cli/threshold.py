@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     "--on-key", "evaluation_key", metavar="KEY", help="The labels of EVAL, if in a file of their own."
 )
 @vocabulary_option
-@interval_options
+@partial(interval_options, otherwise="trial")
 @reading_options
 @cluster_options
 @unconfirmed_option

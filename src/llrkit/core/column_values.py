@@ -161,7 +161,17 @@ def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any,
     >>> numbered(scores, "who", 0, {"a": 0, "b": 1})
     array([1, 0])
     """
-    column, names = chunk.columns[name][class_index], chunk.categories.get(name)
+    return numbers_of(chunk.columns[name][class_index], chunk.categories.get(name), number_of)
+
+
+def numbers_of(column: Array, names: tuple[Any, ...] | None, number_of: Mapping[Any, int]) -> IntArray:
+    """A number for each value of a column, which holds codes for names where there are names.
+
+    Examples
+    --------
+    >>> numbers_of(np.array(["b", "a", "b"]), None, {"a": 0, "b": 1})
+    array([1, 0, 1])
+    """
     if column.dtype.kind in "iu" and len(column) and type(number_of) is dict:
         low, high = int(column.min()), int(column.max())
         # so few that each gets a number, whether it occurs or not

@@ -140,7 +140,9 @@ class ScoreIndex:
 def require_one_system(values: npt.NDArray[Any]) -> None:
     """Refuse scores of several systems, which cannot be put in order."""
     if values.ndim != 1:
-        raise SystemCountError(f"one system expected, got {values.shape[1]}; fuse them first or choose one")
+        raise SystemCountError(
+            f"one system expected, got {values.shape[1]}: choose one, scores[:, 1] say, or fuse them first"
+        )
 
 
 def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:

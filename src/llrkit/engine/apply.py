@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
-from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
@@ -29,8 +28,16 @@ from llrkit.theory.operating_points import OperatingPoint
 
 POSTERIOR, DECISION = "posterior", "decision"
 """Columns that are written beside LLRs on request."""
-Judge = Callable[[ClassHistogram], str]
-"""Looks at the counts of all scores before their LLRs are in place: returns a note, or refuses them."""
+
+
+class Judge(Protocol):
+    """Looks at the counts of all scores before their LLRs are in place."""
+
+    def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """What is counted of the scores of a batch."""
+
+    def __call__(self, counts: ClassHistogram) -> str:
+        """A note, or a refusal."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,14 @@ def apply_map(
     All columns are kept as they are; the LLRs are in the column ``llr``, and ``llr_map`` says which map made
     them. The map reads scores as its training file was read. Files of several systems with the same trials in
     the same order are read side by side; otherwise they are joined in memory on the ids of the trials. With a
-    ``judge``, which maps of one system can have, the scores are counted on the way.
+    ``judge`` the scores are counted on the way.
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
     given, (reading, notes) = reading, _as_trained(fitted, reading)
     more = options.more_columns()
     if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
         raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
-    missing, watch = fitted.accepts_missing, RangeWatch(fitted.training_range, options.outside)
+    missing, watch = fitted.accepts_missing, fitted.watch(options.outside)
     counted = [ClassHistogram.of(np.empty(0))]
     judged: list[str] = []
 
@@ -107,8 +114,13 @@ def apply_map(
         def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
             scores = scores if scale == 1.0 else scores * scale
             if judge is not None:
-                counted[0] += ClassHistogram.of(scores * fitted.input_factor)
-            llr: FloatArray = fitted(watch.seen(scores, batch.place), columns, outside="ignore")
+                counted[0] += ClassHistogram.of(judge.values(scores, columns))
+            held = watch.seen(scores, batch.place)
+            watch.saw(columns, batch.place)
+            try:
+                llr: FloatArray = fitted(held, columns, outside="ignore")
+            except InputError as error:
+                raise _placed(error, fitted, held, columns, batch.place) from None
             return llr
 
         return with_llrs(
@@ -129,7 +141,9 @@ def apply_map(
 
     def applied(scan: Scan, *more: str) -> Applied:
         rows = write(scan)
-        return Applied(rows, tuple(note for note in (*notes, *more, watch.note, *judged) if note))
+        return Applied(
+            rows, tuple(note for note in (*notes, *more, watch.note, watch.condition_note, *judged) if note)
+        )
 
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
@@ -159,8 +173,27 @@ def apply_map(
         tables = [scan.whole() for scan in scans]
         joined = Scan.of(join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False))
         order = "the files do not have the same trials in the same order: joined in memory"
-        watch = RangeWatch(fitted.training_range, options.outside)
+        watch = fitted.watch(options.outside)
         return applied(joined, *said, order)
+
+
+def _placed(
+    error: InputError, fitted: Map, scores: FloatArray, columns: Columns, place: Callable[[int], str]
+) -> InputError:
+    """The same error with the place of the first trial that the map refuses because of its columns."""
+    if not columns:
+        return error
+    good, bad = 0, len(scores)  # the first ``good`` trials are mapped, the first ``bad`` are not
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            fitted(scores[good:middle], {name: values[good:middle] for name, values in columns.items()},
+                   outside="ignore")  # fmt: skip
+            good = middle
+        except InputError:
+            bad = middle
+    value = ", ".join(f"{name} {values[good]!s}" for name, values in columns.items())
+    return type(error)(f"{place(good)} ({value}): {str(error).replace(' at index 0', '')}")
 
 
 def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]]:

@@ -8,9 +8,13 @@ limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.score_s
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+from llrkit._format import p_words, told_apart
+from llrkit.calibrate.affine.gaussian_tests import LEVEL, SPREADS, gaussian_tests, kurtosis_p_value
 from llrkit.calibrate.affine.score_shape import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
 from llrkit.calibrate.class_gap import REMEDY
+from llrkit.core.moments import Moments
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import other_quantity
 
@@ -77,20 +81,43 @@ def overlap_problems(result: Evaluation) -> list[str]:
     return problems
 
 
-def _suspicion(statistics: dict[str, float]) -> str:
-    """The first measure beyond its limit, where chance was not ruled out; empty if all are within."""
-    for name in ("target", "nontarget"):
-        for kind, limit in (("skewness", SKEWNESS), ("kurtosis", KURTOSIS)):
-            value = statistics[f"{kind}_{name}"]
-            if abs(value) > limit:
-                scores = f"{'non-target' if name == 'nontarget' else name} scores"
-                what = f"the {'excess ' if kind == 'kurtosis' else ''}{kind} of {scores}"
-                return f"{what}, {value:+.2f}, is beyond {limit:g} but may be chance"
+@dataclass(frozen=True)
+class Doubt:
+    """A measure beyond its limit that is no problem yet, and how often chance goes that far."""
+
+    words: str
+    p_value: float
+    of_spreads: bool = False
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether the test keeps the assumption at its level."""
+        return not self.p_value < LEVEL
+
+    def __str__(self) -> str:
+        but = " but may be chance" if self.may_be_chance else ""
+        return f"{self.words}{but} ({p_words(self.p_value)})"
+
+
+def _doubt(moments: Moments) -> Doubt | None:
+    """The first measure beyond its limit, with the p-value of its test; None if all are within."""
+    statistics = shape_statistics(moments)
+    p_values = {test.name: test.p_value for test in gaussian_tests(moments)}
+    for name, of_class in (("target", moments.target), ("nontarget", moments.nontarget)):
+        scores = f"{'non-target' if name == 'nontarget' else name} scores"
+        skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
+        if abs(skewness) > SKEWNESS:
+            what = f"skewness of {scores}"
+            return Doubt(f"the {what}, {skewness:+.2f}, is beyond {SKEWNESS:g}", p_values.get(what, 1.0))
+        if abs(kurtosis) > KURTOSIS:
+            words = f"the excess kurtosis of {scores}, {kurtosis:+.2f}, is beyond {KURTOSIS:g}"
+            return Doubt(words, kurtosis_p_value(of_class))
     ratio = statistics["sd_ratio"]
     if not 1.0 / SD_RATIO <= ratio <= SD_RATIO:
-        limit = SD_RATIO if ratio > 1.0 else 1.0 / SD_RATIO
-        return f"the ratio of the spreads, {ratio:.2f}, is beyond {limit:.2f} but may be chance"
-    return ""
+        shown, limit = told_apart(ratio, SD_RATIO if ratio > 1.0 else 1.0 / SD_RATIO, 2)
+        words = f"the ratio of the spreads, {shown}, is beyond {limit}"
+        return Doubt(words, p_values.get(SPREADS, 1.0), of_spreads=True)
+    return None
 
 
 def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
@@ -107,15 +134,17 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     statistics = shape_statistics(result.moments)
     shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
     unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
-    doubt = "" if few or problems else _suspicion(statistics)
+    doubt = None if few or problems else _doubt(result.moments)
+    unequal = unequal or (doubt is not None and doubt.of_spreads and not doubt.may_be_chance)
+    doubted = "" if doubt is None else str(doubt)
     within = (
         f"skewness within {SKEWNESS:g}, excess kurtosis within {KURTOSIS:g} and ratio of the spreads within "
         f"{SD_RATIO:g}: Gaussian with the same spread"
     )
     return [
-        ("cmlg", not (problems or doubt), _against_cmlg(result, problems) or doubt or within),
+        ("cmlg", not (problems or doubted), _against_cmlg(result, problems) or doubted or within),
         ("logistic", True, "assumes only that the LLR is a straight line of the score"),
-        _gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubt),
+        _gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubted),
         _nig(few, shaped),
         _bayes(few, shaped),
         _pav(result),
@@ -128,7 +157,7 @@ def _against_cmlg(result: Evaluation, problems: list[str]) -> str:
         return ""
     slope = result.det_slope.slope
     straight = abs(slope + 1.0) <= DET_SLOPE
-    said = f"; a DET slope near -1 ({slope:.2f}) does not make it right" if straight else ""
+    said = f"; a DET slope within {DET_SLOPE} of -1 ({slope:.2f}) does not make it right" if straight else ""
     return f"see the lines above{said}"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
-from llrkit.choose.folds import crossed_source, make_folds, training_source
+from llrkit.calibrate.guard import without_guard
+from llrkit.choose.folds import Folds, crossed_source, make_folds, training_source
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
@@ -45,6 +47,10 @@ class PriorScan(Curve):
     minimum: float | None = None
     """What the best threshold would give."""
     cost_name: str = "C_primary"
+    how: str = ""
+    """What was trained and measured on what, in words."""
+    refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """For each method with a NaN, where its fits were refused and why the first was."""
 
     def __post_init__(self) -> None:
         as_floats(self, "log_odds")
@@ -82,7 +88,8 @@ def alpha_scan(
     groups, folds, seed
         For cross-validation, as in :func:`llrkit.cross_calibrate`.
 
-    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN.
+    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN; ``refused`` of
+    the result says why.
 
     References
     ----------
@@ -106,20 +113,39 @@ def alpha_scan(
     measured = source if test is None else as_source(test)
     counted: dict[str, Any] = {"known": known, "p_known": p_known}
     minimum = c_primary(measured, cost, actual=False, **counted)
-    calibrate = _crossed(source, groups, folds, seed) if test is None else _trained(source, measured)
-    costs = {}
+    dealt = None if test is not None else make_folds(source, groups, folds, seed)
+    calibrate = _trained(source, measured) if dealt is None else _crossed(source, dealt)
+    costs: dict[str, FloatArray] = {}
+    refused: dict[str, str] = {}
     for method, name in NAMES.items():
         values = []
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
-                llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
-            except InputError:
+                with without_guard():  # the cost judges the maps
+                    llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
+            except InputError as error:
                 values.append(float("nan"))
+                refused.setdefault(name, str(error))
                 continue
             values.append(c_primary(llrs, cost, **counted))
         costs[name] = np.array(values)
+        if name in refused:
+            without = np.isnan(costs[name])
+            where = "any of the log-odds" if without.all() else ", ".join(f"{x:g}" for x in at[without])
+            refused[name] = f"no fit at {where}: {refused[name]}"
     shown = cost.name if known is None else f"{cost.name}, known and unknown non-targets"
-    return PriorScan(at, costs, minimum, f"C_primary of {shown}" if cost.averages else f"cost at {shown}")
+    title = f"C_primary of {shown}" if cost.averages else f"cost at {shown}"
+    return PriorScan(at, costs, minimum, title, _how(dealt), MappingProxyType(refused))
+
+
+def _how(folds: Folds | None) -> str:
+    """What was measured on what."""
+    if folds is None:
+        return "trained on other trials"
+    dealt = (
+        f"no value of {' or '.join(folds.groups)} in two" if folds.groups else "trials dealt out one by one"
+    )
+    return f"cross-validated in {folds.n} folds, {dealt}"
 
 
 Calibrate = Callable[[str, Mapping[str, Any]], ScoreSource]
@@ -130,8 +156,7 @@ def _trained(train: ScoreSource, measured: ScoreSource) -> Calibrate:
     return lambda method, options: fit_quietly(method, train, options).on(measured)
 
 
-def _crossed(source: ScoreSource, groups: str | Sequence[str] | None, n: int, seed: int) -> Calibrate:
-    folds = make_folds(source, groups, n, seed)
+def _crossed(source: ScoreSource, folds: Folds) -> Calibrate:
     wide = source.with_columns(*folds.columns)
 
     def calibrate(method: str, options: Mapping[str, Any]) -> ScoreSource:

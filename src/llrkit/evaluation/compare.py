@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from llrkit._progress import tracked
 from llrkit._results import Result, text_table
 from llrkit.calibrate.maps import Map
 from llrkit.choose.best import fit_best
-from llrkit.choose.methods import CANDIDATES, METHODS, fit_quietly, method_names
+from llrkit.choose.methods import CANDIDATES, METHODS, Methods, fit_quietly, named_fits
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.frame_rows import named_rows
@@ -124,7 +124,7 @@ class Comparison(Result):
 def compare(
     train: ScoreSource,
     test: ScoreSource,
-    methods: str | Sequence[str] = CANDIDATES,
+    methods: Methods = CANDIDATES,
     *,
     points: Points = ("sre08", "sre10"),
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
@@ -147,12 +147,12 @@ def compare(
     logistic  0.0838    0.0738      0.0101     0.1015     0.1176
     """
     train, test = as_source(train), as_source(test)
-    names = method_names(methods, _FITS)
+    fits = named_fits(methods, _FITS)
     evaluations = {"raw": evaluate(test, points)}
     maps, failed = {}, {}
-    for name in tracked(names, "comparing", len(names), "methods"):
+    for name, fit in tracked(fits.items(), "comparing", len(fits), "methods"):
         try:
-            fitted = fit_quietly(name, train, options.get(name, {}), _FITS)
+            fitted = fit_quietly(fit, train, options.get(name, {}))
         except InputError as error:
             failed[name] = str(error)
             continue

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
+from llrkit._arrays import Counts
 from llrkit.core.column_values import positions_by_value
 from llrkit.errors import InputError
 from llrkit.metrics.primary import compound_llr
@@ -17,7 +20,9 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
     """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
 
     The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
-    at least two must. The LLRs are in the new column ``compound_llr``, which becomes the score.
+    at least two must. Segments that share a model must share all of them: men may have been compared with men
+    and women with women, but a pair that is missing is refused. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
 
     Parameters
     ----------
@@ -44,8 +49,9 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
     model = trials.table[models].to_list()
     llrs = np.empty(len(score))
     by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
     for segment, rows in by_segment.items():
-        seen: set[object] = set()
+        seen: set[Hashable] = set()
         for row in rows.tolist():
             if model[row] in seen:
                 raise InputError(
@@ -58,6 +64,7 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
                 f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
                 "compound LLR needs at least two enrolled speakers"
             )
+        _refuse_missing(trials, segment, rows, frozenset(seen), enrolled)
         llrs[rows] = compound_llr(score[rows], p_known)
     columns = {name: trials.table[name] for name in trials.table.columns}
     return Trials(
@@ -68,3 +75,23 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
         test=segments,
         origin=trials.origin,
     )
+
+
+def _refuse_missing(
+    trials: Trials,
+    segment: object,
+    rows: Counts,
+    models: frozenset[Hashable],
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]],
+) -> None:
+    """Refuse a segment that shares some models with an earlier one, but not all."""
+    for model in models:
+        other, expected = enrolled.setdefault(model, (segment, models))
+        if expected == models:
+            continue
+        lacking, has = (segment, other) if expected - models else (other, segment)
+        absent = min(map(str, (expected - models) or (models - expected)))
+        raise InputError(
+            f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model {absent!r}, "
+            f"segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
+        )

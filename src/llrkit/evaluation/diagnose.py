@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llrkit._format import number
@@ -20,7 +20,7 @@ from llrkit.evaluation.advice import (
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.gaussian_check import GaussianCheck, check_from_moments, check_trials
 from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.tied_advice import advice_for_ties
+from llrkit.evaluation.tied_advice import advice_for_ties, cost_of_ties
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.theory import GaussianLLR
@@ -39,6 +39,8 @@ class Diagnosis(Result):
     """Method, whether it is advised, and why."""
     cllr_from_eer: float
     """The Cllr that Gaussian LLRs with this EER would have."""
+    notes: tuple[str, ...] = ()
+    """In words, what was noticed and speaks against no method."""
     check: GaussianCheck = field(default_factory=GaussianCheck)
     """Tests of two Gaussians of equal spread, and what CMLG costs beside logistic regression."""
 
@@ -59,6 +61,7 @@ class Diagnosis(Result):
             **self.shape,
             **self.check.to_dict(),
             "problems": list(self.problems),
+            "notes": list(self.notes),
             "advice": [{"method": name, "advised": good, "why": why} for name, good, why in self.advice],
         }
 
@@ -76,6 +79,7 @@ class Diagnosis(Result):
             lines.append(f"{name:<9} scores: skewness {skew:+.2f}, excess kurtosis {kurtosis:+.2f}")
         lines.append(f"spread of non-target over target scores: {self.shape['sd_ratio']:.2f}")
         lines += self.check.lines()
+        lines += self.notes
         lines += [f"! {problem}" for problem in self.problems]
         reasons = {why for _, _, why in self.advice}
         if len(reasons) == 1 and not any(good for _, good, _ in self.advice):
@@ -91,8 +95,8 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
     see :func:`llrkit.calibrate.affine.score_shape.shape_problems` and :mod:`llrkit.evaluation.advice`. The
     shape of a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that
-    is steep enough. Scores that are clipped, saturated or tied are told with their shares; they have no
-    density, and PAV or another scale is advised.
+    is steep enough. Scores that are clipped, saturated or tied are told with their shares; where a straight
+    line loses by that against PAV on trials left out, PAV or another scale is advised.
 
     The Gaussian assumption of CMLG is tested (:func:`llrkit.calibrate.affine.gaussian_tests.gaussian_tests`;
     one Gaussian pair against a mixture by the gain in likelihood), and what it costs is measured on the
@@ -111,9 +115,13 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     """
     cost = None if point is None else cost_of(point)
     result, tied = evaluate(source), source.reduce(TiedScores.of)
-    if not can_be_checked(result):
-        return diagnosis_of(result, tied=tied)
-    return diagnosis_of(result, check_trials(source, result.moments, cost), tied=tied)
+    check = check_trials(source, result.moments, cost) if can_be_checked(result) else None
+    diagnosis = diagnosis_of(result, check, tied=tied)
+    if cost is None or (check is not None and check.costs is not None):
+        return diagnosis
+    why = short_class(result, FEW) or "see the lines below"
+    more = f"CMLG and logistic regression are not compared at {cost.name}: {why}"
+    return replace(diagnosis, notes=(*diagnosis.notes, more))
 
 
 def can_be_checked(result: Evaluation) -> bool:
@@ -133,6 +141,7 @@ def diagnosis_of(
 
     ``tied`` says which scores occur often, where they were counted.
     """
+    line = check.costs.cllr_logistic if check is not None and check.costs is not None else _line_cllr(result)
     if check is None:
         check = check_from_moments(result.moments) if can_be_checked(result) else GaussianCheck()
     problems = shape_problems(result.moments)
@@ -146,16 +155,28 @@ def diagnosis_of(
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)
     problems += check.problems(min(result.n_target, result.n_nontarget))
-    problems += tied.sentences() if tied is not None else []
     # PAV does not mind what tied scores are, but which way they point
     may_follow_ties = not (is_separable(result) or result.verdict.outcome in ("reversed", "uninformative"))
+    cost = cost_of_ties(line, result.summaries.blocks) if may_follow_ties else None
+    told = tied.sentences() if tied is not None else []
+    if told and cost is not None:
+        told.append(cost.sentence)
+    costly = cost is None or cost.measurable
+    problems += told if costly else []
     return Diagnosis(
         evaluation=result,
         shape=shape_statistics(result.moments),
         problems=tuple(problems),
-        advice=tuple(advice_for_ties(tied if may_follow_ties else None, advice_for(result, problems))),
+        advice=tuple(advice_for_ties(tied if may_follow_ties else None, cost, advice_for(result, problems))),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),
+        notes=() if costly else tuple(told),
         check=check,
     )
+
+
+def _line_cllr(result: Evaluation) -> float | None:
+    """Cllr of the best straight line from the cells of the evaluation, where these are narrow enough."""
+    line = result.best_line if result.loss_split is not None else None
+    return None if line is None else line.cllr

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from llrkit._format import told_apart
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.affine.gaussian_tests import GaussianTest, gaussian_tests
 from llrkit.calibrate.affine.predicted_cost import PredictedCost, line_costs, predicted_cost
@@ -38,7 +39,8 @@ class GaussianCheck:
         lost = self.costs.cllr_cmlg - self.costs.cllr_logistic
         if not lost > limit:
             return []
-        return [f"CMLG loses {lost:.3f} bits against logistic regression, more than {limit:.3f}"]
+        loses, more = told_apart(lost, limit, 3)
+        return [f"CMLG loses {loses} bits against logistic regression, more than {more}"]
 
     def lines(self) -> list[str]:
         """For people: a line for each test, and one for the costs."""

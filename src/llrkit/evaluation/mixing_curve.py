@@ -67,6 +67,11 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     >>> len(curve.mu), round(curve.mean_eer, 2)
     (41, 0.11)
     """
+    if not isinstance(fitted, Map):
+        raise InputError(
+            f"mixing_curve takes a map that fit_mixture made, got {type(fitted).__name__}; "
+            "mixing_curve(fit_mixture(scores))"
+        )
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
         raise InputError(f"w(mu) is what fit_mixture finds; this is a map by {fitted.method}")

@@ -128,7 +128,7 @@ def threshold_for(
         elif source.roles.weight is not None:
             reasons["threshold"] = "trials are weighted"
         else:
-            interval = _interval(result, chosen, given, false_alarm_rate, miss_rate, uncertain, level)
+            interval = _interval(source, result, chosen, given, false_alarm_rate, miss_rate, uncertain, level)
     cost = errors.points[0].act_dcf
     return Threshold(
         criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
@@ -153,9 +153,10 @@ def _chosen(
     if point is not None:
         return (point.threshold if bayes else threshold_for_cost(blocks, point)), point.name
     if false_alarm_rate is not None:
-        return threshold_for_false_alarms(bins, false_alarm_rate), f"Pfa at most {percent(false_alarm_rate)}"
+        words = f"Pfa at most {percent(false_alarm_rate)}"
+        return threshold_for_false_alarms(source, bins, false_alarm_rate), words
     if miss_rate is not None:
-        return threshold_for_misses(bins, miss_rate), f"Pmiss at most {percent(miss_rate)}"
+        return threshold_for_misses(source, bins, miss_rate), f"Pmiss at most {percent(miss_rate)}"
     return eer_threshold(source), "EER"
 
 
@@ -213,6 +214,7 @@ def _names(point: OperatingPoint | None) -> dict[str, str]:
 
 
 def _interval(
+    source: ScoreSource,
     result: Measurements,
     threshold: float,
     point: OperatingPoint | None,
@@ -224,15 +226,15 @@ def _interval(
     """Thresholds that the trials cannot tell from the chosen one."""
     effects = {} if uncertain is None else uncertain.design_effect
     by_class = tuple(max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
-    path, width = error_path(result.summaries.bins), quantile(level)
+    bins, width = result.summaries.bins, quantile(level)
     pair = (by_class[0], by_class[1])
     if point is not None:
-        return same_cost(path, point, threshold, width, pair)
+        return same_cost(error_path(bins), point, threshold, width, pair)
     if false_alarm_rate is not None:
-        return same_rate(path, "p_fa", false_alarm_rate, width, pair[1])
+        return same_rate(source, bins, "p_fa", false_alarm_rate, width, pair[1])
     if miss_rate is not None:
-        return same_rate(path, "p_miss", miss_rate, width, pair[0])
-    return equal_rates(path, result.eer, width, pair)
+        return same_rate(source, bins, "p_miss", miss_rate, width, pair[0])
+    return equal_rates(error_path(bins), result.eer, width, pair)
 
 
 def _lowest_cost(

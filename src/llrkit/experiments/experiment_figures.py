@@ -12,6 +12,7 @@ from llrkit._progress import tracked
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.prior_scan import ScanCase
+from llrkit.experiments.result_tables import several_seeds
 from llrkit.metrics.theory_costs import CLLR, TheoryCosts, theory_costs
 from llrkit.plot.paper_figures import CllrScatter, cllr_scatter, heat_map, prior_scan, two_gaussians
 from llrkit.plot.picture import Picture
@@ -44,7 +45,8 @@ def theory_curves(table: ListTable) -> list[TheoryCosts]:
     """Cllr against the EER: families of calibrated LLRs, and one point a list (equation 12 of the paper)."""
     names = [f"{result.enroll} / {result.test}".strip(" /") for result in table.lists]
     rows = zip(table.column("eer").tolist(), table.column("min_cllr").tolist(), strict=True)
-    cllrs = theory_costs(CLLR, dict(zip(names, rows, strict=True)))
+    several = table.rms_cllr_from_eer if several_seeds(table) else float("nan")
+    cllrs = theory_costs(CLLR, dict(zip(names, rows, strict=True)), rms_of_runs=several)
     return [cllrs, cllrs.beyond_gaussian()]
 
 

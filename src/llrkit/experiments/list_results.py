@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit.calibrate.guard import without_guard
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.grid import Grid, collect_again, require_both_classes
@@ -143,11 +144,12 @@ def fit_both(source: ScoreSource) -> dict[str, Map]:
     Where the classes do not overlap, logistic regression is kept finite by a regularization of 0.01
     (:func:`is_regularized` tells).
     """
-    try:
-        logistic = fit_quietly("logistic", source, {})
-    except SeparationError:
-        logistic = fit_quietly("logistic", source, {"regularization": REGULARIZATION})
-    return {"cmlg": fit_quietly("cmlg", source, {}), "logistic": logistic}
+    with without_guard():  # its warnings would not be heard, and the maps are judged on other trials
+        try:
+            logistic = fit_quietly("logistic", source, {})
+        except SeparationError:
+            logistic = fit_quietly("logistic", source, {"regularization": REGULARIZATION})
+        return {"cmlg": fit_quietly("cmlg", source, {}), "logistic": logistic}
 
 
 def is_regularized(maps: Mapping[str, Map]) -> bool:

@@ -47,6 +47,7 @@ class ScanCase:
             "log_odds": self.curve.log_odds.tolist(),
             **{key: self.curve.costs[shown].tolist() for key, shown in NAMES.items()},
             "minimum": self.curve.minimum,
+            **({"refused": dict(self.curve.refused)} if self.curve.refused else {}),
         }
 
 
@@ -141,8 +142,7 @@ def run_scan_of_scores(
     """
     began = time.perf_counter()
     curve = alpha_scan(train, test, point=point, known=known, p_known=p_known, groups=groups, seed=seed)
-    how = "cross-validated" if test is None else "trained on other trials"
     measured = evaluate(train if test is None else test)
-    about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {how}"
+    about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {curve.how}"
     closer = MappingProxyType({"raw scores": measured})
     return PriorScanResult((ScanCase("scores", about, curve),), seed, time.perf_counter() - began, closer)

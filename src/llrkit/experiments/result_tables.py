@@ -37,7 +37,7 @@ def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")
         cells += _numbers(result.eer, [getattr(result, name) for name in names], result.det_slope)
         rows.append(cells + ([number(getattr(result, name), 3) for name in POOLED] if pooled else []))
     said: list[tuple[str, Mapping[str, float]]] = [("mean", table.mean), ("sd of lists", table.std)]
-    said += [("sd of seeds", table.sd)] if _several_seeds(table) else []
+    said += [("sd of seeds", table.sd)] if several_seeds(table) else []
     for word, stats in said:
         cells = [word, "", "", "", *_numbers(stats["eer"], [stats[n] for n in names], stats["det_slope"])]
         rows.append(cells + ([number(stats[name], 3) for name in POOLED] if pooled else []))
@@ -80,12 +80,12 @@ def paper_table(table: ListTable) -> Table:
          f"{PAPER['det_slope']:.2f} ± {PAPER['det_slope_std']:.2f}"],
         ["evaluated trials", f"{table.trials:,}", "", f"{PAPER['eval_trials']:,.0f}"],
     ]  # fmt: skip
-    if not _several_seeds(table):
+    if not several_seeds(table):
         return ["", "here", "paper"], [[row[0], row[1], row[3]] for row in rows]
     return ["", "here", "sd of seeds", "paper"], rows
 
 
-def _several_seeds(table: ListTable) -> bool:
+def several_seeds(table: ListTable) -> bool:
     """Whether there is a standard deviation over seeds."""
     return not np.isnan(table.sd.get("cmlg", np.nan))
 
@@ -110,7 +110,7 @@ def one_map_table(table: ListTable) -> Table:
         loss = float(np.max(table.column(name) - table.column("min_cllr")))
         rows.append([words, number(table.mean[name], 4), _spread(table.sd, name, 4), number(loss, 3)])
     header = ["calibration", "mean Cllr", "sd of seeds", "most lost in a list"]
-    if not _several_seeds(table):
+    if not several_seeds(table):
         return [*header[:2], header[3]], [[row[0], row[1], row[3]] for row in rows]
     return header, rows
 

@@ -17,7 +17,30 @@ from llrkit.errors import InputError
 
 
 class Curve(ReadOnlyArrays, Result):
-    """Shared by the curves, which are frozen dataclasses."""
+    """Shared by the curves, which are frozen dataclasses.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0]).det
+    ErrorCurve(5 points, kind='roc', n_target=2, n_nontarget=2)
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            # that of a dataclass shows all arrays
+            cls.__repr__ = Curve._in_short  # type: ignore[method-assign, assignment]
+
+    def _in_short(self) -> str:
+        """How many points there are, and the numbers and words that all share."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        n = max((len(value) for value in values.values() if isinstance(value, np.ndarray)), default=0)
+        shared = [
+            f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in values.items() if isinstance(value, (bool, int, float, str))
+        ]  # fmt: skip
+        return f"{type(self).__name__}({', '.join([counted(n, 'point'), *shared])})"
 
     def to_frame(self, kind: FrameKind = "polars") -> Any:
         """The points as a data frame: a column for each array, and for each number that all points share.

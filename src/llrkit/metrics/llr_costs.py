@@ -217,13 +217,13 @@ class ScoresBetween(SummaryBase):
 
 
 @takes_labels
-def hter(dev: ScoreSource, source: ScoreSource) -> float:
+def hter(source: ScoreSource, dev: ScoreSource) -> float:
     """Half total error rate, ``(Pmiss + Pfa) / 2``, at the EER threshold of development data.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.hter(lk.Scores([1.0, 2.0], [-1.0, 0.0]), lk.Scores([0.5, 3.0], [-2.0, 1.5]))
+    >>> lk.hter(lk.Scores([0.5, 3.0], [-2.0, 1.5]), lk.Scores([1.0, 2.0], [-1.0, 0.0]))
     0.5
     """
     return error_rate_at(source, eer_threshold(dev))

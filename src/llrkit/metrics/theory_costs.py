@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,8 @@ class TheoryCosts(Curve):
     list_eers: FloatArray = field(default_factory=lambda: np.empty(0))
     list_costs: FloatArray = field(default_factory=lambda: np.empty(0))
     predicted: FloatArray = field(default_factory=lambda: np.empty(0))
+    rms_of_runs: float = float("nan")
+    """Where lists are means over seeds: the mean of the root mean squares of the seeds."""
 
     def __post_init__(self) -> None:
         as_floats(self, "list_eers", "list_costs", "predicted")
@@ -58,9 +61,15 @@ class TheoryCosts(Curve):
 
     @property
     def rms(self) -> float:
-        """Root mean square of predicted minus measured cost; NaN without lists."""
+        """Root mean square of predicted minus measured cost, NaN without lists.
+
+        Of an experiment with several seeds it is the mean over seeds, as the experiment reports it: the
+        deviations of single runs partly cancel in means over seeds.
+        """
         if not self.lists:
             return float("nan")
+        if not math.isnan(self.rms_of_runs):
+            return self.rms_of_runs
         return float(np.sqrt(np.mean((self.predicted - self.list_costs) ** 2)))
 
     @property
@@ -85,6 +94,7 @@ class TheoryCosts(Curve):
             self.list_eers,
             self.list_costs - self.predicted,
             np.zeros(len(self.lists)),
+            self.rms_of_runs,
         )
 
     @property
@@ -96,14 +106,18 @@ class TheoryCosts(Curve):
         if not self.lists:
             return f"{self.cost_name} of calibrated LLRs follows from the EER once their family is known."
         count = f"{len(self.lists)} lists" if len(self.lists) > 1 else "one list"
+        over = "" if math.isnan(self.rms_of_runs) else " (mean over seeds)"
         return (
             f"{self.cost_name} from the EER, if LLRs are Gaussian, against the minimum of {count}: root mean "
-            f"square {self.rms:.4f}, {100 * self.rms_share:.1f} % of the mean."
+            f"square{over} {self.rms:.4f}, {100 * self.rms_share:.1f} % of the mean."
         )
 
 
 def theory_costs(
-    cost: AnyPoint = CLLR, lists: Mapping[str, tuple[float, float]] = MappingProxyType({})
+    cost: AnyPoint = CLLR,
+    lists: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    *,
+    rms_of_runs: float = float("nan"),
 ) -> TheoryCosts:
     """The curves of all families, and measured lists on top.
 
@@ -113,6 +127,8 @@ def theory_costs(
         ``"Cllr"``, an operating point (its minimum DCF), or a preset (C_primary where it averages).
     lists
         For each measured list its EER and its minimum cost.
+    rms_of_runs
+        Where lists are means over seeds: the mean over seeds of the root mean square.
     """
     name = cost_name(cost)
     families = family_pairs()
@@ -125,6 +141,7 @@ def theory_costs(
         np.array([eer for eer, _ in measured]),
         np.array([value for _, value in measured]),
         np.array([_gaussian_cost(eer, cost) for eer, _ in measured]),
+        rms_of_runs,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,39 +12,53 @@ import numpy.typing as npt
 
 from llrkit.core.hull import ErrorPath, PavBlocks, error_path
 from llrkit.core.score_bins import ScoreBins
+from llrkit.metrics.highest_threshold import Demand, highest_threshold, next_score
+from llrkit.scores import ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 
 Range = tuple[float, float]
+Compare = Callable[[Any, Any], Any]
 
 
-def threshold_for_false_alarms(bins: ScoreBins, rate: float) -> float:
-    """The lowest threshold with at most this false-alarm rate.
+def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> from llrkit.core.trial_counts import count_trials
-    >>> bins = count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins()
-    >>> threshold_for_false_alarms(bins, 0.2), threshold_for_false_alarms(bins, 0.0)
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_trials(scores).bins()
+    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
     (0.5, 2.0)
     """
-    path = error_path(bins)
-    return float(path.threshold[np.argmax(path.p_fa <= rate)])
+    if rate >= 1.0:
+        return float(bins.low[0])
+    return next_score(source, bins, highest_threshold(source, bins, _accepts(bins, operator.gt, rate)))
 
 
-def threshold_for_misses(bins: ScoreBins, rate: float) -> float:
+def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
     """The highest threshold with at most this miss rate.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> from llrkit.core.trial_counts import count_trials
-    >>> bins = count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins()
-    >>> threshold_for_misses(bins, 0.25), threshold_for_misses(bins, 0.0)
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_trials(scores).bins()
+    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
     (0.5, -1.0)
     """
-    path = error_path(bins)
-    return float(path.threshold[np.searchsorted(path.p_miss, rate, side="right") - 1])
+    return highest_threshold(source, bins, _misses(bins, operator.le, rate))
+
+
+def _misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
+
+
+def _accepts(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    n = bins.n_nontarget
+    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
 
 
 def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
@@ -60,14 +77,22 @@ def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
     return float(error_path(blocks).threshold[vertex])
 
 
-def same_rate(path: ErrorPath, kind: str, rate: float, width: float, effect: float) -> Range:
+def same_rate(
+    source: ScoreSource, bins: ScoreBins, kind: str, rate: float, width: float, effect: float
+) -> Range:
     """Thresholds whose false-alarm (or miss) rate differs from this one by no more than chance.
 
-    ``width`` is in standard errors, of which the square is ``effect`` times that of independent trials.
+    ``width`` is in standard errors, of which the square is ``effect`` times that of independent trials. The
+    lower end is the score below the first of them: counts say nothing about what is between.
     """
-    there, n = (path.p_fa, path.n_nontarget) if kind == "p_fa" else (path.p_miss, path.n_target)
-    error = width * np.sqrt(effect * rate * (1.0 - rate) / n)
-    return _around(path, np.abs(there - rate) <= error, there - rate)
+    n = bins.n_nontarget if kind == "p_fa" else bins.n_target
+    error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
+    if kind == "p_fa":
+        demands = _accepts(bins, operator.gt, rate + error), _accepts(bins, operator.ge, rate - error)
+    else:
+        demands = _misses(bins, operator.lt, rate - error), _misses(bins, operator.le, rate + error)
+    low, high = (highest_threshold(source, bins, demand) for demand in demands)
+    return low, high
 
 
 def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> Range:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,8 @@ from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.scores.derived import ChangedChunks
 from llrkit.scores.roles import Roles, row_in_words
-from llrkit.scores.source import S
 
 
 def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> ScoreSource:
@@ -33,7 +33,7 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     0.0
     """
     counts = source.reduce(ClassCounts.of)
-    return DetectionSource(source, _place(target, counts.classes), class_prior(prior, counts))
+    return detection_of(source, _place(target, counts.classes), class_prior(prior, counts))
 
 
 def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
@@ -46,7 +46,7 @@ def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     >>> lk.auc(lk.multiclass.pair(scores, "0", "2"))
     1.0
     """
-    return DetectionSource(only(source, [target, other]), 0, np.ones(2))
+    return detection_of(only(source, [target, other]), 0, np.ones(2))
 
 
 def _place(name: str, classes: Sequence[str]) -> int:
@@ -55,14 +55,8 @@ def _place(name: str, classes: Sequence[str]) -> int:
     return list(classes).index(name)
 
 
-@dataclass(frozen=True, eq=False)
-class DetectionSource(ScoreSource):
+class DetectionSource(ChangedChunks[ClassVectors, Scores], ScoreSource):
     """Trials with the LLR of one class against the weighted others in place of all log-likelihoods."""
-
-    source: ClassSource
-    target: int
-    weights: FloatArray
-    carried: tuple[str, ...] = ()
 
     @property
     def roles(self) -> Roles:
@@ -73,20 +67,18 @@ class DetectionSource(ScoreSource):
         """Trials of several classes are known by number only."""
         return row_in_words(row)
 
-    def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Make two classes of every chunk, then summarize it."""
-        return self.source.reduce(lambda chunk: summarize(self._two_classes(chunk)))
 
-    def with_columns(self, *names: str) -> DetectionSource:
-        """The same trials carrying these columns."""
-        return DetectionSource(self.source.with_columns(*names), self.target, self.weights, names)
+def detection_of(source: ClassSource, target: int, weights: FloatArray) -> DetectionSource:
+    """LLRs of the class at a place against the weighted others, as a source."""
+    return DetectionSource(source, partial(_two_classes, target=target, weights=weights))
 
-    def _two_classes(self, chunk: ClassVectors) -> Scores:
-        llrs = [against_others(loglik, self.target, self.weights) for loglik, _ in loglik_blocks(chunk)]
-        llr = np.concatenate(llrs) if llrs else np.empty(0)
-        mine = chunk.codes == self.target
-        columns = {name: (column[mine], column[~mine]) for name, column in chunk.columns.items()}
-        return Scores.part(llr[mine], llr[~mine], columns)
+
+def _two_classes(chunk: ClassVectors, target: int, weights: FloatArray) -> Scores:
+    llrs = [against_others(loglik, target, weights) for loglik, _ in loglik_blocks(chunk)]
+    llr = np.concatenate(llrs) if llrs else np.empty(0)
+    mine = chunk.codes == target
+    columns = {name: (column[mine], column[~mine]) for name, column in chunk.columns.items()}
+    return Scores.part(llr[mine], llr[~mine], columns)
 
 
 def detection_llrs(loglik: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -117,33 +109,19 @@ def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     places = [_place(name, known) for name in classes]
     if len(set(places)) != len(places) or len(places) < 2:
         raise UnknownNameError(f"at least two different classes are needed, got {listed(classes)}")
-    return ChosenClasses(source, np.array(places, dtype=np.intp))
+    return ChangedChunks(source, partial(_chosen, places=np.array(places, dtype=np.intp)))
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenClasses:
-    """A source without some of its classes."""
-
-    source: ClassSource
-    places: IntArray
-
-    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
-        """Leave classes out of every chunk, then summarize it."""
-        return self.source.reduce(lambda chunk: summarize(self._chosen(chunk)))
-
-    def with_columns(self, *names: str) -> ChosenClasses:
-        """The same trials carrying these columns."""
-        return ChosenClasses(self.source.with_columns(*names), self.places)
-
-    def _chosen(self, chunk: ClassVectors) -> ClassVectors:
-        code = np.full(len(chunk.classes), -1, dtype=np.intp)
-        code[self.places] = np.arange(len(self.places))
-        codes = code[chunk.codes]
-        rows = codes >= 0
-        values = chunk.loglik[rows][:, self.places]
-        if len(values) and np.isneginf(values.max(axis=1).min()):
-            which = listed([chunk.classes[i] for i in self.places])
-            raise InputError(f"a trial has log-likelihood -inf for all of the classes {which}")
-        columns = {name: column[rows] for name, column in chunk.columns.items()}
-        names = tuple(chunk.classes[i] for i in self.places)
-        return type(chunk).part(values, codes[rows], names, columns)
+def _chosen(chunk: ClassVectors, places: IntArray) -> ClassVectors:
+    """The trials of the classes at some places."""
+    code = np.full(len(chunk.classes), -1, dtype=np.intp)
+    code[places] = np.arange(len(places))
+    codes = code[chunk.codes]
+    rows = codes >= 0
+    values = chunk.loglik[rows][:, places]
+    if len(values) and np.isneginf(values.max(axis=1).min()):
+        which = listed([chunk.classes[i] for i in places])
+        raise InputError(f"a trial has log-likelihood -inf for all of the classes {which}")
+    columns = {name: column[rows] for name, column in chunk.columns.items()}
+    names = tuple(chunk.classes[i] for i in places)
+    return type(chunk).part(values, codes[rows], names, columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, overload
@@ -17,7 +16,7 @@ from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.source import S
+from llrkit.scores.derived import ChangedChunks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -85,7 +84,7 @@ class ClassMap(SavedMap):
 
     def on(self, source: ClassSource) -> ClassSource:
         """The same trials with the map's log-likelihoods, as a source."""
-        return MappedClasses(source, self)
+        return ChangedChunks(source, self)
 
     def then(self, other: ClassMap) -> ClassMap:
         """First this map, then another one, which must take scores of the same classes."""
@@ -147,22 +146,6 @@ def posteriors(loglik: Any, log_prior: FloatArray) -> FloatArray:
     weighted = np.asarray(loglik, dtype=np.float64) + log_prior
     relative = np.exp(weighted - weighted.max(axis=-1, keepdims=True))
     return np.asarray(relative / relative.sum(axis=-1, keepdims=True))
-
-
-@dataclass(frozen=True, eq=False)
-class MappedClasses:
-    """A source whose trials went through a map."""
-
-    source: ClassSource
-    map: ClassMap
-
-    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
-        """Map every chunk, then summarize it."""
-        return self.source.reduce(lambda chunk: summarize(self.map(chunk)))
-
-    def with_columns(self, *names: str) -> MappedClasses:
-        """The same trials carrying these columns."""
-        return MappedClasses(self.source.with_columns(*names), self.map)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -1,68 +1,23 @@
-"""The calibrators of several classes by name, and compare(): trained on one set, evaluated on another."""
+"""compare(): train several calibrators of several classes on one set, evaluate them on another."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from llrkit._format import number
+from llrkit._progress import tracked
 from llrkit._results import Result, flat, text_table
-from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
+from llrkit.choose.methods import Methods, named_fits, quietly
+from llrkit.errors import InputError
 from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_maps import ClassMap
-from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
-from llrkit.multiclass.gaussian_backend import fit_gaussian
+from llrkit.multiclass.class_methods import CANDIDATES, METHODS, prior_option
 from llrkit.multiclass.measure_classes import evaluate
 from llrkit.multiclass.priors import Prior
 from llrkit.scores.classes import ClassSource
-
-METHODS: Mapping[str, Callable[..., ClassMap]] = MappingProxyType(
-    {
-        "temperature": fit_temperature,
-        "scale-offset": fit_scale_offset,
-        "vector": fit_vector,
-        "affine": fit_affine,
-        "gaussian": fit_gaussian,
-        "free-gaussian": partial(fit_gaussian, shared=False),
-        "fusion": fit_fusion,
-    }
-)
-CANDIDATES = ("temperature", "scale-offset", "vector", "gaussian")
-_NO_PRIOR = ("gaussian", "free-gaussian")
-
-
-def method_name(name: str) -> str:
-    """The name of a known method, underscores and case aside.
-
-    Examples
-    --------
-    >>> method_name("Scale_Offset")
-    'scale-offset'
-    """
-    normalized = name.strip().lower().replace("_", "-")
-    if normalized not in METHODS:
-        raise UnknownNameError(
-            f"unknown calibration method {name!r} for several classes; known are {', '.join(METHODS)}"
-        )
-    return normalized
-
-
-def fit_named(name: str, source: ClassSource, *, prior: Prior = "flat", **options: Any) -> ClassMap:
-    """Fit a calibrator by name; the prior goes to those that have one.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
-    >>> fit_named("temperature", scores).method
-    'temperature'
-    """
-    method = method_name(name)
-    return METHODS[method](source, **options, **({} if method in _NO_PRIOR else {"prior": prior}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,11 +78,21 @@ class ClassComparison(Result):
 def compare(
     train: ClassSource,
     test: ClassSource,
-    methods: str | Sequence[str] = CANDIDATES,
+    methods: Methods = CANDIDATES,
     *,
     prior: Prior = "flat",
+    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> ClassComparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.
+
+    Parameters
+    ----------
+    methods
+        Names of calibrators, separated by commas, or a list of names and of functions.
+    prior
+        Prior probabilities of the classes, for the fits that have one and for the metrics.
+    options
+        Options of single methods: name -> options.
 
     Examples
     --------
@@ -139,15 +104,12 @@ def compare(
     >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
     'temperature'
     """
-    typed = methods.split(",") if isinstance(methods, str) else methods
-    names = [method_name(name) for name in typed if name.strip()]
+    fits = named_fits(methods, METHODS)
     evaluations = {"raw": evaluate(test, prior=prior, detection=False)}
     maps, failed = {}, {}
-    for name in names:
+    for name, fit in tracked(fits.items(), "comparing", len(fits), "methods"):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LlrkitWarning)
-                maps[name] = fit_named(name, train, prior=prior)
+            maps[name] = quietly(fit, train, {**prior_option(name, prior), **options.get(name, {})})
         except InputError as error:
             failed[name] = str(error)
             continue

@@ -4,136 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.choose.folds import deal_folds
+from llrkit.choose.best import CrossCalibration
+from llrkit.choose.fold_fits import fit_folds
+from llrkit.choose.folds import Folds, Pair, apart_from, folds_of_values, group_columns
+from llrkit.choose.methods import Fit, fit_of, method_name
 from llrkit.core.column_values import plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_methods import METHODS, prior_option
 from llrkit.multiclass.class_metrics import cllr
-from llrkit.multiclass.fits import fit_scale_offset
 from llrkit.multiclass.priors import Prior
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.roles import POSITION
-from llrkit.scores.source import S
+from llrkit.scores.derived import ChangedChunks
 from llrkit.trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
-
-Fit = Callable[..., ClassMap]
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class ClassFolds:
-    """Which fold each trial is in: by its place within its class, or by the value of a column."""
-
-    n: int
-    column: str = POSITION
-    fold_of: Mapping[Any, int] | None = None
-    seed: int = 0
-
-    def of(self, chunk: ClassVectors) -> npt.NDArray[np.int64]:
-        """The fold of each trial."""
-        values = chunk.columns[self.column]
-        if self.fold_of is None:
-            return deal_folds(values, self.n, self.seed) % self.n
-        distinct, inverse = np.unique(values, return_inverse=True)
-        return np.array([self.fold_of[plain_value(value)] for value in distinct], dtype=np.int64)[inverse]
 
 
 def make_class_folds(
-    source: ClassSource, n: int = 5, *, groups: str | None = None, folds: str | None = None, seed: int = 0
-) -> ClassFolds:
-    """``n`` folds of each class, folds of whole groups, or the folds that a column names."""
-    if groups is not None and folds is not None:
-        raise InputError("give either groups or folds, not both")
-    if not isinstance(n, int) or n < 2:
-        raise InputError(f"cross-validation needs at least 2 folds, got {n!r}")
-    name = groups or folds
-    if name is None:
-        return ClassFolds(n, seed=seed)
-    values = sorted(source.with_columns(name).reduce(_DistinctValues.at(name)).values, key=str)
-    if folds is not None:
-        if len(values) < 2:
-            raise InputError(f"column {name!r} names fewer than 2 folds")
-        return ClassFolds(len(values), name, {value: i for i, value in enumerate(values)})
-    if len(values) < n:
-        raise InputError(f"{len(values)} groups in {name!r} are too few for {n} folds")
-    order = np.random.default_rng(seed).permutation(len(values))
-    return ClassFolds(n, name, {values[i]: place % n for place, i in enumerate(order)})
+    source: ClassSource,
+    groups: str | None = None,
+    folds: int | str = 5,
+    seed: int = 0,
+    *,
+    leave_one_out: bool = False,
+) -> Folds:
+    """Folds of each class by the place of a trial, of whole groups, or those that a column names."""
+    columns = group_columns(groups, folds)
+    if columns is None:
+        return Folds(int(folds), seed=seed)
+    if len(columns) > 1:
+        raise InputError(f"groups are one column where there are several classes, got {list(columns)}")
+    values = source.with_columns(*columns).reduce(_DistinctValues.at(columns[0])).values
+    return folds_of_values(columns, values, folds, seed, leave_one_out=leave_one_out)
 
 
-@dataclass(frozen=True)
-class CrossedClasses:
-    """Trials, each mapped by the map that has not seen its fold."""
+def _training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSource:
+    """The trials outside a fold."""
 
-    source: ClassSource
-    folds: ClassFolds
-    maps: tuple[ClassMap, ...]
-    carried: tuple[str, ...] = ()
+    def kept(chunk: ClassVectors) -> ClassVectors:
+        return chunk.take(apart_from(folds.of_rows(chunk), folds.n, pair))
 
-    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
-        """Map every chunk, then summarize it."""
-
-        def crossed(chunk: ClassVectors) -> S:
-            fold = self.folds.of(chunk)
-            loglik = np.empty((len(chunk.values), len(chunk.classes)))
-            for f, fitted in enumerate(self.maps):
-                loglik[fold == f] = fitted(chunk.values[fold == f])
-            columns = {name: chunk.columns[name] for name in self.carried}
-            return summarize(ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, columns))
-
-        names = dict.fromkeys((*self.carried, self.folds.column))
-        return self.source.with_columns(*names).reduce(crossed)
-
-    def with_columns(self, *names: str) -> CrossedClasses:
-        """The same trials carrying these columns."""
-        return CrossedClasses(self.source, self.folds, self.maps, names)
+    return ChangedChunks(source, kept, folds.carried)
 
 
-@dataclass(frozen=True)
-class _OutsideFold:
-    """The trials outside one fold."""
-
-    source: ClassSource
-    folds: ClassFolds
-    left_out: int
-
-    def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
-        return self.source.with_columns(self.folds.column).reduce(
-            lambda chunk: summarize(chunk.take(self.folds.of(chunk) != self.left_out))
-        )
-
-    def with_columns(self, *names: str) -> ClassSource:
-        raise InputError("the training part of a fold carries no columns")
+def _crossed(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -> ClassScores:
+    """The log-likelihoods of each trial under the map that has not seen its fold."""
+    fold = folds.of_rows(chunk)
+    loglik = np.empty((len(chunk.values), len(chunk.classes)))
+    for (f, g), fitted in maps.items():
+        rows = fold == f * folds.n + g
+        loglik[rows] = fitted(chunk.values[rows])
+    return ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
 
 
 def cross_calibrate(
     source: ClassSource,
-    fit: Fit = fit_scale_offset,
+    method: str | Fit = "scale-offset",
     *,
-    n_folds: int = 5,
     groups: str | None = None,
-    folds: str | None = None,
+    leave_out: str | None = None,
+    folds: int | str = 5,
     seed: int = 0,
     **options: Any,
-) -> ClassSource:
+) -> CrossCalibration[ClassSource, ClassMap]:
     """Log-likelihoods for reporting: each trial is calibrated by a map that has not seen its fold.
+
+    The result has the calibrated trials as its ``source``, like that of :func:`llrkit.cross_calibrate`.
 
     Parameters
     ----------
-    fit
-        A calibrator of this room; ``options`` go to it.
-    n_folds, seed
-        How many folds each class is dealt into.
+    method, options
+        A calibrator of this room, by name or as a function, and its options.
     groups
         A column whose values never share two folds: the source or the speaker of a trial.
+    leave_out
+        In place of ``groups``: a column whose values are left out one at a time.
     folds
-        A column that names the fold of each trial, instead.
+        How many folds each class is dealt into, or the name of a column whose values are the folds.
+    seed
+        Another one is another deal.
 
     Examples
     --------
@@ -143,24 +99,29 @@ def cross_calibrate(
     >>> labels = np.arange(600) % 3
     >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
     >>> crossed = lk.multiclass.cross_calibrate(scores)
-    >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed), 2)
+    >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed.source), 2)
     (1.11, 0.49)
     """
-    assigned = make_class_folds(source, n_folds, groups=groups, folds=folds, seed=seed)
-    maps = tuple(fit(_OutsideFold(source, assigned, f), **options) for f in range(assigned.n))
-    return CrossedClasses(source, assigned, maps)
+    if leave_out is not None and groups is not None:
+        raise InputError("give groups or leave_out, not both")
+    left = groups if leave_out is None else leave_out
+    assigned = make_class_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
+    training = partial(_training_source, source, assigned)
+    name = method_name(method, METHODS)
+    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, name)
+    crossed = ChangedChunks(source, partial(_crossed, folds=assigned, maps=maps), assigned.carried)
+    return CrossCalibration(crossed, MappingProxyType(maps), assigned)
 
 
 def calibration_loss(
     source: ClassSource,
-    fit: Fit = fit_scale_offset,
+    method: str | Fit = "scale-offset",
     *,
-    prior: Prior = "flat",
-    metric: Callable[..., float] = cllr,
-    n_folds: int = 5,
     groups: str | None = None,
-    folds: str | None = None,
+    folds: int | str = 5,
+    prior: Prior = "flat",
     seed: int = 0,
+    metric: Callable[..., float] = cllr,
     **options: Any,
 ) -> CalibrationLoss:
     """How much of a metric is lost to calibration, by cross-validation (Ferrer & Ramos 2025).
@@ -171,12 +132,12 @@ def calibration_loss(
 
     Parameters
     ----------
+    method, prior, options
+        The calibrator, the prior it and the metric get, and its other options.
+    groups, folds, seed
+        As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).
     metric
         Called as ``metric(source, prior=prior)``; lower must be better.
-    fit, prior, options
-        The calibrator, the prior it and the metric get, and its other options.
-    n_folds, groups, folds, seed
-        As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).
 
     Examples
     --------
@@ -188,10 +149,9 @@ def calibration_loss(
     >>> round(lk.multiclass.calibration_loss(scores).relative, 2)
     0.56
     """
-    crossed = cross_calibrate(
-        source, fit, n_folds=n_folds, groups=groups, folds=folds, seed=seed, prior=prior, **options
-    )
-    return CalibrationLoss(metric(source, prior=prior), metric(crossed, prior=prior))
+    options |= prior_option(method, prior)
+    crossed = cross_calibrate(source, method, groups=groups, folds=folds, seed=seed, **options)
+    return CalibrationLoss(metric(source, prior=prior), metric(crossed.source, prior=prior))
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,7 +232,7 @@ def _map_metadata(
     return {
         "method": method,
         "options": options,
-        "details": fit.details(),
+        "details": fit.settled.details(),
         "provenance": provenance(training),
     }
 

@@ -17,7 +17,7 @@ from llrkit.core.special import LN2
 from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
-from llrkit.multiclass.binary import DetectionSource
+from llrkit.multiclass.binary import detection_of
 from llrkit.multiclass.class_evaluation import ActualRefined, ClassEvaluation, ClassResult
 from llrkit.multiclass.class_losses import ClassLosses
 from llrkit.multiclass.class_metrics import (
@@ -99,7 +99,7 @@ def evaluate(
             advance(1)
         detections = []
         for t in range(k if detect else 0):
-            detections.append(measure(DetectionSource(source, t, np.ones(k)), points))
+            detections.append(measure(detection_of(source, t, np.ones(k)), points))
             advance(1)
     return plan.finish(actual, refined, refinement, detections)
 

@@ -15,8 +15,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.settled_fit import Settled, refuse_runaway, settle
 from llrkit.core.minimize import Minimum, newton
-from llrkit.errors import InputError, SeparationError
+from llrkit.core.minimize import Objective as NewtonObjective
+from llrkit.errors import InputError
 from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.priors import Prior, class_prior, entropy
 from llrkit.multiclass.softmax import Family, SoftmaxSums
@@ -58,13 +60,7 @@ class SoftmaxFit:
 
     family: Family
     weights: FloatArray
-    objective: float
-    gradient: float
-    passes: int
-
-    def details(self) -> dict[str, Any]:
-        """What is worth keeping in a map."""
-        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
+    settled: Settled
 
 
 def solve(
@@ -81,21 +77,23 @@ def solve(
 
     blind = entropy(prior)
     unit = min(1.0, 20.0 * blind)
-    guess, curvature = _on_sample(_thinned(training.sample(), family.size), at, family, start, unit)
-    if curvature is None or family.size > NEWTON_UP_TO:
-        best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
+    sample = _thinned(training.sample(), family.size)
+    counts = np.maximum(sample.counts, 1)
+
+    def on_sample(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        return _derivatives(sample.reduce(at(x, counts, True), threads=1))
+
+    def on_all(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        return _derivatives(source.reduce(at(x, training.n, True)))
+
+    if family.size <= NEWTON_UP_TO:
+        best = settle(on_sample, on_all, start, unit, max_passes=_MAX_PASSES)
     else:
-        best = newton(
-            lambda x: _derivatives(source.reduce(at(x, training.n, True))),
-            guess,
-            tolerance=1e-13 * unit,
-            max_evaluations=_MAX_PASSES,
-        )
+        guess, curvature = _units_of_search(on_sample, start, unit)
+        best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     if not objective.regularization:
-        _refuse_runaway(best, blind)
-    return SoftmaxFit(
-        family, best.x, float(best.value), float(np.abs(best.gradient).max()), best.evaluations + 1
-    )
+        refuse_runaway(best, blind, "weights are", "use regularization=0.01")
+    return SoftmaxFit(family, best.x, Settled.of(best))
 
 
 def _derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
@@ -109,31 +107,16 @@ def _thinned(sample: ClassVectors, size: int) -> ClassVectors:
     return sample if every == 1 else sample.take(slice(None, None, every))
 
 
-def _on_sample(
-    sample: ClassVectors,
-    at: Callable[[FloatArray, Any, bool], Callable[[ClassVectors], SoftmaxSums]],
-    family: Family,
-    start: FloatArray,
-    unit: float,
+def _units_of_search(
+    on_sample: NewtonObjective, start: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray | None]:
-    """A first guess and the Hessian at it; no Hessian if there are too many weights."""
-    if family.size > _PRECONDITION_UP_TO:
+    """A first guess and the Hessian of the sample at it; no Hessian if there are too many weights."""
+    if len(start) > _PRECONDITION_UP_TO:
         return start, None
-    counts = np.maximum(sample.counts, 1)
-
-    def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _derivatives(sample.reduce(at(x, counts, True), threads=1))
-
-    if family.size > NEWTON_UP_TO:
-        # units for the search are all that is needed; where there are many weights one look must do
-        steps = 12 if family.size <= _STEPS_UP_TO else 1
-        guess = newton(
-            objective, start, tolerance=1e-3 * unit, max_evaluations=steps, good_enough=1e-2 * unit
-        )
-        return guess.x, objective(guess.x)[2]
-    # a sample may be separable where the whole is not: stop before its weights run away
-    guess = newton(objective, start, tolerance=1e-6 * unit, max_evaluations=30, good_enough=1e-5 * unit)
-    return guess.x, objective(guess.x)[2]
+    # units for the search are all that is needed; where there are many weights one look must do
+    steps = 12 if len(start) <= _STEPS_UP_TO else 1
+    guess = newton(on_sample, start, tolerance=1e-3 * unit, max_evaluations=steps, good_enough=1e-2 * unit)
+    return guess.x, on_sample(guess.x)[2]
 
 
 def _quasi_newton(
@@ -174,12 +157,3 @@ def _quasi_newton(
     gradient = sums_of(point(y)).gradient
     converged = float(np.abs(gradient).max()) <= 1e-6 * unit
     return Minimum(point(y), value, gradient, evaluations + 1, converged)
-
-
-def _refuse_runaway(best: Minimum, blind: float) -> None:
-    """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
-    if best.value < 1e-7 * blind or float(np.abs(best.x).max()) > 1e5 or not best.converged:
-        raise SeparationError(
-            "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
-            "best weights are infinite; use regularization=0.01"
-        )

@@ -213,7 +213,7 @@ def _bayes_hover(curve: BayesErrorCurve, normalized: bool) -> tuple[Hover, Hover
     minimum = HoverValues("minimum", curve.normalized_minimum if normalized else curve.minimum)
     actual = (
         prior,
-        HoverValues("threshold", 0.0 - curve.log_odds),
+        HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
         HoverValues("Pmiss", curve.actual_p_miss, percent=True),
         HoverValues("Pfa", curve.actual_p_fa, percent=True),
         HoverValues("actual", curve.normalized_actual if normalized else curve.actual),

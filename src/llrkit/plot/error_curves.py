@@ -179,7 +179,7 @@ def _evaluation(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
 def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
     """What a point of an error curve tells when it is pointed at."""
     return (
-        HoverValues("threshold", path.threshold),
+        HoverValues("threshold", path.threshold, per_nat=1),
         HoverValues("Pmiss", path.p_miss, percent=True),
         HoverValues("Pfa", path.p_fa, percent=True),
     )

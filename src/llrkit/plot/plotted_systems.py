@@ -50,7 +50,9 @@ def _system(
     words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
     raise InputError(
         f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
-        f"got {type(value).__name__}" + (f" for {name!r}" if name else "")
+        f"got {type(value).__name__}"
+        + (f" for {name!r}" if name else "")
+        + "; lk.evaluate(scores, labels) gives an Evaluation"
     )
 
 

@@ -52,6 +52,9 @@ from .pair_trials import matrix_scores as matrix_scores
 from .pair_trials import matrix_trials as matrix_trials
 from .pair_trials import trial_masks as trial_masks
 from .pair_trials import write_matrix as write_matrix
+from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
+from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining
+from .plda.heavy_tailed_training import train_heavy_tailed_plda as train_heavy_tailed_plda
 from .plda.plda_adaptation import coral_plus as coral_plus
 from .plda.plda_adaptation import interpolated as interpolated
 from .plda.plda_adaptation import kaldi_adapted as kaldi_adapted
@@ -63,6 +66,9 @@ from .plda.plda_training import train_plda as train_plda
 from .psda.psda_model import PSDA as PSDA
 from .psda.psda_model import PSDATraining as PSDATraining
 from .psda.psda_model import train_psda as train_psda
+from .psda.toroidal_model import ToroidalPSDA as ToroidalPSDA
+from .psda.toroidal_training import ToroidalTraining as ToroidalTraining
+from .psda.toroidal_training import train_toroidal_psda as train_toroidal_psda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
 from .speech_inputs import read_speech as read_speech

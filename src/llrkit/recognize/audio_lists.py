@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -75,7 +76,7 @@ def read_audio_list(
     """
     if bad_files not in BAD_FILES:
         raise UnknownNameError(f"bad_files={bad_files!r}: expected one of {', '.join(BAD_FILES)}")
-    listed = _read_list(Path(path), folder)
+    listed = _read_list(Path(path), folder, require=bad_files == "error")
     if segments is not None:
         listed = _cut(listed, segments)
     if utt2spk is not None:
@@ -100,10 +101,21 @@ def read_audio_list(
     frames = frames_of(
         listed.recordings, headers.front_end, listed.ids, listed.speakers, listed.columns, contents
     )
+    if vad is not None:
+        frames = replace(frames, marks=_marks(listed.recordings))
     if len(headers.usable) < len(frames):
         frames = frames.subset(headers.usable)
     seconds = tuple(round(value, 3) for value in headers.seconds)
     return frames.with_columns({"audio_seconds": seconds}), headers.front_end
+
+
+def _marks(recordings: Sequence[Recording]) -> str:
+    """A hash of where speech is said to be."""
+    digest = hashlib.sha256()
+    for recording in recordings:
+        digest.update(repr(recording.turns).encode())
+        digest.update(b"" if recording.speech is None else (recording.speech > 0).tobytes())
+    return digest.hexdigest()
 
 
 def tell_left_out(problems: Sequence[str]) -> None:
@@ -112,14 +124,14 @@ def tell_left_out(problems: Sequence[str]) -> None:
         warn_caller(f"left out: {problem}", SpeechWarning)
 
 
-def _read_list(file: Path, folder: Path_ | None) -> ListedRecordings:
+def _read_list(file: Path, folder: Path_ | None, *, require: bool) -> ListedRecordings:
     if file.suffix.lower() == ".scp" and file.is_file() and is_wav_scp(file):
-        files = read_wav_scp(file)
+        files = read_wav_scp(file, folder, require=require)
         recordings = tuple(Recording(path) for path, _ in files.values())
         lines = tuple(line for _, line in files.values())
         return ListedRecordings(str(file), tuple(files), recordings, tuple(files), lines)
     listed = read_speech_list(file)
-    recordings = tuple(Recording(path) for path in listed.paths(folder))
+    recordings = tuple(Recording(path) for path in listed.paths(folder, require=require))
     return ListedRecordings(
         listed.origin, listed.files, recordings, listed.files, listed.lines, listed.speakers, listed.columns
     )

@@ -13,6 +13,7 @@ from llrkit._arrays import Array
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores.roles import require_column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,12 +94,10 @@ class Embeddings(ReadOnlyArrays):
         """
         if name in self.columns:
             return self.columns[name]
-        if name == "id":
-            return self.ids
         if name == "speaker":
             return self.known_speakers
-        names = ", ".join(["id", *(["speaker"] if self.speakers is not None else []), *self.columns])
-        raise UnknownNameError(f"there is no column {name!r}; there are: {names}")
+        require_column(name, ["id", *(["speaker"] if self.speakers is not None else []), *self.columns])
+        return self.ids
 
     @property
     def known_speakers(self) -> Array:

@@ -35,8 +35,14 @@ def is_wav_scp(file: Path) -> bool:
     return False
 
 
-def read_wav_scp(file: Path) -> dict[str, tuple[Path, int]]:
-    """The audio file of each recording and its line; a command instead of a file is refused, never run."""
+def read_wav_scp(
+    file: Path, folder: Path_ | None = None, *, require: bool = True
+) -> dict[str, tuple[Path, int]]:
+    """The audio file of each recording and its line; a command instead of a file is refused, never run.
+
+    Relative paths are looked for in ``folder``; without one, where the program runs and beside the list.
+    ``require`` refuses a file that is not there.
+    """
     files: dict[str, tuple[Path, int]] = {}
     for number, fields in _lines(file):
         where = f"{file}, line {number}"
@@ -48,10 +54,14 @@ def read_wav_scp(file: Path) -> dict[str, tuple[Path, int]]:
         if name in files:
             raise FileFormatError(f"{where}: {name} is in line {files[name][1]} already")
         path = Path(place)
-        path = path if path.is_absolute() or path.exists() else file.parent / place
-        if not path.is_file():
+        if not path.is_absolute() and folder is not None:
+            path = Path(folder) / place
+        elif not path.is_absolute() and not path.exists():
+            path = file.parent / place
+        if require and not path.is_file():
             raise FileFormatError(f"{where}: there is no file {path}")
-        note_input(path)
+        if path.is_file():
+            note_input(path)
         files[name] = (path, number)
     if not files:
         raise FileFormatError(f"{file}: holds no recordings")

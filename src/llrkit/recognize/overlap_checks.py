@@ -99,7 +99,7 @@ def check_adaptation(training: Sources, new: Sources) -> None:
         )
 
 
-def check_splits(given: Frames | Embeddings, where: Any, what: str) -> None:
+def check_splits(given: Frames | Embeddings, where: Any, what: str, option: str = "--where") -> None:
     """All splits of a corpus used for one thing, without a word about them."""
     for name, values in given.columns.items():
         if name.lower() not in SPLIT_NAMES or any(name in str(text) for text in where):
@@ -108,7 +108,7 @@ def check_splits(given: Frames | Embeddings, where: Any, what: str) -> None:
         if 1 < len(distinct) <= 10:
             warn_caller(
                 f"{what} on all of {name} = {', '.join(distinct)}; choose some of it, for example with "
-                f'--where "{name} = {distinct[-1]}"',
+                f'{option} "{name} = {distinct[-1]}"',
                 SpeechWarning,
             )
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
-from llrkit.recognize.backends.backend import Backend, normalized_scores
-from llrkit.recognize.backends.sessions import pool_sessions
+from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
+from llrkit.recognize.backends.sessions import rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -31,7 +31,7 @@ from llrkit.recognize.overlap_checks import (
     check_test_enrolled,
 )
 from llrkit.recognize.recognizer_options import RecognizerOptions
-from llrkit.recognize.side_columns import model_columns, row_columns
+from llrkit.recognize.side_columns import model_columns, pooled_columns, row_columns
 from llrkit.recognize.sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
@@ -59,8 +59,7 @@ class Recognizer:
         kind, chain = self.options.backend, self.backend
         whole = {
             "ubm-gmm": self.extractor is not None,
-            "plda": chain is not None and chain.plda is not None,
-            "psda": chain is not None and chain.psda is not None,
+            **{name: chain is not None and chain.scorer == name for name in MODELS},
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):
@@ -106,7 +105,7 @@ class Recognizer:
                 columns=columns, sources=sources,
             )  # fmt: skip
         assert self.backend is not None
-        pooled = pool_sessions(ready, models, plda=self.backend.plda)
+        pooled = self.backend.pool(ready, models)
         return Side(
             pooled.ids, pooled.speakers, pooled, recognizer=self.fingerprint, columns=columns, sources=sources
         )
@@ -157,17 +156,21 @@ class Recognizer:
 
         See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalization.
         """
-        if models.recognizer not in ("", self.fingerprint):
-            raise InputError("these models were enrolled with another recognizer; enroll them again")
+        self.require_own_sides(models, cohort)
         if cohort is not None:
-            if cohort.recognizer not in ("", self.fingerprint):
-                raise InputError("this cohort was made with another recognizer; make it again")
             check_cohort(cohort.sources, models.sources, segments.sources)
         check_test_enrolled(models.sources, segments.sources, models.ids)
         # all it needs of either side are ids and speakers, which a Side has like embeddings
         sides: Any = (models, segments, cohort)
         score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
         return normalized_scores(score, *sides, normalize=normalize, top=top)
+
+    def require_own_sides(self, models: Side, cohort: Side | None = None) -> None:
+        """Refuse models, and a cohort, that another recognizer made."""
+        if models.recognizer not in ("", self.fingerprint):
+            raise InputError("these models were enrolled with another recognizer; enroll them again")
+        if cohort is not None and cohort.recognizer not in ("", self.fingerprint):
+            raise InputError("this cohort was made with another recognizer; make it again")
 
     def _score(
         self, models: Side, segments: Side, report: Callable[[int, int], None] | None
@@ -231,7 +234,15 @@ class Recognizer:
             statistics = statistics.by_speaker()
         mixtures = adapt_means(statistics, self.extractor.ubm, relevance=self.options.relevance)
         speakers = None if statistics.speakers is None else text_array(statistics.speakers)
-        return Side(text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint)
+        names = frames.ids if each or frames.speakers is None else frames.speakers
+        columns = pooled_columns(
+            {name: np.asarray(values) for name, values in frames.columns.items()},
+            list(rows_by_name(text_array(names)).values()),
+        )
+        return Side(
+            text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint,
+            columns=columns,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""

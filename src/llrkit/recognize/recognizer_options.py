@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from llrkit.errors import InputError, UnknownNameError
 
-BACKENDS = ("plda", "psda", "cosine", "lda-cosine", "svm", "ubm-gmm")
+BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from llrkit.errors import InputError
-from llrkit.recognize.backends.backend import train_backend
+from llrkit.recognize.backends.backend import SCORERS, train_backend
 from llrkit.recognize.backends.domain_adaptation import train_adapted_backend
 from llrkit.recognize.embedding_files import write_embeddings
 from llrkit.recognize.embeddings import Embeddings
@@ -19,11 +20,14 @@ from llrkit.recognize.recognizer import Recognizer
 from llrkit.recognize.recognizer_options import RecognizerOptions
 from llrkit.recognize.sources import Sources
 from llrkit.recognize.stages import IVECTORS, Stages
+from llrkit.recognize.training_options import require_options
 from llrkit.recognize.training_sizes import Sizes, require_feasible, sizes_for
 
 STEPS = {
     "plda": ("center", "whiten", "length"),
+    "htplda": ("center", "whiten"),
     "psda": ("center", "length"),
+    "tpsda": ("center", "length"),
     "cosine": ("center",),
     "lda-cosine": ("lda",),
     "svm": ("center", "whiten", "length"),
@@ -41,6 +45,9 @@ def train_recognizer(
     n_factors: int | None = None,
     iterations: int = 10,
     rank: int | None = None,
+    degrees: float | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
     uncertainty: bool = False,
     relevance: float = 16.0,
     top_gaussians: int | None = 5,
@@ -59,21 +66,27 @@ def train_recognizer(
     Parameters
     ----------
     speech
-        Frames, from which i-vectors are made, or embeddings of another kind. 'plda' and 'lda-cosine' need to
-        know the speakers, with several utterances of each.
+        Frames, from which i-vectors are made, or embeddings of another kind. All but 'cosine', 'svm' and
+        'ubm-gmm' need to know the speakers, with several utterances of some of them.
     backend
-        'plda', 'psda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
+        'plda', 'htplda' (heavy-tailed), 'psda', 'tpsda' (toroidal), 'cosine', 'lda-cosine', 'svm' or
+        'ubm-gmm'.
     steps
         What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
-        whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
-        for 'lda-cosine'.
+        whitened and brought to one length for 'plda' and 'svm', centered and whitened for 'htplda', centered
+        and brought to one length for 'psda' and 'tpsda', centered for 'cosine', and projected by LDA for
+        'lda-cosine'.
     n_gaussians, n_factors
         Sizes of the background model and of the i-vectors; by default what the data can carry (see
         :func:`~llrkit.recognize.training_sizes.sizes_for`).
     iterations
         Steps of each EM.
     rank
-        Dimensions of the speaker space of PLDA; by default all.
+        Dimensions of the speaker space of PLDA; by default all, of 'htplda' half of them.
+    degrees
+        Degrees of freedom of 'htplda'; estimated by default.
+    speaker_dims, channel_dims
+        Dimensions of the factors of 'tpsda': see :func:`train_toroidal_psda`.
     uncertainty
         Whether PLDA adds the posterior covariance of an i-vector to the covariance within speakers, so that
         short utterances are trusted less.
@@ -110,13 +123,20 @@ def train_recognizer(
     (5, 20)
     """
     options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    if steps is not None and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
-    if adapt is not None and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so it is not adapted by them")
+    own: dict[str, Any] = {
+        "rank": rank,
+        "degrees": degrees,
+        "speaker_dims": speaker_dims,
+        "channel_dims": channel_dims,
+    }
+    require_options(
+        backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
+        weight=adaptation_weight, **own,
+    )  # fmt: skip
     require_feasible(
         speech, backend, steps=steps if steps is not None else STEPS[backend], n_gaussians=n_gaussians,
-        n_factors=n_factors, rank=rank,
+        n_factors=n_factors, rank=rank, speaker_dims=speaker_dims, channel_dims=channel_dims,
+        dim=None if extractor is None or extractor.model is None else extractor.model.n_factors,
     )  # fmt: skip
     if extractor is not None and backend == "ubm-gmm":
         mixture = Extractor(extractor.ubm, None, extractor.front_end)
@@ -142,15 +162,13 @@ def train_recognizer(
         raise InputError("the ubm-gmm back-end is trained on speech, not on embeddings")
     else:
         embeddings = speech
-    if uncertainty and backend != "plda":
-        raise InputError(f"uncertainty is for PLDA, not for {backend}")
     if uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     chosen = steps if steps is not None else STEPS[backend]
-    scorer = backend if backend in ("plda", "psda") else "cosine"
+    scorer = backend if backend in SCORERS else "cosine"
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
-        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
+        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, **own)
     else:
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
@@ -159,7 +177,7 @@ def train_recognizer(
         check_adaptation(Sources.of(speech), Sources.of(adapt))
         trained = train_adapted_backend(
             plain, in_domain.replace(covariances=None), chosen, adaptation=adaptation, scorer=scorer,
-            iterations=iterations, rank=rank, weight=adaptation_weight,
+            iterations=iterations, weight=adaptation_weight, **own,
         )  # fmt: skip
     background = trained.prepare(embeddings.replace(covariances=None)) if backend == "svm" else None
     lengths = length_profile(raw.vectors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,20 @@ def model_columns(raw: Embeddings, models: npt.NDArray[Any]) -> Columns:
     >>> model_columns(raw, raw.speakers)["speech_seconds"]
     array([5., 4.])
     """
-    rows = list(model_rows(raw, models).values())
+    return pooled_columns(row_columns(raw), list(model_rows(raw, models).values()))
+
+
+def pooled_columns(columns_of_rows: Columns, rows: Sequence[npt.NDArray[np.intp]]) -> Columns:
+    """The same of columns alone; ``rows`` are those of each model.
+
+    Examples
+    --------
+    >>> seconds, gender = np.array([2.0, 3.0, 4.0]), np.array(["f", "f", "m"])
+    >>> pooled_columns({"speech_seconds": seconds, "gender": gender}, [np.array([0, 1]), np.array([2])])
+    {'speech_seconds': array([5., 4.]), 'gender': array(['f', 'm'], dtype='<U1'), 'sessions': array([2, 1])}
+    """
     columns: Columns = {}
-    for name, values in row_columns(raw).items():
+    for name, values in columns_of_rows.items():
         if name in _SUMS and values.dtype.kind in "iuf":
             columns[name] = np.array([values[own].sum() for own in rows]).round(6)
         elif name == NORM:

@@ -79,9 +79,7 @@ def read_speech(
     file = Path(path)
     how: FrontEnd | None = None
     speech: Frames | Embeddings
-    of_arrays = file.suffix.lower() in ARRAY_FILES and not (
-        file.suffix.lower() == ".scp" and file.is_file() and is_wav_scp(file)
-    )
+    of_arrays = holds_arrays(file)
     if (of_arrays or source is not None) and (segments is not None or vad is not None):
         raise InputError(f"{file}: segments and voice activity are for audio files")
     if of_arrays:
@@ -100,6 +98,19 @@ def read_speech(
             bad_files=bad_files,
         )  # fmt: skip
     return (_where(speech, where, str(file)) if where else speech), how
+
+
+def holds_arrays(path: Path_) -> bool:
+    """Whether a file holds frames or embeddings, rather than a list.
+
+    Examples
+    --------
+    >>> holds_arrays("xvectors.npz"), holds_arrays("train.tsv")
+    (True, False)
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    return suffix in ARRAY_FILES and not (suffix == ".scp" and file.is_file() and is_wav_scp(file))
 
 
 def _with_speakers(speech: Frames | Embeddings, utt2spk: Path_ | None, where: str) -> Frames | Embeddings:

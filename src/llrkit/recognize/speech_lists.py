@@ -28,14 +28,15 @@ class SpeechList:
     columns: Mapping[str, tuple[str | float, ...]] = field(default_factory=dict)
     """What else the list says of each file; a column of numbers holds numbers."""
 
-    def paths(self, folder: str | PathLike[str] | None = None) -> list[Path]:
-        """Where the files are: beside the list, or in another folder. One that is not there is named."""
+    def paths(self, folder: str | PathLike[str] | None = None, *, require: bool = True) -> list[Path]:
+        """Where the files are: beside the list, or in another folder. One that is not there is refused."""
         root = Path(self.origin).parent if folder is None else Path(folder)
         paths = [root / file for file in self.files]
         for path, line in zip(paths, self.lines, strict=True):
-            if not path.is_file():
+            if path.is_file():
+                note_input(path)
+            elif require:
                 raise FileFormatError(f"{self.origin}, line {line}: there is no file {path}")
-            note_input(path)
         return paths
 
 

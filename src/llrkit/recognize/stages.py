@@ -69,8 +69,11 @@ def stage_key(*parts: Any) -> str:
 
 
 def input_key(frames: Frames, front_end: FrontEnd | None) -> str | None:
-    """The hash of recordings and of how frames are made of them; None where contents are not known."""
+    """The hash of recordings, of where speech is said to be in them and of how frames are made of them.
+
+    None where contents are not known.
+    """
     if frames.contents is None:
         return None
     how = None if front_end is None else asdict(front_end)
-    return stage_key(frames.ids, frames.contents, how)
+    return stage_key(frames.ids, frames.contents, how, *([frames.marks] if frames.marks else []))

@@ -9,13 +9,15 @@ from importlib.util import find_spec
 
 from llrkit._format import counted
 from llrkit.errors import InputError
+from llrkit.recognize.backends.transform_training import parsed_step
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.psda.toroidal_training import factor_sizes
 
 FRAMES_PER_GAUSSIAN = 1500
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
-_NEED_SPEAKERS = ("plda", "psda", "lda-cosine")
+_NEED_SPEAKERS = ("plda", "htplda", "psda", "tpsda", "lda-cosine")
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,13 @@ def require_feasible(
     n_gaussians: int | None = None,
     n_factors: int | None = None,
     rank: int | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
+    dim: int | None = None,
 ) -> None:
     """Refuse what is known to fail from the list and the headers alone.
+
+    ``dim`` are the numbers in the i-vectors of an extractor that is there already.
 
     Examples
     --------
@@ -79,14 +86,14 @@ def require_feasible(
     llrkit.errors.InputError: each of the 2 speakers has one session only: the variation within speakers ...
     """
     n = len(speech)
-    names = [step if isinstance(step, str) else "" for step in steps or ()]
-    if backend in _NEED_SPEAKERS or any(name.startswith(("lda", "wccn")) for name in names):
+    named = [parsed_step(step) for step in steps or () if isinstance(step, str)]
+    if backend in _NEED_SPEAKERS or any(name in ("lda", "wccn") for name, _ in named):
         _require_sessions(speech)
     if backend == "svm" and find_spec("sklearn") is None:
         raise InputError("support vector machines need scikit-learn: pip install llrkit[sklearn]")
     if isinstance(speech, Embeddings):
         dim = speech.dim
-    else:
+    elif dim is None:
         if n_factors is not None and not 1 <= n_factors <= n and backend != "ubm-gmm":
             raise InputError(f"{n_factors} factors cannot be learned from {n} utterances; give 1 to {n}")
         spoken = sum(float(value) for value in speech.columns.get("audio_seconds", ()))
@@ -96,16 +103,18 @@ def require_feasible(
                 f"at most {int(50 * spoken)}"
             )
         dim = n_factors or sizes_for(0, n, _n_speakers(speech)).n_factors
-    for name in names:
-        kind, _, size = name.partition(":")
-        if not size.isdecimal():
+    for name, size in named:
+        if size is None:
             continue
-        most = min(dim, (_n_speakers(speech) or n) - 1) if kind == "lda" else dim
-        if not 1 <= int(size) <= most:
-            raise InputError(f"step {name}: {most} dimensions at most, from what there is")
-        dim = int(size)
-    if rank is not None and rank > dim:
-        raise InputError(f"rank must be a whole number from 1 to {dim}, got {rank}")
+        most = min(dim, (_n_speakers(speech) or n) - 1) if name == "lda" else dim
+        if not 1 <= size <= most:
+            raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
+        dim = size
+    if backend == "tpsda":
+        factor_sizes(dim, speaker_dims, channel_dims)
+    most = dim - 1 if backend == "htplda" else dim
+    if rank is not None and not 1 <= rank <= most:
+        raise InputError(f"rank must be a whole number from 1 to {most}, got {rank}")
 
 
 def _n_speakers(speech: Frames | Embeddings) -> int | None:

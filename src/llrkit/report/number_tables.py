@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from llrkit._format import number
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError
+from llrkit.scores.roles import require_column
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Table:
         for name in columns:
             found = [i for i, pair in enumerate(zip(self.keys, self.titles, strict=True)) if name in pair]
             if not found:
-                raise UnknownNameError(f"there is no column {name!r}; there are: {', '.join(self.keys)}")
+                require_column(name, self.keys)
             places.append(found[0])
 
         def chosen(row: tuple[T, ...]) -> tuple[T, ...]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from llrkit import plot
 from llrkit._format import number, percent
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
@@ -16,6 +17,7 @@ from llrkit.evaluation.over_groups import group_name
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import on_groups, sentence
 from llrkit.plot.picture import Picture
+from llrkit.report.number_tables import ALL
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.sections import Section
 from llrkit.trust.calibration.check import CalibrationCheck
@@ -24,7 +26,6 @@ from llrkit.trust.intervals.bands import CurveBands
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
-ALL_TRIALS = "all trials"
 NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
 NO_TIES: Mapping[str, TiedScores] = MappingProxyType({})
 BADGES = {
@@ -62,6 +63,7 @@ def verdicts(
     ties: Mapping[str, TiedScores] = NO_TIES,
     *,
     advise: bool = True,
+    unit: LlrUnit = NATS,
 ) -> list[SystemVerdict]:
     """What to say about each system; badge, text and advice come from one verdict.
 
@@ -72,7 +74,8 @@ def verdicts(
     for name, verdict in judged(systems, checks).items():
         result = systems[name]
         todo = _todo(result, verdict, ties.get(name)) if advise else ()
-        told.append(SystemVerdict(name, *BADGES[verdict.outcome], sentence(result, verdict), todo))
+        said = sentence(result, verdict.in_unit(unit))
+        told.append(SystemVerdict(name, *BADGES[verdict.outcome], said, todo))
     return told
 
 
@@ -90,7 +93,9 @@ def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tupl
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
     todo += [
-        f"In the scores, {problem}." for problem in diagnosis.problems if problem not in result.suspicions
+        f"In the scores, {found}."
+        for found in (*diagnosis.problems, *diagnosis.notes)
+        if found not in result.suspicions
     ]
     if not advised:
         return (*todo, "No calibration is advised before this is settled.")
@@ -182,7 +187,7 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
 
 
 def _beside(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
-    systems = {ALL_TRIALS: pooled, name: group}
+    systems = {ALL if name != ALL else f"{ALL} of them": pooled, name: group}
     options = {"points": False} if draw is plot.det else {}
     picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]
     return replace(picture, title=f"{picture.title}: {name}")

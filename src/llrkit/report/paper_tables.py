@@ -67,6 +67,8 @@ def summary_table(
     if isinstance(results, Comparison):
         results, row_title = results.evaluations, "method" if row_title == "system" else row_title
     if isinstance(results, Evaluation):
+        if results.groups and row_title == "system":
+            row_title = ", ".join(results.by) or row_title
         results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)

@@ -12,6 +12,8 @@ from llrkit.errors import InputError
 def as_table(table: Any) -> pl.DataFrame:
     """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
     try:
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
         return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None

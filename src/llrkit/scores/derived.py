@@ -1,10 +1,11 @@
-"""DerivedSource: another source whose chunks are changed on the way."""
+"""Sources made of another one whose chunks are changed on the way; :class:`DerivedSource` for two classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -15,9 +16,53 @@ from llrkit.scores.checked_arrays import frozen
 from llrkit.scores.roles import Roles
 from llrkit.scores.source import S, ScoreSource, WrappedSource, as_source
 
+ChunkBelow = TypeVar("ChunkBelow")
+Chunk = TypeVar("Chunk")
+ChunkGiven = TypeVar("ChunkGiven", covariant=True)
+
+
+class ChunkSource(Protocol[ChunkGiven]):
+    """What a source of any kind of chunk can do: of two classes, of several, of three kinds of trials."""
+
+    def reduce(self, summarize: Callable[[ChunkGiven], S]) -> S:
+        """Summarize every chunk and merge the summaries."""
+        ...
+
+    def with_columns(self, *names: str) -> ChunkSource[ChunkGiven]:
+        """The same trials, each chunk carrying these columns."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedChunks(Generic[ChunkBelow, Chunk]):
+    """The trials of another source after a change of every chunk, whatever kind of chunk they are.
+
+    ``change`` keeps the columns of the trials that stay; ``needs`` are the columns it looks at.
+    """
+
+    source: ChunkSource[ChunkBelow]
+    change: Callable[[ChunkBelow], Chunk]
+    needs: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+
+    def reduce(self, summarize: Callable[[Chunk], S]) -> S:
+        """Change every chunk, then summarize it; a chunk may have nothing left."""
+        return self._wide.reduce(lambda chunk: summarize(self.change(chunk)))
+
+    def with_columns(self, *names: str) -> Self:
+        """The same trials carrying these columns."""
+        self.source.with_columns(*names)  # a name that does not exist is refused here already
+        return replace(self, carried=names)
+
+    @cached_property
+    def _wide(self) -> ChunkSource[ChunkBelow]:
+        """The source below with the columns it takes; kept, because it may keep what it has read."""
+        names = tuple(dict.fromkeys((*self.carried, *self.needs)))
+        return self.source.with_columns(*names) if names else self.source
+
 
 @dataclass(frozen=True)
-class DerivedSource(WrappedSource):
+class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
     """The trials of another source after a change: some of them only, or with other scores.
 
     Parameters
@@ -62,13 +107,8 @@ class DerivedSource(WrappedSource):
     def __post_init__(self) -> None:
         as_source(self.source)
 
-    def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Change every chunk, then summarize it; a chunk may have nothing left."""
-        return self._wide.reduce(lambda chunk: summarize(self.change(chunk)))
-
     @cached_property
     def _wide(self) -> ScoreSource:
-        """The source below with the columns it takes; kept, because it may keep what it has read."""
         names = tuple(dict.fromkeys((*self.carried, *self.needs)))
         if not names or self.source.roles.carried == names:
             return self.source
@@ -105,11 +145,6 @@ class DerivedSource(WrappedSource):
     def nontarget(self) -> Array:
         """Scores of the non-targets, brought into memory."""
         return self._in_memory.nontarget
-
-    def with_columns(self, *names: str) -> DerivedSource:
-        """The same trials carrying these columns."""
-        self.source.with_columns(*names)  # a name that does not exist is refused here already
-        return replace(self, carried=names)
 
 
 @dataclass(frozen=True)

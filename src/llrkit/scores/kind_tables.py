@@ -17,6 +17,10 @@ from llrkit.scores.trials import Trials
 Kind = Literal["target", "nontarget", "spoof"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
+KNOWN_KINDS = (
+    "known are target (or bonafide, genuine, ...), nontarget (or impostor, ...) and spoof (or fake, "
+    "attack, ...)"
+)
 KIND, TARGET = "kind of trial", "is a target"
 """Columns of our own beside those of the table; the kind is its place among the three."""
 
@@ -36,10 +40,7 @@ def kind_of(word: Any) -> Kind:
         return "spoof"
     if text in TARGET_WORDS or text in NONTARGET_WORDS:
         return "target" if text in TARGET_WORDS else "nontarget"
-    raise LabelError(
-        f"unknown kind of trial {word!r}; known are target (or bonafide, genuine, ...), nontarget (or "
-        "impostor, ...) and spoof (or fake, attack, ...)"
-    )
+    raise LabelError(f"unknown kind of trial {word!r}; {KNOWN_KINDS}")
 
 
 class KindTable:
@@ -67,11 +68,17 @@ class KindTable:
 
     def trials_of(self, score: str) -> Trials:
         """The trials that have a score in a column, targets against all others."""
-        return Trials(self.frame.filter(_scored(score)), score=score, label=TARGET)
+        return Trials(self._where_scored(score), score=score, label=TARGET)
+
+    def _where_scored(self, *names: str) -> pl.DataFrame:
+        """The trials that have all of these scores; the table itself where none is missing."""
+        if all(_is_complete(self.frame[name]) for name in names):
+            return self.frame
+        return self.frame.filter(*map(_scored, names))
 
     def trials_of_both(self, first: str, second: str) -> Trials:
         """The trials that have both scores, targets against all others."""
-        kept = self.frame.filter(_scored(first) & _scored(second))
+        kept = self._where_scored(first, second)
         return Trials(kept, score=[first, second], label=TARGET)
 
     def with_scores(self, first: str, second: str, name: str, fuse: Callable[[Any], Any]) -> KindTable:
@@ -95,6 +102,12 @@ class KindTable:
         """How many trials of each kind there are."""
         n = dict(self.frame.group_by(KIND).len().iter_rows())
         return {kind: n.get(code, 0) for code, kind in enumerate(KINDS)}
+
+
+def _is_complete(column: pl.Series) -> bool:
+    if column.has_nulls() or not column.dtype.is_numeric():
+        return False
+    return not column.dtype.is_float() or not column.is_nan().any()
 
 
 def _scored(name: str) -> pl.Expr:

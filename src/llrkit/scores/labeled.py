@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -82,7 +82,8 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
 
     @wraps(function)
     def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
-        given, how = list(args), {"positive": positive, "weights": weights}
+        given = [list(one) if isinstance(one, Iterator) else one for one in args]
+        how = {"positive": positive, "weights": weights}
         both_given = one_source and len(given) > 1 and is_array(given[0]) and is_array(given[1])
         if both_given and not is_pair(given[0]):
             given[0] = given[0], given.pop(1)

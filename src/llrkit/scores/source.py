@@ -100,7 +100,7 @@ class WrappedSource(ScoreSource):
         return None if self.source.kept_counts is None else {}
 
 
-SEVERAL_CLASSES = "; for several classes there is lk.multiclass"
+SEVERAL_CLASSES = "; several classes are evaluated by lk.multiclass.evaluate"
 
 
 def as_source(given: object) -> ScoreSource:

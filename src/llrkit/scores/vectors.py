@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, IntArray
-from llrkit.errors import InputError, LabelError, NaNScoreError, UnknownNameError
+from llrkit.errors import InputError, LabelError, NaNScoreError
 from llrkit.scores.checked_arrays import number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
-from llrkit.scores.roles import POSITION
+from llrkit.scores.roles import POSITION, require_column
 from llrkit.scores.source import S, reduce_chunks
 
 CHUNK_NUMBERS = 1 << 20
@@ -172,8 +172,7 @@ class ClassVectors:
             own[POSITION] = positions(self.codes, np.zeros(len(self.classes), dtype=np.intp))
         for name in names:
             if name not in own:
-                there = ", ".join(self.columns) or "none"
-                raise UnknownNameError(f"there is no column {name!r}; there are: {there}")
+                require_column(name, self.columns)
         trials = self.part(self.values, self.codes, self.classes, {name: own[name] for name in names})
         trials.ids = self.ids
         return trials

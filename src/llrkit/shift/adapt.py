@@ -10,15 +10,15 @@ from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.knots import KnotMap, thin
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_densities import TrainingDensities
-from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
+from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
-from llrkit.shift.few_labels import ShrunkLine, shrunk_line
+from llrkit.shift.labelled import Standing, with_few_labels
 from llrkit.shift.ladder import Climb
-from llrkit.shift.new_scores import NewScores
+from llrkit.shift.new_scores import NewScores, counted_map
 
 HELP = (
     "About 50 labeled trials of each class of the new domain tell what is needed (labelled, --labelled), and "
@@ -57,8 +57,10 @@ def fit_adapted(
     share
         The share of targets among them, or a range of it, if something is known.
     labelled
-        A few labeled trials of the new domain, from about ten on: a line after the map, shrunk toward the map
-        by empirical Bayes. With them a shift that scores alone do not tell is no error.
+        A few labeled trials of the new domain, from about ten on: a line after the map, shrunk toward no
+        change by empirical Bayes. Where the scores say how they moved, the line is taken only as far as
+        labels that were left out confirm it; where they do not, which is no error then, the labels alone
+        decide, and LLRs are bounded by ``log(1 + labels of the other class)``.
     speakers
         The column, or the two columns, with the speakers of a trial, see :func:`check_shift`.
 
@@ -81,60 +83,41 @@ def fit_adapted(
     (1.73, 0.08)
     """
     shares, setting = shares_of(share), Setting.of(train, speakers)
-    adapted, line = setting.fitted, None
+    adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     try:
-        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=False)
-        check = check_from(setting, test, reached)
-        if not reached.refusal:
-            adapted = _adapted(setting, new, reached, check)
-        elif labelled is None:
-            raise AdaptationError(f"the scores do not tell how they moved: {reached.refusal}. {HELP}")
+        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=True)
     except TooFewTrialsError as error:
-        if labelled is None:
-            raise AdaptationError(f"{error}. {HELP}") from None
-    if labelled is None:
-        return adapted
-    # the few labels also decide whether to begin with the map as it was or with the moved one
-    few = as_source(labelled)
-    starts = [setting.fitted] if adapted is setting.fitted else [adapted, setting.fitted]
-    lines = [shrunk_line(start.on(few)) for start in starts]
-    line = max(lines, key=lambda one: one.log_evidence)
-    return _after(starts[lines.index(line)], line)
-
-
-def _after(start: Map, line: ShrunkLine) -> Map:
-    """A map and the line that a few labels put after it."""
-    told = {
-        "n_target": line.n_target,
-        "n_nontarget": line.n_nontarget,
-        "slope": line.slope,
-        "offset": line.offset,
-    }
-    details = {**start.details, "few_labels": told}
-    return ComposedMap(
-        first=start,
-        second=AffineMap(a=line.slope, b=line.offset, method="few labels"),
-        method=f"{start.method}+few labels",
-        details=details,
-        provenance=start.provenance,
-        reading=start.reading,
-        densities=start.densities,
-    )
+        refusal, standing = str(error), Standing.NOT_LOOKED_AT
+        said = f"{error}."
+    else:
+        check = check_from(setting, test, reached)
+        said = check.text
+        if reached.refusal:
+            standing = Standing.REFUSED
+            refusal = f"the scores do not tell how they moved: {reached.refusal}"
+        else:
+            adapted = _adapted(setting, new, reached, check)
+    if labelled is not None:
+        return with_few_labels(setting.fitted, adapted, as_source(labelled), standing, said)
+    if refusal:
+        raise AdaptationError(f"{refusal}. {HELP}")
+    return adapted
 
 
 def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
-    details = {**fitted.details, "adaptation": told}
+    earlier = {key: value for key, value in fitted.details.items() if key != "few_labels"}
+    details = {**earlier, "adaptation": told}
     if len(reached.steps) == 1:
         return replace(fitted, details=details)
     mixture = reached.last.mixture
-    low, high = float(mixture.at[0]), float(mixture.at[-1])
+    low, high = (float(new.histogram.centers[end]) for end in (0, -1))
     origin = {**fitted.provenance, "low": low, "high": high}
     origin.pop("gap", None)
     moved = [
-        ClassHistogram(new.histogram.exponent, new.histogram.first, (masses * counted.total).round(3))
+        replace(new.histogram, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
         for masses, counted in zip(
             mixture.masses,
             (setting.densities.histogram.target, setting.densities.histogram.nontarget),
@@ -152,11 +135,13 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
         made: Map = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
         if setting.densities.of == "LLRs":
             after = replace(made, reading=None, densities=None)
-            return ComposedMap(first=fitted, second=after, **shared, provenance=fitted.provenance)
+            first, _ = counted_map(fitted)
+            return ComposedMap(first=first, second=after, **shared, provenance=fitted.provenance)
         return made
     slope, offset = reached.last.line
     if setting.densities.of == "LLRs":
-        line = AffineMap(a=slope, b=offset, method="move")
-        return ComposedMap(first=fitted, second=line, **shared, provenance=fitted.provenance)
+        first, then = counted_map(fitted)
+        second = ComposedMap(first=AffineMap(a=slope, b=offset, method="move"), second=then, method="move")
+        return ComposedMap(first=first, second=second, **shared, provenance=fitted.provenance)
     line = AffineMap(a=slope, b=offset, method="move", provenance=origin, reading=fitted.reading)
     return ComposedMap(first=line, second=fitted, **shared, provenance=fitted.provenance)

@@ -12,14 +12,16 @@ from llrkit._results import Result
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs
 from llrkit.shift.ladder import Climb, climb
-from llrkit.shift.moved_mixture import SHARES
-from llrkit.shift.new_scores import NewScores, as_new_source, densities_of
+from llrkit.shift.moved_mixture import RUNGS, SHARES
+from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
 from llrkit.shift.shift_test import ShiftTest, shift_test
 from llrkit.shift.shift_words import shift_text
 
@@ -50,6 +52,7 @@ class ShiftCheck(Result):
     harm: float
     """Bits that the calibration as it is loses more than it need to; nan where no model tells."""
     harm_interval: tuple[float, float]
+    """Over all moves on the ladder that describe the scores; if none of them is the truth, it may miss."""
     rung: str
     """Of the ladder: what describes the scores."""
     distances: tuple[float, float, float]
@@ -68,10 +71,8 @@ class ShiftCheck(Result):
 
     @property
     def is_harmful(self) -> bool:
-        """Whether there is one that is known to cost something, or that nothing describes."""
-        return self.is_shifted and (
-            bool(self.refusal) or (self.rung != "no shift" and self.harm_interval[0] > 0)
-        )
+        """Whether there is one that a move undoes with a certain gain, or that nothing describes."""
+        return self.is_shifted and (bool(self.refusal) or self.rung != RUNGS[0])
 
     @property
     def text(self) -> str:
@@ -155,15 +156,14 @@ class Setting:
         if isinstance(given, Map):
             known = densities_of(given)
             if known is None:
-                raise InputError(
-                    "the calibration does not hold the densities of its training scores: calibrate again, "
-                    "or give the training trials"
-                )
+                raise InputError(f"the calibration does not hold {NO_DENSITIES}, or give the training trials")
             return cls(given, known)
+        if as_source(given).roles.n_systems > 1:
+            raise InputError("the training trials have the scores of several systems: fuse them first")
         fitted = fit_logistic(given)
         known = densities_of(fitted)
-        if known is None:
-            raise InputError("the training trials have the scores of several systems: fuse them first")
+        if known is None:  # a fit inside of another one is not looked at
+            known = TrainingDensities(as_source(given).reduce(ScoreHistogram.of))
         if speakers is not None:
             columns = (speakers,) if isinstance(speakers, str) else tuple(speakers)
             known = known.with_groups(given, columns)
@@ -173,7 +173,8 @@ class Setting:
     def llrs(self) -> Llrs:
         """The map as a function of what was counted."""
         if self.densities.of == "LLRs":
-            return lambda values: values
+            after = counted_map(self.fitted)[1]
+            return lambda values: after.llr(values, {})
 
         def llrs(values: FloatArray) -> FloatArray:
             return self.fitted.llr(values, {})
@@ -223,11 +224,11 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
         trained = ClassDensity.of(counts)
         moved = move.offset + (move.spread - 1.0) * (trained.mean - move.center)
         moves.append(ClassMove(moved / trained.sd, move.spread))
-    harm, interval = last.harm, last.gain
+    harm, interval = last.harm, reached.harms or last.gain
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
         harm, interval = max(reached.above.harm, 0.0), tuple(max(end, 0.0) for end in reached.above.gain)  # type: ignore[assignment]
         harm = min(max(harm, interval[0]), interval[1])
-    if reached.refusal:
+    if reached.refusal or (not climbed and reached.above is None):
         harm, interval = math.nan, (math.nan, math.nan)
     share, share_interval = test.share, (test.share_low, test.share_high)
     if climbed and not reached.refusal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -49,3 +49,38 @@ def best_line_before(llrs: Llrs, mixture: Mixture, scale: float) -> tuple[float,
     best = maximize(objective, [[0.0, 0.0]], [(-3.0, 3.0), (-10.0, 10.0)]).x
     slope = math.exp(best[0]) / spread
     return slope, middle + best[1] * scale - slope * moved
+
+
+Moved = tuple[Mixture, tuple[float, float]]
+"""A description of the scores, and the line that undoes its move."""
+
+
+def harm_interval(
+    llrs: Llrs, best: Moved, gain: tuple[float, float], rivals: Sequence[Moved], n: float
+) -> tuple[float, float]:
+    """Between which values the harm is, whichever of several descriptions of the scores is true.
+
+    Each description is asked twice: for the classes as it has them, and for the scores that were seen, shared
+    out between the classes. ``gain`` is what the uncertain parameters of the best one leave open; that and
+    the error of a mean over ``n`` trials is put at both ends.
+    """
+    harms = []
+    for mixture, line in (best, *rivals):
+        before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
+        for masses in (mixture.masses, mixture.shared_out):
+            harms.append(expected_cllr(before, masses) - expected_cllr(after, masses))
+    mixture, line = best
+    before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
+    lost = softplus(-before) - softplus(-after), softplus(before) - softplus(after)
+    variance = sum(
+        (float(masses @ each**2) - float(masses @ each) ** 2) / max(n * share, 1.0)
+        for masses, each, share in zip(
+            mixture.shared_out, lost, (mixture.share, 1.0 - mixture.share), strict=True
+        )
+    )
+    error = 1.96 * math.sqrt(max(variance, 0.0)) / (2.0 * math.log(2.0))
+    low, high = (
+        min(harms) - math.hypot(harms[0] - gain[0], error),
+        max(harms) + math.hypot(gain[1] - harms[0], error),
+    )
+    return max(low, 0.0), high

@@ -4,13 +4,14 @@ The LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and
 widths of these priors are tried, and the lines they lead to are averaged, each with the probability of the
 labels under its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any
 label is seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the
-map itself, with many it is logistic regression.
+map itself, with many it is logistic regression. One trial far out can still turn the line, so that a map
+which is believed in follows it only as far as trials that were left out confirm it (:func:`confirmed_line`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -30,17 +31,105 @@ NO_CHANGE = 0.5
 WIDER = 0.7
 """How much less probable the next wider prior is."""
 MOST_KEPT = 100_000
+FOLDS = 20
+"""Parts that are left out in turn; each trial is one of its own where there are fewer."""
+MOST_LEFT_OUT = 2_000
+"""Trials of a class that are left out in turn; of more, an evenly spread part."""
+PARTS = (0.25, 0.5, 0.75, 1.0)
+"""How much of the line may be taken."""
+Losses = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
 class ShrunkLine:
-    """A line after a map: slope and offset, and how likely the priors make the labels."""
+    """A line after a map: slope and offset, and the labels it comes from."""
 
     slope: float
     offset: float
-    log_evidence: float
     n_target: int
     n_nontarget: int
+
+
+@dataclass(frozen=True, eq=False)
+class FewLlrs:
+    """LLRs of a few labeled trials, targets first."""
+
+    classes: tuple[FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, llrs: ScoreSource) -> FewLlrs:
+        """Of a source; infinite LLRs are held at a thousand."""
+        sample = llrs.reduce(lambda chunk: Sample.of(chunk, MOST_KEPT, MOST_KEPT)).scores()
+        require_both_classes(len(sample.target), len(sample.nontarget))
+        target, nontarget = (
+            np.clip(values.astype(np.float64), -1e3, 1e3) for values in (sample.target, sample.nontarget)
+        )
+        return cls((target, nontarget))
+
+    @property
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        """The loss of each trial, in nats."""
+        return softplus(-self.classes[0]), softplus(self.classes[1])
+
+
+def sure_gain(before: Losses, after: Losses, margin: float) -> float:
+    """By how much the mean loss gets smaller, less ``margin`` standard errors; the classes count alike.
+
+    Examples
+    --------
+    >>> one, two = np.array([1.0, 3.0]), np.array([2.0, 2.0])
+    >>> sure_gain((one, two), (np.zeros(2), two), 0.0)
+    1.0
+    >>> sure_gain((one, two), (np.zeros(2), two), 2.0)  # of 2 and 1 on average, less 2 x 0.5
+    0.0
+    """
+    gains = [old - new for old, new in zip(before, after, strict=True)]
+    mean = 0.5 * sum(float(each.mean()) for each in gains)
+    if margin == 0.0:
+        return mean
+    if min(len(each) for each in gains) < 2:
+        return -math.inf
+    return mean - margin * 0.5 * math.sqrt(sum(float(each.var(ddof=1)) / len(each) for each in gains))
+
+
+def confirmed_line(few: FewLlrs, margin: float) -> ShrunkLine:
+    """As much of the shrunk line as trials that were left out confirm.
+
+    Twentieths of the trials, or single ones of fewer, are left out in turn and judged by the line of the
+    others. Of that line a quarter, a half, three quarters or all is taken, whatever gains most after
+    ``margin`` standard errors; nothing if none does.
+
+    Examples
+    --------
+    >>> few = FewLlrs((np.array([3.0, 1.0, 2.5, 4.0, -30.0]), np.array([-2.0, -3.0, -1.0, 0.5, -2.0])))
+    >>> _line_of(*few.classes).slope < 0.1  # one trial does that
+    True
+    >>> confirmed_line(few, 2.0).slope  # and no other one bears it out
+    1.0
+    """
+    kept = [np.sort(each)[:: -(-len(each) // MOST_LEFT_OUT)] for each in few.classes]
+    folds = min(FOLDS, max(len(each) for each in kept))
+    fold_of = [np.arange(len(each)) % folds for each in kept]
+    moved = [np.zeros((len(each), 2)) for each in kept]
+    for fold in range(folds):
+        rest = [each[number != fold] for each, number in zip(kept, fold_of, strict=True)]
+        if min(len(each) for each in rest) == 0:
+            continue
+        line = _line_of(*rest)
+        for number, change in zip(fold_of, moved, strict=True):
+            change[number == fold] = line.slope - 1.0, line.offset
+
+    def losses(part: float) -> Losses:
+        changed = [
+            each + part * (change[:, 0] * each + change[:, 1])
+            for each, change in zip(kept, moved, strict=True)
+        ]
+        return softplus(-changed[0]), softplus(changed[1])
+
+    gains = [sure_gain(losses(0.0), losses(part), margin) for part in PARTS]
+    best = int(np.argmax(gains))
+    part, line = PARTS[best] if gains[best] > 0.0 else 0.0, _line_of(*few.classes)
+    return replace(line, slope=1.0 + part * (line.slope - 1.0), offset=part * line.offset)
 
 
 def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
@@ -59,11 +148,12 @@ def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
     >>> round(off.offset)  # the LLRs are 5 too high
     -5
     """
-    sample = llrs.reduce(lambda chunk: Sample.of(chunk, MOST_KEPT, MOST_KEPT))
-    target, nontarget = sample.scores().target, sample.scores().nontarget
-    require_both_classes(len(target), len(nontarget))
+    return _line_of(*FewLlrs.of(llrs).classes)
+
+
+def _line_of(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
     whole = 4.0 / (1.0 / len(target) + 1.0 / len(nontarget))
-    x = np.clip(np.concatenate([target, nontarget]).astype(np.float64), -1e3, 1e3)
+    x = np.concatenate([target, nontarget])
     sign = np.repeat([1.0, -1.0], [len(target), len(nontarget)])
     weight = np.repeat(
         [0.5 * whole / len(target), 0.5 * whole / len(nontarget)], [len(target), len(nontarget)]
@@ -75,8 +165,8 @@ def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
     log_joint = np.log(before) + np.array([*(one[0] for one in tried), unchanged])
     share = np.exp(log_joint - log_joint.max())
     slope, offset = (share / share.sum()) @ np.array([*(one[1] for one in tried), np.zeros(2)])
-    whole_evidence = float(log_joint.max() + np.log(share.sum()))
-    return ShrunkLine(1.0 + float(slope), float(offset), whole_evidence, len(target), len(nontarget))
+    # labels that turn LLRs around leave none of them
+    return ShrunkLine(max(1.0 + float(slope), 0.0), float(offset), len(target), len(nontarget))
 
 
 def _line_at(

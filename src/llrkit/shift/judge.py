@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
-from llrkit.calibrate.maps import Map
+from llrkit._arrays import FloatArray
+from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import ScoreSource
 from llrkit.shift.check import ALPHA, Setting, check_from
 from llrkit.shift.moved_mixture import SHARES
-from llrkit.shift.new_scores import NewScores, as_new_source, densities_of
+from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
 from llrkit.shift.shift_test import shift_test
 
 
-def judge_for(fitted: Map, policy: str) -> Callable[[ClassHistogram], str] | None:
+@dataclass(frozen=True, eq=False)
+class ShiftJudge:
+    """Judges the scores that a map gets, once they are counted."""
+
+    fitted: Map
+    policy: str
+    of: str
+
+    def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """What is counted of scores as files hold them."""
+        if self.of == "scores":
+            return scores * self.fitted.input_factor
+        llrs: FloatArray = counted_map(self.fitted)[0](scores, columns, outside="ignore")
+        return llrs
+
+    def __call__(self, counts: ClassHistogram) -> str:
+        """A note, or a refusal."""
+        return judge_shift(counts, fitted=self.fitted, policy=self.policy)
+
+
+def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
     """What judges the scores that a map gets; None where nobody asks, or the map cannot tell."""
     if policy == "ignore":
         return None
-    if densities_of(fitted) is None:
+    known = densities_of(fitted)
+    if known is None:
         if policy == "error":
             raise InputError(
-                "--shift error: the calibration does not hold the densities of its training scores; "
-                "calibrate again, or use --shift ignore"
+                f"--shift error: the calibration does not hold {NO_DENSITIES}, or use --shift ignore"
             )
         return None
-    return partial(judge_shift, fitted=fitted, policy=policy)
+    return ShiftJudge(fitted, policy, known.of)
 
 
 def shift_note(fitted: Map, scores: ScoreSource) -> str:
     """The note about trials that a map is applied to; "" if the map cannot tell."""
     judge = judge_for(fitted, "warn")
-    known = densities_of(fitted)
-    if judge is None or known is None:
+    if judge is None:
         return ""
-    return judge(as_new_source(fitted, scores, known.of).reduce(ScoreHistogram.of).pooled)
+    return judge(as_new_source(fitted, scores, judge.of).reduce(ScoreHistogram.of).pooled)
 
 
 def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:

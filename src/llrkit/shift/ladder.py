@@ -16,9 +16,9 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
-from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr
+from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
 from llrkit.shift.moved_mixture import RUNGS, SHARES, Mixture, Movable
-from llrkit.shift.refusals import MOST_APART, MOST_APART_OF_CLASS, hard_edge, reason_against
+from llrkit.shift.refusals import FEWEST_OF_CLASS, MOST_APART, MOST_APART_OF_CLASS, hard_edge, reason_against
 
 DRAWS = 200
 
@@ -76,6 +76,8 @@ class Climb:
     """At the top: LLRs by density ratio at the cells."""
     above: Step | None = None
     """A rung that was looked at and is not needed, or may lose as well as gain."""
+    harms: tuple[float, float] | None = None
+    """Interval of the harm over all models that describe the scores; None where no move is made."""
 
     @property
     def last(self) -> Step:
@@ -123,12 +125,16 @@ def climb(
 
     steps = [step(movable.fitted(0))]
     if not is_shifted or steps[0].adequate:
-        return Climb(tuple(steps), above=step(movable.fitted(1, steps[0].mixture)) if look_up else None)
+        share = steps[0].mixture.share
+        told = look_up and min(share, 1.0 - share) * n >= FEWEST_OF_CLASS  # else a class may be anywhere
+        above = step(movable.fitted(1, steps[0].mixture)) if told else None
+        return Climb(tuple(steps), above=above)
     if refusal := hard_edge(new):
         return Climb(tuple(steps), refusal)
     moved: list[Mixture] = [steps[0].mixture]
     for rung in (1, 2, 3):
         moved.append(movable.fitted(rung, moved[-1]))
+    normal = None
     for rung in (1, 2, 3):
         mixture = moved[rung]
         if rung == 3:
@@ -141,11 +147,16 @@ def climb(
     last = steps[-1]
     if refusal := reason_against(last.mixture, shares, n, adequate=last.adequate):
         return Climb(tuple(steps), refusal)
-    if last.adequate:
-        # a gain that may be a loss is not taken
-        certain = last.gain[0] > 0.0
-        return Climb(tuple(steps if certain else steps[:1]), above=None if certain else last)
-    return Climb(tuple(steps), free=_free_shape(last.mixture))
+    if last.adequate and last.gain[0] <= 0.0:  # a gain that may be a loss is not taken
+        return Climb(tuple(steps[:1]), above=last)
+    rivals = [
+        (one, best_line_before(llrs, one, movable.scale))
+        for one in (*moved[1:], normal or movable.fitted(3, normal=True))
+        if is_adequate(one) and not reason_against(one, shares, n, adequate=True)
+    ]
+    harms = harm_interval(llrs, (last.mixture, last.line), last.gain, rivals, n_sure)
+    free = None if last.adequate else _free_shape(last.mixture)
+    return Climb(tuple(steps), free=free, harms=harms)
 
 
 def _loses(llrs: Llrs, step: Step, above: list[Mixture]) -> bool:
@@ -200,7 +211,7 @@ def _neighbors(movable: Movable, mixture: Mixture, n: float) -> list[FloatArray]
 
 def _free_shape(mixture: Mixture) -> FloatArray:
     """LLRs at the cells from densities without a shape: the scores, shared out between the classes."""
-    own = mixture.share * mixture.masses[0] / np.maximum(mixture.mixed, 1e-300)
+    own = mixture.responsibility
     first, width = 0, float(mixture.at[1] - mixture.at[0])
     logs = []
     for part in (own, 1.0 - own):

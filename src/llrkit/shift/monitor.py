@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.column_values import ValueCounts
+from llrkit.core.group_cells import GroupCells
 from llrkit.core.special import probability
-from llrkit.errors import ShiftWarning
+from llrkit.errors import InputError, ShiftWarning
 from llrkit.scores import Scores, ScoreSource
 from llrkit.shift.check import Setting
 from llrkit.shift.e_process import TrainedCells
@@ -29,8 +32,9 @@ class ShiftMonitor:
     of the training classes, the probability that it is ever given is at most ``level``. The share of targets
     may be another one in every batch. The first alarm is a :class:`ShiftWarning`, too.
 
-    Scores are taken to be independent given their class; those of a few speakers are not, and a new speaker
-    is a shift then. Batches of fewer than 200 scores are gathered until there are so many.
+    Scores are taken to be independent given their class unless speakers are given with every batch
+    (:meth:`update`): without them, a few new speakers look like a shift. Batches of fewer than 200 scores are
+    gathered until there are so many.
 
     Parameters
     ----------
@@ -75,28 +79,40 @@ class ShiftMonitor:
         """Begin anew, as after a repair; the level then holds for what comes."""
         self.n = 0
         """Scores so far."""
+        self.n_speakers = 0
+        """Speakers so far, where they are given."""
+        self._seen: set[object] = set()
+        self._by_speaker: bool | None = None
         self.alarm_at: int | None = None
         """Scores after which the alarm was given; None if there was none."""
         self._log_e = 0.0
         self._batches: list[FloatArray] = []
         self._first = 0  # the number of the first batch that is kept
         self._waiting = np.zeros(len(self._cuts) + 1)
+        self._n_waiting = 0
 
-    def update(self, scores: Any) -> None:
-        """Take a batch: an array of scores, or a source whose labels are not looked at."""
+    def update(self, scores: Any, speakers: str | Sequence[Any] | None = None) -> None:
+        """Take a batch: an array of scores, or a source whose labels are not looked at.
+
+        ``speakers`` is the column of the source, or values beside the array, that say on whom a score
+        depends: a speaker, a device, a session. All scores of a speaker count as one then, each with an equal
+        part, and a speaker who comes back in another batch is not counted again. However the scores of one
+        speaker depend on each other, the level holds if speakers are drawn independently (Hölder's
+        inequality). With the same speakers every day nothing is added after the first one: what these do from
+        then on cannot be told from what they are.
+        """
+        if self._by_speaker is not None and self._by_speaker != (speakers is not None):
+            raise InputError("speakers are given with every batch or with none; reset() begins anew")
+        self._by_speaker = speakers is not None
         source = as_new_source(self._setting.fitted, scores, self._setting.densities.of)
-        cuts = self._cuts
-
-        def cells(chunk: Scores) -> FloatArray:
-            return np.asarray(_cells(chunk.target, cuts) + _cells(chunk.nontarget, cuts))
-
-        counts = source.reduce(cells)
-        self.n += round(float(counts.sum()))
+        n, counts = self._counted(source) if speakers is None else self._counted_once(source, speakers)
+        self.n += n
+        self._n_waiting += n
         self._waiting = self._waiting + counts
-        if self._waiting.sum() < FEWEST:
+        if self._n_waiting < FEWEST or not self._waiting.any():
             return
         self._batches.append(self._waiting)
-        self._waiting = np.zeros_like(counts)
+        self._waiting, self._n_waiting = np.zeros_like(counts), 0
         if len(self._batches) > MOST_KEPT:
             del self._batches[0]
             self._first += 1
@@ -104,6 +120,42 @@ class ShiftMonitor:
         if self.alarm_at is None and self._log_e >= self._enough:
             self.alarm_at = self.n
             warn_caller(self.text, ShiftWarning)
+
+    def _counted(self, source: ScoreSource) -> tuple[int, FloatArray]:
+        """How many scores there are, and how many in each cell."""
+        cuts = self._cuts
+
+        def cells(chunk: Scores) -> FloatArray:
+            return np.asarray(_cells(chunk.target, cuts) + _cells(chunk.nontarget, cuts))
+
+        counts = source.reduce(cells)
+        return round(float(counts.sum())), counts
+
+    def _counted_once(self, source: ScoreSource, speakers: str | Sequence[Any]) -> tuple[int, FloatArray]:
+        """The same with one score, in parts, for each speaker who was not there before."""
+        if not isinstance(speakers, str):
+            if not isinstance(source, Scores):
+                raise InputError("speakers of trials are a column of them: give its name")
+            given = np.asarray(speakers).reshape(-1)
+            if len(given) != len(source.target):
+                raise InputError(f"{len(given):,} speakers for {len(source.target):,} scores")
+            source = Scores.part(source.target, source.nontarget, {"speaker": (given, given[:0])})
+            speakers = "speaker"
+        column = speakers
+        wide = source.with_columns(column)
+        who = sorted(wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts, key=str)
+        if not who:
+            return 0, np.zeros(len(self._cuts) + 1)
+        numbers = {value: i for i, value in enumerate(who)}
+        cells = wide.reduce(GroupCells.at([column], numbers, self._cuts))
+        counts = cells.target + cells.nontarget
+        fresh = [i for i, value in enumerate(who) if value not in self._seen]
+        self._seen.update(who)
+        self.n_speakers = len(self._seen)
+        rows = counts[:-1][fresh]
+        return round(float(counts[-1].sum())), np.asarray(
+            (rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
+        )
 
     @property
     def alarm(self) -> bool:
@@ -118,11 +170,14 @@ class ShiftMonitor:
     @property
     def text(self) -> str:
         """In words."""
+        once = f"{self.n_speakers:,} speakers, each counted once"
+        taken = once if self._by_speaker else "scores taken as independent"
+        held = f"false alarms over the whole run: {self.level:g}; {taken}"
         if self.alarm_at is None:
-            return f"No alarm after {self.n:,} scores (false alarms over the whole run: {self.level:g})."
+            return f"No alarm after {self.n:,} scores ({held})."
         return (
             f"Alarm after {self.alarm_at:,} of {self.n:,} scores: they are no mixture of the training "
-            f"classes (false alarms over the whole run: {self.level:g})."
+            f"classes ({held})."
         )
 
     @property

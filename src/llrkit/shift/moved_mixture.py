@@ -57,6 +57,8 @@ class Mixture(ReadOnlyArrays):
     log_likelihood: float
     """Of a score, on average."""
     x: FloatArray
+    covered: float = 1.0
+    """The part of the mixture that is in the cells: scores should be wherever it is."""
     normal: bool = False
     """Whether the classes are normal distributions, not those of training."""
 
@@ -65,16 +67,30 @@ class Mixture(ReadOnlyArrays):
         """The masses of the mixture."""
         return np.asarray(self.share * self.masses[0] + (1.0 - self.share) * self.masses[1])
 
+    @property
+    def responsibility(self) -> FloatArray:
+        """The probability of a target in each cell, at the share of targets."""
+        return np.asarray(self.share * self.masses[0] / np.maximum(self.mixed, 1e-300))
+
+    @property
+    def shared_out(self) -> FloatArray:
+        """The scores that were seen, shared out between the classes; by class, with sum 1."""
+        own = self.responsibility
+        parts = self.counts * np.array([own, 1.0 - own])
+        return np.asarray(parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300))
+
     def distances(self) -> tuple[float, float, float]:
         """Kolmogorov-Smirnov distances: of all scores, and of the part that each class explains.
+
+        What the mixture has beyond all scores is a distance as well.
 
         The last two weigh every score with the probability that the mixture gives a class there; what a
         small class does shows in its own distance, not in that of all scores.
         """
         mixed = np.maximum(self.mixed, 1e-300)
-        own = self.share * self.masses[0] / mixed
+        own = self.responsibility
         return (
-            _distance(self.counts, mixed),
+            max(_distance(self.counts, mixed), 1.0 - self.covered),
             _distance(self.counts * own, mixed * own),
             _distance(self.counts * (1.0 - own), mixed * (1.0 - own)),
         )
@@ -103,9 +119,7 @@ class Movable:
     """
 
     classes: tuple[ClassDensity, ClassDensity]
-    at: FloatArray
-    counts: FloatArray
-    width: float
+    cells: ClassHistogram
     shares: tuple[float, float] = SHARES
 
     @classmethod
@@ -117,8 +131,22 @@ class Movable:
         shares: tuple[float, float] = SHARES,
     ) -> Movable:
         """From training densities and the counts of new scores."""
-        counts = np.asarray(new.count, dtype=np.float64)
-        return cls((target, nontarget), new.centers, counts, new.width, shares)
+        return cls((target, nontarget), new, shares)
+
+    @property
+    def at(self) -> FloatArray:
+        """The centers of the cells."""
+        return self.cells.centers
+
+    @property
+    def counts(self) -> FloatArray:
+        """New scores in the cells."""
+        return np.asarray(self.cells.count, dtype=np.float64)
+
+    @property
+    def width(self) -> float:
+        """Of the cells."""
+        return self.cells.width
 
     @property
     def scale(self) -> float:
@@ -154,11 +182,12 @@ class Movable:
         """The mixture with given parameters."""
         logs, _ = self._log_densities(rung, x, normal)
         masses = np.exp(logs)
+        share = float(sigmoid(x[0]))
+        covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
-        share = float(sigmoid(x[0]))
         moves = self.moves(rung, x)
-        return Mixture(rung, share, *moves, self.at, self.counts, masses, value, x, normal)
+        return Mixture(rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal)
 
     def _split(self, share: float) -> list[float]:
         """Normal classes that cut the new scores at a quantile: a start that no class is too far from."""

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.calibrate.maps import Map
+from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.group_cells import group_cells, share_covariance
@@ -22,6 +22,10 @@ from llrkit.scores.derived import DerivedSource
 
 FEWEST = 200
 """Unlabeled scores from which on a shift is looked for."""
+NO_DENSITIES = (
+    "the densities of its training scores (an old file, a map per group, a fusion that takes missing scores, "
+    "or one adapted by a few labels to scores that nothing describes): calibrate again"
+)
 
 
 def densities_of(fitted: Map) -> TrainingDensities | None:
@@ -35,9 +39,26 @@ def densities_of(fitted: Map) -> TrainingDensities | None:
     """
     while fitted.densities is None and isinstance(fitted, BoundedMap):
         fitted = fitted.map
-    if fitted.densities is None and isinstance(fitted, ComposedMap) and fitted.first.n_systems > 1:
-        return None
     return None if fitted.densities is None else TrainingDensities.from_plain(fitted.densities)
+
+
+def counted_map(fitted: Map) -> tuple[Map, Map]:
+    """For densities of LLRs: the map whose LLRs were counted, and what follows it.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> line = AffineMap(a=2.0, b=0.0)
+    >>> counted, after = counted_map(BoundedMap(map=line, low=-1.0, high=1.0))
+    >>> counted is line, after(5.0)
+    (True, 1.0)
+    """
+    if isinstance(fitted, BoundedMap) and fitted.densities is None:
+        counted, after = counted_map(fitted.map)
+        return counted, BoundedMap(map=after, low=fitted.low, high=fitted.high)
+    if isinstance(fitted, ComposedMap):  # adapted: its densities are those of what its first map says
+        return fitted.first, fitted.second
+    return fitted, AffineMap(a=1.0, b=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +116,7 @@ def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
         values = values * fitted.input_factor if fitted.input_factor != 1.0 else values
         return Scores.part(values, values[:0])
     if of == "LLRs":
-        return fitted.on(scores)
+        return counted_map(fitted)[0].on(scores)
     factor = fitted.input_factor / fitted._read_factor(scores)
     if factor == 1.0:
         return scores

@@ -105,6 +105,6 @@ def hard_edge(new: ClassHistogram) -> str:
         ("highest", new.count[-1], new.count[-6:-1]),
     ):
         share = float(edge) / new.total
-        if share > EDGE and edge > 2.0 * beside.mean():
+        if share > EDGE and edge > 2.0 * (beside.mean() if len(beside) else 0.0):
             return f"{100.0 * share:.0f} % of the scores are at the {name} one: a hard edge no move explains"
     return ""

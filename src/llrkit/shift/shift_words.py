@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from llrkit.shift.refusals import FEWEST_OF_CLASS
 
 if TYPE_CHECKING:
     from llrkit.shift.check import ClassMove, ShiftCheck
@@ -43,6 +46,8 @@ def shift_text(check: ShiftCheck) -> str:
 
 
 def _harm(check: ShiftCheck) -> str:
+    if math.isnan(check.harm):
+        return f"Expected harm: not told, for want of {FEWEST_OF_CLASS} scores of each class."
     low, high = check.harm_interval
     return f"Expected harm: {check.harm:.4f} bits of Cllr ({low:.4f} to {high:.4f})."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -17,12 +17,14 @@ from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.maps import Map
+from llrkit.choose.methods import M
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.sklearn.target_class import target_label, weighted_scores
 
-_SAFEGUARD = 0.01  # regularization where the classes do not overlap
+SAFEGUARD = 0.01
+"""Regularization where the classes do not overlap."""
 
 
 class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -124,7 +126,7 @@ class Calibrator(LLRMethods):
             fusion = fit_fusion(scores)
         except SeparationError:
             # the fused scores of classes that do not overlap have no shape that could be learned
-            return cast(Map, with_safeguard(fit_fusion, scores))
+            return with_safeguard(fit_fusion, scores)
         first = fusion(scores) if isinstance(scores, Scores) else fusion.on(scores)
         return fusion.then(self._fit_safely(first))
 
@@ -133,7 +135,7 @@ class Calibrator(LLRMethods):
             return self._fit_map(scores)
         except (SeparationError, TooFewTrialsError, ConstantScoreError) as error:
             warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
-            return fit_logistic(scores, prior=self.prior, regularization=_SAFEGUARD)
+            return fit_logistic(scores, prior=self.prior, regularization=SAFEGUARD)
 
     def _llr(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -146,10 +148,10 @@ def n_systems(scores: ScoreSource) -> int:
     return len(scores.roles.score)
 
 
-def with_safeguard(fit: Callable[..., Any], scores: ScoreSource, **options: Any) -> Any:
-    """Fit, with a little regularization if the classes do not overlap."""
+def with_safeguard(fit: Callable[..., M], trials: object, **options: Any) -> M:
+    """Fit trials of any number of classes, with a little regularization if the classes do not overlap."""
     try:
-        return fit(scores, **options)
+        return fit(trials, **options)
     except SeparationError as error:
-        warn_caller(f"{error}; fitted with regularization={_SAFEGUARD}", LlrkitWarning)
-        return fit(scores, **{**options, "regularization": _SAFEGUARD})
+        warn_caller(f"{error}; fitted with regularization={SAFEGUARD}", LlrkitWarning)
+        return fit(trials, **{**options, "regularization": SAFEGUARD})

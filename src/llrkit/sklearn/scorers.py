@@ -2,8 +2,10 @@
 
 ``eer``, ``auc``, ``cllr``, ``min_cllr``, ``min_dcf`` and ``act_dcf``. Greater is better for scikit-learn, so
 all but ``auc`` are negative: the best possible value is 0. Costs are at a prior of 0.01 with equal costs
-unless another point is asked for, ``min_dcf.at("sre08")``. scikit-learn takes the names of its own scorers
-only; several of these go in by name as a dict, ``scoring=by_name("eer", "cllr")``.
+unless another point is asked for, ``min_dcf.at("sre08")``. Once this module is imported, scikit-learn takes
+them by name, ``scoring="eer"`` or ``scoring=["eer", "cllr"]``. Processes that it starts do not import the
+module by themselves: a search inside a search gives them the scorer, ``scoring=scorers.eer``, or
+``by_name("eer", "cllr")``.
 
 The scores are the decision function of the estimator, or the log-odds of ``predict_proba`` where it has none.
 ``cllr`` and ``act_dcf`` read them as natural-log LLRs, which those of the estimators in :mod:`llrkit.sklearn`
@@ -25,6 +27,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
+from llrkit.sklearn.scorer_names import make_known
 from llrkit.sklearn.target_class import target_label, weighted_scores
 from llrkit.theory.operating_points import AnyPoint
 
@@ -112,6 +115,7 @@ min_dcf = DetectionScorer("min_dcf", discrimination.min_dcf, point=POINT)
 act_dcf = DetectionScorer("act_dcf", llr_costs.act_dcf, point=POINT)
 
 SCORERS = {scorer.name: scorer for scorer in (eer, auc, cllr, min_cllr, min_dcf, act_dcf)}
+make_known(SCORERS)
 
 
 def by_name(*names: str) -> dict[str, DetectionScorer]:

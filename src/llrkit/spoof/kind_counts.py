@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
@@ -16,7 +16,8 @@ from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
-from llrkit.spoof.spoof_trials import SpoofTrials, System, attack_positions, spoof_mask
+from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
+from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 ALL = ""
 """The one group of spoofs where attacks are not told apart."""
@@ -68,6 +69,14 @@ class KindCounts(SummaryBase):
 
     def bins(self, attack: str | None = None) -> KindBins:
         """Counts of the three kinds in ascending bins; of all attacks, or of one."""
+        return self._bins_of_all if attack is None else self._bins(attack)
+
+    @cached_property
+    def _bins_of_all(self) -> KindBins:
+        # several numbers of an evaluation are made of them
+        return self._bins(None)
+
+    def _bins(self, attack: str | None) -> KindBins:
         counts = self.bona_fide
         grid, k = counts.grid, len(counts.grid)
         chosen = [one for name, one in self.spoofs.groups.items() if attack in (None, name)]
@@ -109,6 +118,10 @@ class KindBins(ReadOnlyArrays):
 
     def path(self) -> KindPath:
         """The error rates at every threshold."""
+        return self._path
+
+    @cached_property
+    def _path(self) -> KindPath:
         return KindPath(
             _from_zero(self.target, False),
             _from_zero(self.nontarget, True),

@@ -9,10 +9,11 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.summary import SummaryBase
-from llrkit.errors import EmptyClassError
+from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores
 from llrkit.scores.kind_tables import KINDS
-from llrkit.spoof.spoof_trials import SpoofTrials, System, attack_positions, spoof_mask
+from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
+from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,10 @@ def scores_by_kind(
     """All scores of a system in memory: of targets, non-targets and spoofs, or the spoofs of one attack."""
     name = trials.kind_column
     chosen = None if attack is None or trials.attack is None else (trials.attack, attack)
-    scores = trials.source_of(system).reduce(lambda chunk: _ScoresByKind.of(chunk, name, chosen)).scores
+    source = trials.source_of(system)
+    if source.roles.weight is not None:
+        raise InputError("nearest points are found from trial to trial; weighted trials have none")
+    scores = source.reduce(lambda chunk: _ScoresByKind.of(chunk, name, chosen)).scores
     for kind, values in zip(KINDS, scores, strict=True):
         if len(values) == 0:
             raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")

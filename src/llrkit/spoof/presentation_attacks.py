@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from llrkit._format import percent
+from llrkit._format import counted, percent
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path
 from llrkit.core.special import probability
-from llrkit.errors import InputError
+from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
-from llrkit.spoof.kind_counts import at_thresholds, count_kinds
-from llrkit.spoof.spoof_trials import SpoofTrials
+from llrkit.scores import ScoreSource
+from llrkit.spoof.kind_counts import count_kinds
+from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
+from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.speakers import Columns, Speakers, find_speakers
 
 Range = tuple[float, float]
 ALL = "all attacks"
@@ -35,7 +39,8 @@ class SpeciesRate:
     apcer: float
     interval: Range
     iapar: float | None
-    """Share accepted by the whole system, the ASV (or SASV) system at its threshold; None without one."""
+    """Share accepted by the ASV system at its threshold; None without one."""
+    iapar_interval: Range | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +56,8 @@ class AttackDetection(Result):
     """BPCER where the APCER of the worst species is at most so much: BPCER10, BPCER20, BPCER100."""
     asv_threshold: float | None
     level: float
+    n_subjects: int | None = None
+    """How many subjects the intervals leave out in turn; None where presentations count as independent."""
 
     @property
     def worst(self) -> SpeciesRate:
@@ -93,14 +100,34 @@ class AttackDetection(Result):
             for rate, value in self.bpcer_at.items()
         ]
         if self.iapar is not None:
-            where = f"ASV threshold {self.asv_threshold:.4g}, worst species"
+            where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
             table.append(("IAPAR", percent(self.iapar), where))
         for one in self.species:
             low, high = one.interval
-            accepted = "" if one.iapar is None else f"  IAPAR {percent(one.iapar)}"
-            note = f"[{percent(low)}, {percent(high)}]  of {one.n:,}{accepted}"
-            table.append((f"APCER {one.species}", percent(one.apcer), note))
+            table.append(
+                (
+                    f"APCER {one.species}",
+                    percent(one.apcer),
+                    f"[{percent(low)}, {percent(high)}]  of {one.n:,}",
+                )
+            )
+        for one in self.species:
+            if one.iapar is not None and one.iapar_interval is not None:
+                low, high = one.iapar_interval
+                table.append(
+                    (f"IAPAR {one.species}", percent(one.iapar), f"[{percent(low)}, {percent(high)}]")
+                )
         return table
+
+    @property
+    def note(self) -> str:
+        """What the intervals take into account."""
+        how = (
+            "as if presentations were independent"
+            if self.n_subjects is None
+            else f"for {counted(self.n_subjects, 'subject')} whose presentations depend on each other"
+        )
+        return f"intervals at {100 * self.level:g} % {how}, at thresholds taken as given"
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12}  {value:>9}  {note}".rstrip() for name, value, note in self.rows())
@@ -112,13 +139,15 @@ def attack_detection(
     threshold: float | None = None,
     asv_threshold: float | None = None,
     apcers: Sequence[float] = APCERS,
+    speakers: Columns | None = None,
     level: float = 0.95,
 ) -> AttackDetection:
     """APCER of every species of attack, BPCER, ACER and IAPAR at a threshold of the countermeasure.
 
     ``APCER`` is the share of the attacks of a species that score at or above the threshold, ``BPCER`` that
     of bona fide presentations below it. Species are the attacks of the trials; without them all attacks are
-    one. Intervals are exact, for independent presentations.
+    one. Intervals are exact, for independent presentations; with ``speakers`` each subject is left out in
+    turn. Thresholds are taken as given, also where they were found on these trials.
 
     Parameters
     ----------
@@ -126,6 +155,8 @@ def attack_detection(
         Of the CM scores; by default the equal-error threshold on these trials.
     asv_threshold
         For the IAPAR, where attacks meet the ASV system alone; by default its equal-error threshold.
+    speakers
+        The column, or the two columns, with the subjects of the two sides of a presentation.
 
     Examples
     --------
@@ -140,31 +171,53 @@ def attack_detection(
         raise InputError("APCER and BPCER need the scores of a countermeasure (cm=, --cm-column)")
     probability(level, "level")
     trials.require("cm", "spoof")
-    source = cm_source(trials)
-    cut = eer_threshold(source) if threshold is None else float(threshold)
+    cut = eer_threshold(cm_source(trials)) if threshold is None else float(threshold)
     if math.isnan(cut):
         raise InputError("threshold must be a number")
     names = _species(trials)
-    missed = losses_at(source, thresholds=[cut])
-    n_bona_fide = round(missed.n_target)
-    asv_cut, accepted = _asv(trials, asv_threshold, names)
+    people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
+    bona_fide = _rates(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
+    asv_cut, accepted = _asv(trials, asv_threshold, names, people, level)
     species = []
     for name in names:
-        own = losses_at(cm_source(trials, None if name == ALL else name), thresholds=[cut])
-        n, errors = round(own.n_nontarget), round(float(own.n_fa[0]))
-        ends = clopper_pearson(errors, n, level)
-        species.append(SpeciesRate(name, n, errors / n, ends, accepted.get(name)))
-    rejected = round(float(missed.n_miss[0]))
+        attacks = trials.pair("cm", BONA_FIDE, ("spoof",), attack=_attack(name))
+        own = _rates(attacks, cut, people, level)[1]
+        species.append(SpeciesRate(name, own.n, own.rate, own.interval, *accepted.get(name, (None, None))))
     return AttackDetection(
         threshold=cut,
-        bpcer=rejected / n_bona_fide,
-        bpcer_interval=clopper_pearson(rejected, n_bona_fide, level),
-        n_bona_fide=n_bona_fide,
+        bpcer=bona_fide.rate,
+        bpcer_interval=bona_fide.interval,
+        n_bona_fide=bona_fide.n,
         species=tuple(species),
         bpcer_at={float(rate): _bpcer_at(trials, names, float(rate)) for rate in apcers},
         asv_threshold=asv_cut,
         level=level,
+        n_subjects=None if people is None else people.n_speakers,
     )
+
+
+class _Rate(NamedTuple):
+    rate: float
+    n: int
+    interval: Range
+
+
+def _rates(source: ScoreSource, cut: float, people: Speakers | None, level: float) -> tuple[_Rate, _Rate]:
+    """The shares rejected of the first class and accepted of the second, with intervals."""
+    losses = losses_at(source, thresholds=[cut])
+    pairs = ((losses.n_miss, losses.n_target), (losses.n_fa, losses.n_nontarget))
+    counts = [(round(float(wrong[0])), round(float(n))) for wrong, n in pairs]
+    if people is None:
+        first, second = (_Rate(k / n, n, clopper_pearson(k, n, level)) for k, n in counts)
+        return first, second
+    found = curve_rates(source, [cut], people, level)
+    ends = [(float(one.low[0]), float(one.high[0])) for one in (found.miss, found.fa)]
+    first, second = (_Rate(k / n, n, pair) for (k, n), pair in zip(counts, ends, strict=True))
+    return first, second
+
+
+def _attack(species: str) -> str | None:
+    return None if species == ALL else species
 
 
 def _species(trials: SpoofTrials) -> list[str]:
@@ -172,19 +225,24 @@ def _species(trials: SpoofTrials) -> list[str]:
 
 
 def _asv(
-    trials: SpoofTrials, threshold: float | None, names: list[str]
-) -> tuple[float | None, dict[str, float]]:
+    trials: SpoofTrials, threshold: float | None, names: list[str], people: Speakers | None, level: float
+) -> tuple[float | None, dict[str, tuple[float, Range]]]:
     """The threshold of the ASV system, and the share of each species that it accepts."""
     if "asv" not in trials.systems:
         if threshold is not None:
             raise InputError("asv_threshold is for trials with ASV scores")
         return None, {}
-    cut = asv_eer_threshold(trials) if threshold is None else float(threshold)
-    rates = {
-        name: at_thresholds(trials, "asv", [cut], None if name == ALL else name)[0, 2].item()
-        for name in names
-    }
-    return cut, {name: rate for name, rate in rates.items() if not math.isnan(rate)}
+    try:
+        cut = asv_eer_threshold(trials) if threshold is None else float(threshold)
+    except EmptyClassError:  # without targets or non-targets no threshold is given by itself
+        return None, {}
+    rates = {}
+    for name in names:
+        with suppress(EmptyClassError):  # attacks without ASV scores
+            source = trials.pair("asv", ("target",), ("spoof",), attack=_attack(name))
+            own = _rates(source, cut, people, level)[1]
+            rates[name] = own.rate, own.interval
+    return cut, rates
 
 
 def _bpcer_at(trials: SpoofTrials, names: list[str], rate: float) -> float:
@@ -193,6 +251,6 @@ def _bpcer_at(trials: SpoofTrials, names: list[str], rate: float) -> float:
         raise InputError(f"an APCER is between 0 and 1, got {rate!r}")
     rates = []
     for name in names:
-        path = error_path(count_bins(cm_source(trials, None if name == ALL else name)))
+        path = error_path(count_bins(cm_source(trials, _attack(name))))
         rates.append(float(path.p_miss[np.argmax(path.p_fa <= rate)]))
     return max(rates)

@@ -123,7 +123,7 @@ def _asv_decision(
         raise InputError(f"asv_threshold must be 'eer' or a number, got {asv_threshold!r}")
     if "asv" not in counted or "cm" not in trials.systems:
         if asv_threshold != "eer":
-            raise InputError("asv_threshold is for a tandem of ASV and CM scores")
+            raise InputError("asv_threshold (--asv-threshold) is for a tandem of ASV and CM scores")
         return None
     if not isinstance(asv_threshold, str):
         return float(asv_threshold)

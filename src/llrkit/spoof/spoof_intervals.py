@@ -16,6 +16,7 @@ from llrkit.errors import TooFewTrialsError
 from llrkit.scores.kind_tables import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
+from llrkit.spoof.pair_shares import counted_twice, share_counted_once
 from llrkit.spoof.spoof_numbers import (
     SpoofCounts,
     SpoofSettings,
@@ -71,14 +72,19 @@ def spoof_intervals(
 
     Scores are told apart in at most some two thousand cells; what that changes in a number is taken to be the
     same without any of the speakers. Where the ASV system decides at its equal error rate, that is found
-    again without each speaker.
+    again without each speaker. Of a-DCFs, trials between two speakers are not counted twice.
     """
-    jackknife = _jackknife(trials, counts, settings, columns, attack, asv_fixed)
+    first = next(iter(trials.systems))
+    speakers = find_speakers(trials.source_of(first), columns)
+    jackknife = _jackknife(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
+    twice = counted_twice(trials, decision_score(trials), counts, settings, speakers, attack)
     exact, _ = spoof_numbers(counts, settings)
     names = [name for name in jackknife.names if name in exact]
     intervals, errors, reasons = {}, {}, {}
     for name in names:
         one = jackknife.select([name])
+        share = share_counted_once(float(one.standard_error[0]) ** 2, twice.get(name, 0.0))
+        one = replace(one, counted_once=share)
         reason = _reason(name, one, counts, settings)
         if reason:
             reasons[name] = reason
@@ -111,13 +117,11 @@ def _jackknife(
     trials: SpoofTrials,
     counts: SpoofCounts,
     settings: SpoofSettings,
-    columns: Columns,
+    speakers: Speakers,
     attack: str | None,
     asv_fixed: float | None,
 ) -> Jackknife:
     system = decision_score(trials)
-    first = next(iter(trials.systems))
-    speakers = find_speakers(trials.source_of(first), columns).grouped()
     act = np.array([cost.threshold for cost in settings.costs], dtype=np.float64)
     asv_cuts = np.array([] if asv_fixed is None else [asv_fixed])
     cells: dict[System, _Cells] = {}

@@ -8,15 +8,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from llrkit._arrays import Array, BoolArray, IntArray
+from llrkit._arrays import Array
 from llrkit.calibrate.maps import Map
-from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
+from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
 from llrkit.scores.roles import require_column
 from llrkit.scores.source import rows_in_memory
+from llrkit.spoof.chunk_kinds import regrouped
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
@@ -117,6 +118,12 @@ class SpoofTrials:
         place = self._source.roles.score.index(name)
         return DerivedSource(self._source, partial(_one_system, place=place), score=(name,))
 
+    def reading_apart(self, sources: Mapping[System, ScoreSource]) -> SpoofTrials:
+        """The same, with a source of its own for each system, without the trials it gave no score."""
+        apart = SpoofTrials(self._source, **dict(self.systems), label=self.label, attack=self.attack)
+        apart._bases |= sources
+        return apart
+
     def pair(
         self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
     ) -> DerivedSource:
@@ -130,7 +137,7 @@ class SpoofTrials:
         1.0
         """
         change = partial(
-            _regrouped,
+            regrouped,
             column=self.kind_column,
             positive=tuple(positive),
             negative=tuple(negative),
@@ -246,48 +253,3 @@ def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
         return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
 
     return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)
-
-
-def spoof_mask(chunk: Scores, column: str) -> BoolArray:
-    """Which trials of a chunk that are no targets are spoofs."""
-    codes, names = chunk.columns[column][1], chunk.categories.get(column)
-    if column == KIND:
-        return np.asarray(codes == KINDS.index("spoof"))
-    if names is None:
-        return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
-    is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
-    return np.asarray(is_spoof[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
-
-
-def _regrouped(
-    chunk: Scores,
-    column: str,
-    positive: Sequence[Kind],
-    negative: Sequence[Kind],
-    attack: tuple[str, str] | None,
-    bare: bool = False,
-) -> Scores:
-    spoof = spoof_mask(chunk, column)
-    chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
-    if attack is not None:
-        own = attack_positions(chunk, attack[0], spoof).get(attack[1], np.empty(0, dtype=np.intp))
-        chosen["spoof"] = np.flatnonzero(spoof)[own]
-
-    def joined(arrays: tuple[Array, Array], kinds: Sequence[Kind]) -> Array:
-        parts = [arrays[0 if kind == "target" else 1][chosen[kind]] for kind in kinds]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
-        return joined(arrays, positive), joined(arrays, negative)
-
-    if bare:
-        return Scores.part(*both((chunk.target, chunk.nontarget)))
-    columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
-    return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
-
-
-def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, IntArray]:
-    """For each attack, where its trials are among the spoofs of a chunk."""
-    codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
-    found = positions_by_value(codes)
-    return {str(code if names is None else names[code]): own for code, own in found.items()}

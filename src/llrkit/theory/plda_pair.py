@@ -86,11 +86,14 @@ class ChiSquareDifference(Distribution):
 
     def _saddle(self, x: FloatArray) -> FloatArray:
         """Root of ``K'(s) = x``; precision does not matter, only that it is near."""
-        low, high = (np.full(x.shape, end) for end in self._strip)
-        for _ in range(45):
+        first, last = self._strip
+        low, high = (np.full(x.shape, end) for end in (first, last))
+        for step in range(45):
             s = 0.5 * (low + high)
             above = self._derivatives(s)[0] > x
             low, high = np.where(above, low, s), np.where(above, s, high)
+            if step % 6 == 5 and np.all(high - low <= 1e-4 * np.minimum(high - first, last - low)):
+                break
         return np.asarray(0.5 * (low + high))
 
     @cached_property

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._llr_units import LOG10, llr_unit
 from llrkit._results import Result
+from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.core.summary import SummaryBase
@@ -20,7 +22,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.intervals.interval import clopper_pearson
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
-from llrkit.validation.verbal_scale import LN10
+from llrkit.validation.markdown import clean
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class CaseLLR:
     @property
     def log10_lr(self) -> float:
         """The LLR to base ten."""
-        return self.llr / LN10
+        return LOG10.of(self.llr)
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,28 @@ class CaseReport(Result):
 
         return case_to_dict(self)
 
-    def to_markdown(self, made_from: Sequence[tuple[str, str]] = ()) -> str:
-        """The report as text."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people named or wrote themselves, and no vocabulary changes."""
+        return (self.h1, self.h2, self.conditions, *(item.name for item in self.comparisons))
+
+    def to_markdown(
+        self,
+        made_from: Sequence[tuple[str, str]] = (),
+        *,
+        words: str = "forensic",
+        base_10: bool = False,
+    ) -> str:
+        """The report as text.
+
+        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
+        only, not in nats.
+        """
         from llrkit.validation.case_words import case_markdown
 
-        return case_markdown(self, made_from)
+        keep = (*self.names, *(text for pair in made_from for text in pair))
+        text = case_markdown(self, made_from, llr_unit(base_10))
+        return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
 
 def case_report(

@@ -24,6 +24,7 @@ from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.evaluation.result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import DerivedSource
 from llrkit.shift.judge import shift_note
 
 TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
@@ -74,8 +75,10 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
         trained = _same_trials(moments, calibration)
         shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source)
     else:
-        llrs, outside, shift = source, "", ""
+        llrs, outside = source, ""
         trained = any(_same_trials(kept, calibration) for kept in _kept_scores(source, calibration))
+        kept = None if trained or isinstance(calibration, LineupMap) else scores_beside(source, calibration)
+        shift = "" if kept is None else shift_note(calibration, kept)
     wrong = "" if llrs is not source else _other_llrs(source, calibration)
     return GivenCalibration(llrs, llrs is not source, trained, outside, wrong, shift)
 
@@ -151,6 +154,31 @@ def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both:
     as_trained = fitted.input_factor / factor
     moments = Moments.of(Scores.part(chunk.target * as_trained, chunk.nontarget * as_trained))
     return Both((moments, ScoresOutside.of(chunk, fitted, factor)))
+
+
+def scores_beside(source: ScoreSource, calibration: Map) -> ScoreSource | None:
+    """The scores that a file of LLRs keeps in the columns of training; None if it keeps none.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> trained = AffineMap(a=1.0, b=-2.0, reading={"score": ["raw"]})
+    >>> llrs = Scores([2.0], [-3.0], {"raw": ([4.0], [0.5])})
+    >>> scores_beside(llrs, trained).reduce(lambda chunk: chunk).target
+    array([4.])
+    """
+    names = tuple((calibration.reading or {}).get("score") or ())
+    if calibration.needs or len(names) != calibration.n_systems or names == source.roles.score:
+        return None
+    try:
+        wide = source.with_columns(*names)
+    except UnknownNameError:
+        return None
+    return DerivedSource(wide, partial(_as_scores, names=names), score=names, factor=1.0, calibrated=False)
+
+
+def _as_scores(chunk: Scores, names: tuple[str, ...]) -> Scores:
+    return Scores.part(_held(chunk, names, 0), _held(chunk, names, 1), chunk.columns, chunk.categories)
 
 
 def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:

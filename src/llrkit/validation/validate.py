@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from llrkit._llr_units import llr_unit
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
@@ -81,17 +82,23 @@ class Validation(Result):
         return (*self.report.values(), *places, *points)
 
     def to_markdown(
-        self, *, verbal: bool = False, words: str = "forensic", made_from: Sequence[tuple[str, str]] = ()
+        self,
+        *,
+        verbal: bool = False,
+        words: str = "forensic",
+        base_10: bool = False,
+        made_from: Sequence[tuple[str, str]] = (),
     ) -> str:
         """A validation report: what was validated, the matrix, the numbers, the worst trials, their origin.
 
-        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'.
+        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
+        instead of nats.
 
         ``made_from`` says where the numbers come from, as pairs of a name and a text, see
         :meth:`llrkit.report.provenance.Provenance.lines`; without it date and version are stated.
         """
         keep = (*self.names, *(text for pair in made_from for text in pair))
-        text = markdown(self, verbal=verbal, made_from=made_from)
+        text = markdown(self, verbal=verbal, unit=llr_unit(base_10), made_from=made_from)
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
+from llrkit._llr_units import LN10
 from llrkit.errors import NaNScoreError
-
-LN10 = math.log(10.0)
 
 ENFSI = (
     (2.0, "no support for either"),

@@ -16,7 +16,7 @@ from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_ce
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
 from llrkit.calibrate.affine.gaussian_tests import gaussian_tests
-from llrkit.calibrate.affine.predicted_cost import PredictedCost, predicted_cost
+from llrkit.calibrate.affine.predicted_cost import PredictedCost, predicted_cost, why_unpredicted
 from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap, Map
@@ -91,9 +91,10 @@ def fit_cmlg(
 
     The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
     log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
-    assumption (``gaussian_tests``), the predicted cost beside logistic regression (``predicted_cost``), and
-    with "auto" the cost at every weight (``alpha_choice``). A ``ShapeWarning`` says when the scores do not
-    look Gaussian with equal variances: the method is not recommended then.
+    assumption (``gaussian_tests``), the predicted cost beside logistic regression (``predicted_cost``, or why
+    there is none in ``no_predicted_cost``), and with "auto" the cost at every weight (``alpha_choice``). A
+    ``ShapeWarning`` says when the scores do not look Gaussian with equal variances: the method is not
+    recommended then.
 
     Examples
     --------
@@ -135,10 +136,12 @@ def fit_cmlg(
         weight, moments = class_weight(alpha), training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     predicted = predicted_cost(moments, fitted.a, fitted.b, cost)
-    found = {
+    found: dict[str, Any] = {
         "gaussian_tests": [test.to_dict() for test in gaussian_tests(moments)],
         "predicted_cost": None if predicted is None else predicted.to_dict(),
     }
+    if reason := why_unpredicted(moments):
+        found["no_predicted_cost"] = reason
     warn_of_shape(moments, predicted, chosen=bool(chosen))
     return replace(fitted, details={**fitted.details, **found, **chosen})
 
@@ -199,6 +202,8 @@ def warn_of_shape(moments: Moments, predicted: PredictedCost | None = None, *, c
     problems = shape_problems(moments)
     if problems:
         costs = "" if predicted is None else f" Predicted: {predicted}."
+        if reason := why_unpredicted(moments):
+            costs = f" What that costs is not predicted: {reason}."
         other = "" if chosen else ', or choose alpha for the operating point: alpha="auto", point=...'
         warn_caller(
             f"CMLG assumes Gaussian scores of equal variance, but {'; '.join(problems)}.{costs} "

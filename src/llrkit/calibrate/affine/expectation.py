@@ -41,6 +41,11 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     Two passes give the moments and 2^14 cells on which the equations are solved first, then one to three
     full passes of mergeable sums, scaled by their largest term, take the rest of the Newton steps.
 
+    Parameters
+    ----------
+    regularization
+        How strongly the map is drawn to that of CMLG, L above; 0 for not at all.
+
     References
     ----------
     van Leeuwen & Brümmer, Interspeech 2013 (the conditions mean r = 1 and mean 1/r = 1).

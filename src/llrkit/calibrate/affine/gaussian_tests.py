@@ -20,6 +20,8 @@ LEVEL = 0.01
 RATIO, SKEW, VARIATION = 1.2, 0.5, 0.3
 """The deviations for which it is told: ratio of the spreads, skewness, coefficient of variation of mu."""
 
+SPREADS = "ratio of the spreads, non-target over target"
+
 
 @dataclass(frozen=True)
 class GaussianTest:
@@ -92,7 +94,7 @@ def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianT
     gain = max(n * math.log(v) - target.n * math.log(v_e) - nontarget.n * math.log(v_d), 0.0)
     error = spread_error(target.n, nontarget.n)
     return GaussianTest(
-        "ratio of the spreads, non-target over target", math.sqrt(v_d / v_e), gain, float(chdtrc(1, gain)),
+        SPREADS, math.sqrt(v_d / v_e), gain, float(chdtrc(1, gain)),
         RATIO, _two_sided(math.log(RATIO) / error),
     )  # fmt: skip
 
@@ -105,6 +107,13 @@ def _skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
     return GaussianTest(
         name, value, statistic, float(chdtrc(1, statistic)), SKEW, _two_sided(SKEW * math.sqrt(n / 6.0))
     )
+
+
+def kurtosis_p_value(class_moments: ClassMoments) -> float:
+    """Of the score test of an excess kurtosis of 0, ``n k^2 / 24``, beside chi-square with one degree."""
+    from scipy.special import chdtrc
+
+    return float(chdtrc(1, class_moments.n * float(class_moments.excess_kurtosis[0]) ** 2 / 24.0))
 
 
 def _mixture(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.class_gap import REMEDY
+from llrkit.calibrate.settled_fit import Settled, refuse_runaway, settle
 from llrkit.calibrate.training_checks import check_moments
-from llrkit.core.minimize import Minimum, Objective, newton
+from llrkit.core.minimize import Objective
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
@@ -35,19 +35,13 @@ class LinearFit:
 
     slopes: FloatArray
     offset: float
-    objective: float
-    gradient: float
-    """Largest component of the gradient in standardized units."""
-    passes: int
+    settled: Settled
+    """How the fit ended, in standardized units."""
     moments: Moments
 
     def llrs(self, scores: FloatArray) -> FloatArray:
         """The linear function of scores, one row for each trial, or of the scores of one system."""
         return np.asarray(scores.reshape(len(scores), -1) @ self.slopes + self.offset)
-
-    def details(self) -> dict[str, Any]:
-        """What is worth keeping in a map."""
-        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
 
 
 @dataclass(frozen=True)
@@ -125,32 +119,22 @@ def fit_linear(
     mean_small = np.array(
         [np.atleast_1d(small.target.mean(axis=0)), np.atleast_1d(small.nontarget.mean(axis=0))]
     )
-    # at an extreme prior the whole objective is small, and so must be what counts as nothing
     nothing = float(prior * rule.miss(logit(prior)) + (1.0 - prior) * rule.fa(logit(prior)))
-    unit = min(1.0, 20.0 * nothing)
-    # a sample may be separable where the whole is not: stop before its slope runs away
-    guess = newton(
-        objective_on(small, small.n_target, small.n_nontarget, mean_small),
-        start,
-        tolerance=1e-6 * unit,
-        good_enough=1e-5 * unit,
-    )
     mean = np.array([moments.target.mean, moments.nontarget.mean])
-    minimum = newton(
+    minimum = settle(
+        objective_on(small, small.n_target, small.n_nontarget, mean_small),
         objective_on(source, moments.target.n, moments.nontarget.n, mean),
-        guess.x,
-        tolerance=1e-13 * unit,
-        max_evaluations=_MAX_PASSES,
+        start,
+        min(1.0, 20.0 * nothing),
+        max_passes=_MAX_PASSES,
     )
     if not shrinkage.present:
-        _refuse_runaway(minimum, nothing)
+        refuse_runaway(minimum, nothing, "slope is", REMEDY)
     slopes = minimum.x[:-1] / scale
     return LinearFit(
         slopes=slopes,
         offset=float(minimum.x[-1] - slopes @ center),
-        objective=float(minimum.value),
-        gradient=float(np.abs(minimum.gradient).max()),
-        passes=minimum.evaluations + 1,
+        settled=Settled.of(minimum),
         moments=moments,
     )
 
@@ -179,12 +163,3 @@ def _refuse_separation(moments: Moments) -> None:
                 f"the classes do not overlap (all {words} score at least {above.low[0]:.6g}, all others at "
                 f"most {below.high[0]:.6g}), so the best slope is infinite; {REMEDY}"
             )
-
-
-def _refuse_runaway(minimum: Minimum, nothing: float) -> None:
-    """Refuse a fit that ran off to infinite slopes; ``nothing`` is the cost of scores that say nothing."""
-    if minimum.value < 1e-7 * nothing or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
-        raise SeparationError(
-            "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
-            f"best slope is infinite; {REMEDY}"
-        )

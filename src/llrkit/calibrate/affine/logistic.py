@@ -111,6 +111,6 @@ def _affine(fit: LinearFit, method: str, options: Mapping[str, Any]) -> AffineMa
         b=fit.offset,
         method=method,
         options=options,
-        details=fit.details(),
+        details=fit.settled.details(),
         provenance=provenance(fit.moments),
     )

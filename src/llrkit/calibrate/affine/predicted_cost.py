@@ -17,6 +17,14 @@ from llrkit.theory.operating_points import Preset
 _Z = np.linspace(-6.5, 6.5, 1301)
 _WEIGHTS = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
 
+ONE_SKEWED, BOTH_SKEWED = 2.5, 1.5
+"""Skewness of one class, and of both, up to which four moments tell the costs.
+
+Of some 150 clipped, saturating and exponentiated Gaussian pairs (EER 0.5 to 35 %) and five real sets, the
+measured loss was 0.5 to 2.2 times the predicted one up to here, where it was above 0.001 bits; beyond, up to
+310 times.
+"""
+
 Llrs = tuple[tuple[FloatArray, FloatArray], ...]
 """LLRs and their weights, of targets and of non-targets."""
 
@@ -46,8 +54,9 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
     """Costs of the line ``a s + b`` and of the line of logistic regression, on scores with these moments.
 
     Such scores are made of normal ones by the Cornish-Fisher expansion, ``s = m + sd (z + g (z^2 - 1)/6 + k
-    (z^3 - 3z)/24 - g^2 (2z^3 - 5z)/36)`` with skewness g and excess kurtosis k, each cut off at 2. None if a
-    class is constant, or if the line of logistic regression is not found.
+    (z^3 - 3z)/24 - g^2 (2z^3 - 5z)/36)`` with skewness g and excess kurtosis k, each cut off at 2. None
+    if a class is constant or too skewed (:func:`why_unpredicted`), or if the line of logistic regression is
+    not found.
 
     Examples
     --------
@@ -61,7 +70,29 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
     classes = (moments.target, moments.nontarget)
     if min(one.n for one in classes) < 2 or min(float(one.variance[0]) for one in classes) <= 0.0:
         return None
+    if why_unpredicted(moments):
+        return None
     return line_costs(_population(classes[0]), _population(classes[1]), a, b, cost)
+
+
+def why_unpredicted(moments: Moments) -> str:
+    """Why four moments do not tell the costs of these scores; empty if they do.
+
+    The moments of a class that is clipped or saturates are those of a skewed one.
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> rng = np.random.default_rng(3)
+    >>> cut = Scores(np.minimum(rng.normal(3.3, 1.0, 2000), 2.0), rng.normal(0.0, 1.0, 2000))
+    >>> why_unpredicted(cut.reduce(Moments.of))
+    'with a skewness of -5.81 and -0.05, four moments do not tell the costs'
+    """
+    both = float(moments.target.skewness[0]), float(moments.nontarget.skewness[0])
+    sizes = sorted(map(abs, both))
+    if not (sizes[1] > ONE_SKEWED or sizes[0] > BOTH_SKEWED):  # nan, of a constant class, is not skewed
+        return ""
+    return f"with a skewness of {both[0]:+.2f} and {both[1]:+.2f}, four moments do not tell the costs"
 
 
 def line_costs(

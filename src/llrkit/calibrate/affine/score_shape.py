@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from llrkit._format import told_apart
 from llrkit.core.moments import Moments
 
 SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.1
@@ -59,17 +60,23 @@ def shape_problems(moments: Moments) -> list[str]:
         skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
         limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
         if abs(skewness) > limit:
-            problems.append(f"{scores} are skewed: skewness {skewness:+.2f} is beyond {limit:.3g}")
+            problems.append(f"{scores} are skewed: skewness {_beyond(skewness, limit)}")
         limit = max(KURTOSIS, 6.0 * math.sqrt(24.0 / count))
         if abs(kurtosis) > limit:
             tails = "heavy" if kurtosis > 0 else "light"
-            said = f"excess kurtosis {kurtosis:+.2f} is beyond {limit:.3g}"
+            said = f"excess kurtosis {_beyond(kurtosis, limit)}"
             problems.append(f"{scores} are {tails}-tailed: {said}")
     ratio = statistics["sd_ratio"]
     widest = spread_limit(n["target"], n["nontarget"])
     if ratio in (0.0, math.inf):
         problems.append(f"all {'non-target' if ratio == 0.0 else 'target'} scores are the same: no spread")
     elif ratio > widest or ratio < 1.0 / widest:
-        limits = f"more than {widest:.2f}" if ratio > 1.0 else f"less than {1.0 / widest:.2f}"
-        problems.append(f"non-target scores spread {ratio:.2f} times as much as target scores, {limits}")
+        shown, limit_shown = told_apart(ratio, widest if ratio > 1.0 else 1.0 / widest, 2)
+        limits = f"{'more' if ratio > 1.0 else 'less'} than {limit_shown}"
+        problems.append(f"non-target scores spread {shown} times as much as target scores, {limits}")
     return problems
+
+
+def _beyond(value: float, limit: float) -> str:
+    shown, _ = told_apart(abs(value), limit, 2)
+    return f"{'-' if value < 0.0 else '+'}{shown} is beyond {limit:.3g}"

@@ -40,6 +40,11 @@ class BoundedMap(Map):
         return self.map.n_systems
 
     @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Those of the map inside."""
+        return self.map.condition_ranges
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Columns the map inside needs."""
         return self.map.needs

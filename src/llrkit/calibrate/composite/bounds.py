@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._llr_units import LN10
 from llrkit.calibrate.class_gap import gap_of_moments, highest_score, lowest_score
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.source_counts import SourceCounts, count_sources
@@ -21,8 +22,6 @@ from llrkit.core.moments import Moments
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-
-LN10 = math.log(10.0)
 
 
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:

@@ -101,7 +101,7 @@ def fit_fusion(
             linear = fit_linear(
                 side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
             )
-            return linear.slopes, linear.offset, linear.details(), linear.moments
+            return linear.slopes, linear.offset, linear.settled.details(), linear.moments
         return (_gaussian if method == "gaussian" else _precalibrated)(trials, alpha)
 
     weights, offset, details, moments = fit(source)

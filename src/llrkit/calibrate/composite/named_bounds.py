@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from llrkit._format import number
+from llrkit._llr_units import LN10
 from llrkit._warn import warn_caller
 from llrkit.calibrate.class_gap import gap_sentence
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import (
-    LN10,
     bound_elub,
     bound_fixed,
     bound_invariance,

@@ -103,7 +103,9 @@ def _fixed_mu(components: int | str | Sequence[float]) -> FloatArray | None:
     try:
         mu = np.unique(np.array([float(value) for value in components]))  # type: ignore[union-attr]
     except (TypeError, ValueError):
-        raise InputError(f"components must be a number or values of mu, got {components!r}") from None
+        raise InputError(
+            f"components must be a number, values of mu, or 'grid'; got {components!r}"
+        ) from None
     if len(mu) == 0 or not np.all((mu >= MU[0]) & (mu <= MU[1])):
         raise InputError(f"values of mu must lie between {MU[0]} and {MU[1]:g}, got {components!r}")
     return mu

@@ -60,7 +60,7 @@ class Layout:
 
     Letters: N a number, L a label (word or 0/1 or -1/1), W a label that is a word, B 0/1 or -1/1, S a side
     (a or b), Y yes or no (y or n), G a gender, C bonafide or which attack, F bonafide or spoof as a label,
-    * anything.
+    T text that is not all numbers, * anything.
     """
 
     format: str
@@ -95,6 +95,7 @@ LAYOUTS = (
     # SpeechBrain's scores.txt has 0 or 1 there; WeSpeaker's *.kaldi.score ends with the label
     Layout("kaldi", "**LN", "enroll test label score"),
     Layout("kaldi", "**NL", "enroll test score label"),
+    Layout("voxceleb", "BTTN", "label enroll test score"),
     Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
     Layout("nist", "**SWN", "enroll test side decision score"),
     Layout("asvspoof", "**G*W", "enroll test gender attack label"),  # ASVspoof 5, track 2
@@ -141,15 +142,14 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
     Examples
     --------
     >>> kinds_of([["1", "a.wav", "2.5", "target"], ["0", "b.wav", "-1", "imp"]])
-    ['NLB', '', 'N', 'LW']
+    ['NLB', 'T', 'N', 'TLW']
     """
     kinds = []
     for column in zip(*rows, strict=False):
         values = {value.strip().lower() for value in column}
         kind = ""
         numbers = values - NO_SCORE
-        if numbers and all(NUMBER.fullmatch(value) for value in numbers):
-            kind += "N"
+        kind += "N" if numbers and all(NUMBER.fullmatch(value) for value in numbers) else "T"
         binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
         if binary or None not in classify_words(list(values)):
             kind += "LB" if binary else "LW"

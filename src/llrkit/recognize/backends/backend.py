@@ -19,19 +19,29 @@ from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
+from llrkit.recognize.plda.heavy_tailed_model import HeavyTailedPLDA
+from llrkit.recognize.plda.heavy_tailed_training import train_heavy_tailed_plda
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.recognize.psda.psda_model import PSDA, train_psda
+from llrkit.recognize.psda.toroidal_model import ToroidalPSDA
+from llrkit.recognize.psda.toroidal_training import train_toroidal_psda
 
 SCHEMA = "llrkit.backend/1"
-SCORERS = ("plda", "psda", "cosine")
+SCORERS = ("plda", "htplda", "psda", "tpsda", "cosine")
+MODELS: dict[str, Any] = {"plda": PLDA, "htplda": HeavyTailedPLDA, "psda": PSDA, "tpsda": ToroidalPSDA}
+OPTIONS_OF = {
+    "rank": ("plda", "htplda"), "shrinkage": ("plda",), "degrees": ("htplda",), "speaker_dims": ("tpsda",),
+    "channel_dims": ("tpsda",),
+}  # fmt: skip
+"""Which scorers have which options."""
 NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 Scorer = Callable[[Embeddings, Embeddings], npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Backend(ReadOnlyArrays):
-    """Steps before scoring, and a PLDA or PSDA model; without one the score is the cosine.
+    """Steps before scoring, and a model of the PLDA or PSDA family; without one the score is the cosine.
 
     Examples
     --------
@@ -44,18 +54,28 @@ class Backend(ReadOnlyArrays):
     chain: Chain
     plda: PLDA | None = None
     psda: PSDA | None = None
+    htplda: HeavyTailedPLDA | None = None
+    tpsda: ToroidalPSDA | None = None
 
     def __post_init__(self) -> None:
-        if self.plda is not None and self.psda is not None:
-            raise InputError("a back-end scores by PLDA or by PSDA, not by both")
+        if sum(model is not None for model in self._models().values()) > 1:
+            raise InputError("a back-end scores by one model, not by several")
         super().__post_init__()
+
+    def _models(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in MODELS}
+
+    @property
+    def model(self) -> tuple[str, Any]:
+        """Name of the scorer, and its model; None of 'cosine'."""
+        return next(
+            ((name, model) for name, model in self._models().items() if model is not None), ("cosine", None)
+        )
 
     @property
     def scorer(self) -> str:
-        """'plda', 'psda' or 'cosine'."""
-        if self.psda is not None:
-            return "psda"
-        return "cosine" if self.plda is None else "plda"
+        """'plda', 'htplda', 'psda', 'tpsda' or 'cosine'."""
+        return self.model[0]
 
     def prepare(self, embeddings: Embeddings) -> Embeddings:
         """Raw embeddings made ready for scoring."""
@@ -68,7 +88,11 @@ class Backend(ReadOnlyArrays):
         models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     ) -> Embeddings:
         """Raw sessions made ready for scoring, one row per model (by default per speaker)."""
-        return pool_sessions(self.chain(embeddings), models, plda=self.plda)
+        return self.pool(self.chain(embeddings), models)
+
+    def pool(self, ready: Embeddings, models: Any = None) -> Embeddings:
+        """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`."""
+        return pool_sessions(ready, models, plda=self.plda or self.htplda)
 
     def scores(
         self,
@@ -93,13 +117,17 @@ class Backend(ReadOnlyArrays):
         """
 
         def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
-            if self.psda is not None:
-                return self.psda.scores(left, right, dtype=dtype)
-            if self.plda is None:
+            model = self.model[1]
+            if model is None:
                 return cosine_scores(left, right, dtype=dtype)
-            return self.plda.scores(left, right, dtype=dtype)
+            scores: npt.NDArray[Any] = model.scores(left, right, dtype=dtype)
+            return scores
 
         return normalized_scores(score, enroll, test, cohort, normalize=normalize, top=top)
+
+    def __repr__(self) -> str:
+        name, model = self.model
+        return f"Backend({self.chain!r}, {name if model is None else repr(model)})"
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the back-end to one NPZ file."""
@@ -108,16 +136,16 @@ class Backend(ReadOnlyArrays):
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
         arrays = self.chain.arrays()
-        for name, model in (("plda.", self.plda), ("psda.", self.psda)):
-            arrays.update({} if model is None else model.arrays(name))
+        name, model = self.model
+        arrays.update({} if model is None else model.arrays(f"{name}."))
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, where: str) -> Backend:
         """The back-end that :meth:`arrays` described."""
         chain = Chain.from_arrays(arrays, where)
-        plda = PLDA.from_arrays(arrays, "plda.") if "plda.mean" in arrays else None
-        return cls(chain, plda, PSDA.from_arrays(arrays, "psda.") if "psda.mean" in arrays else None)
+        saved = {name for name in MODELS if any(key.startswith(f"{name}.") for key in arrays)}
+        return cls(chain, **{name: MODELS[name].from_arrays(arrays, f"{name}.") for name in saved})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
@@ -129,7 +157,7 @@ class Backend(ReadOnlyArrays):
         >>> file = tempfile.mkdtemp() + "/backend.npz"
         >>> Backend(Chain(), PLDA([0.0], [[1.0]], [[1.0]])).save(file)
         >>> Backend.load(file)
-        Backend(chain=Chain(steps=()), plda=PLDA(1 dimensions, rank 1), psda=None)
+        Backend(Chain(steps=()), PLDA(1 dimensions, rank 1))
         """
         arrays = load_arrays(path, SCHEMA, ("kinds",))
         with naming_file(str(path)):
@@ -144,6 +172,9 @@ def train_backend(
     iterations: int = 10,
     rank: int | None = None,
     shrinkage: float = 0.0,
+    degrees: float | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
 ) -> Backend:
     """Train the steps one after the other on background speakers, then the scorer.
 
@@ -154,9 +185,14 @@ def train_backend(
     steps
         As in :func:`train_chain`.
     scorer
-        'plda', 'psda' (for embeddings of length one, so the last step must be 'length') or 'cosine'.
+        'plda', 'htplda' (heavy-tailed), 'psda' or 'tpsda' (toroidal; both for embeddings of length one, so
+        the last step must be 'length') or 'cosine'.
     iterations, rank, shrinkage
         As in :func:`train_plda`.
+    degrees
+        Of 'htplda': see :func:`train_heavy_tailed_plda`.
+    speaker_dims, channel_dims
+        Of 'tpsda': see :func:`train_toroidal_psda`.
 
     Examples
     --------
@@ -170,15 +206,30 @@ def train_backend(
     """
     if scorer not in SCORERS:
         raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
+    refuse_of_others(
+        scorer, rank=rank, shrinkage=shrinkage or None, degrees=degrees, speaker_dims=speaker_dims,
+        channel_dims=channel_dims,
+    )  # fmt: skip
     chain = train_chain(background, steps)
     if scorer == "cosine":
         return Backend(chain)
     ready = chain(background)
     if scorer == "psda":
-        if rank is not None or shrinkage:
-            raise InputError("PSDA has no rank and needs no shrinkage")
         return Backend(chain, psda=train_psda(ready, iterations=iterations).model)
+    if scorer == "tpsda":
+        factors = {"speaker_dims": speaker_dims, "channel_dims": channel_dims}
+        return Backend(chain, tpsda=train_toroidal_psda(ready, **factors, iterations=iterations).model)
+    if scorer == "htplda":
+        heavy = train_heavy_tailed_plda(ready, rank=rank, degrees=degrees, iterations=iterations)
+        return Backend(chain, htplda=heavy.model)
     return Backend(chain, train_plda(ready, iterations=iterations, rank=rank, shrinkage=shrinkage).model)
+
+
+def refuse_of_others(scorer: str, **options: Any) -> None:
+    """An option of another scorer is refused, not dropped."""
+    for name, value in options.items():
+        if value is not None and scorer not in OPTIONS_OF[name]:
+            raise InputError(f"{name} is an option of {' and '.join(OPTIONS_OF[name])}, not of {scorer}")
 
 
 def normalized_scores(

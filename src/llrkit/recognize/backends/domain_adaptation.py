@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +19,6 @@ from llrkit.recognize.plda.plda_adaptation import (
     mean_and_covariance,
     recoloring,
 )
-from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
 
 ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
@@ -29,10 +29,11 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     """The same back-end with every mean that of unlabeled embeddings of the new domain.
 
     The mean of each linear step becomes that of the unlabeled embeddings where they reach it, and so does the
-    mean of PLDA.
+    mean of PLDA, Gaussian or heavy-tailed.
 
     Examples
     --------
+    >>> from llrkit.recognize.plda.plda_model import PLDA
     >>> backend = Backend(Chain((Affine([5.0]),)), PLDA([0.0], [[1.0]], [[1.0]]))
     >>> moved = recentered(backend, Embeddings([[1.0], [2.0]], ["a", "b"]))
     >>> moved.chain.steps[0].mean, moved.plda.mean
@@ -45,10 +46,10 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
             moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
         steps.append(moved)
         unlabeled = moved(unlabeled)
-    plda = backend.plda
-    if plda is not None:
-        plda = PLDA(unlabeled.vectors.mean(axis=0, dtype=np.float64), plda.between, plda.within)
-    return Backend(Chain(tuple(steps)), plda, backend.psda)
+    name, model = backend.model
+    if name in ("plda", "htplda"):
+        model = dataclasses.replace(model, mean=unlabeled.vectors.mean(axis=0, dtype=np.float64))
+    return Backend(Chain(tuple(steps)), **({} if model is None else {name: model}))
 
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
@@ -77,6 +78,9 @@ def train_adapted_backend(
     iterations: int = 10,
     rank: int | None = None,
     weight: float | None = None,
+    degrees: float | None = None,
+    speaker_dims: Sequence[int] | None = None,
+    channel_dims: Sequence[int] | None = None,
 ) -> Backend:
     """Train a back-end on background speakers and adapt it to another domain.
 
@@ -91,7 +95,7 @@ def train_adapted_backend(
         covariance of the new domain before training (:func:`recolored`). 'coral+' and 'kaldi': centered, and
         the covariances of PLDA raised (:func:`coral_plus`, :func:`kaldi_adapted`). 'interpolate': centered,
         and mixed with a PLDA that is trained on the in-domain speakers (:func:`interpolated`).
-    steps, scorer, iterations, rank
+    steps, scorer, iterations, rank, degrees, speaker_dims, channel_dims
         As in :func:`train_backend`.
     weight
         Of the new domain: of 'coral+' (0.8 by default) and of 'interpolate' (0.5).
@@ -107,19 +111,17 @@ def train_adapted_backend(
     >>> bool(np.allclose(backend.chain.steps[0].mean, new.vectors.mean(axis=0)))
     True
     """
-    if adaptation not in ADAPTATIONS:
-        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
-    if adaptation in _OF_PLDA and scorer != "plda":
-        raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
-    if weight is not None and adaptation not in ("coral+", "interpolate"):
-        raise InputError(f"the adaptation {adaptation!r} has no weight")
+    require_adaptation(adaptation, scorer, weight)
     if in_domain.dim != background.dim:
         raise InputError(
             f"the embeddings of the new domain have {in_domain.dim} dimensions, the others {background.dim}"
         )
     if adaptation == "coral":
         background = recolored(background, in_domain)
-    trained = train_backend(background, steps, scorer=scorer, iterations=iterations, rank=rank)
+    trained = train_backend(
+        background, steps, scorer=scorer, iterations=iterations, rank=rank, degrees=degrees,
+        speaker_dims=speaker_dims, channel_dims=channel_dims,
+    )  # fmt: skip
     if adaptation == "coral":
         return trained
     moved = recentered(trained, in_domain)
@@ -133,3 +135,22 @@ def train_adapted_backend(
         return Backend(moved.chain, coral_plus(moved.plda, ready, **weights))
     own = train_plda(ready, iterations=iterations, rank=rank).model
     return Backend(moved.chain, interpolated(moved.plda, own, 0.5 if weight is None else weight))
+
+
+def require_adaptation(adaptation: str, scorer: str, weight: float | None = None) -> None:
+    """Refuse an adaptation that the scorer does not have, and a weight that it does not have.
+
+    Examples
+    --------
+    >>> require_adaptation("kaldi", "cosine")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: the adaptation 'kaldi' is one of PLDA, not of 'cosine'
+    """
+    if adaptation not in ADAPTATIONS:
+        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
+    if adaptation in _OF_PLDA and scorer != "plda":
+        raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
+    if weight is not None and adaptation not in ("coral+", "interpolate"):
+        raise InputError(f"the adaptation {adaptation!r} has no weight")
+    if weight is not None and not 0.0 <= weight <= 1.0:
+        raise InputError(f"the weight of the new domain must be from 0 to 1, got {weight!r}")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
+from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
 from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
 
@@ -17,7 +18,7 @@ def pool_sessions(
     embeddings: Embeddings,
     models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     *,
-    plda: PLDA | None = None,
+    plda: PLDA | HeavyTailedPLDA | None = None,
 ) -> Embeddings:
     """The average of the sessions of each model, with their number in the column ``sessions``.
 
@@ -34,7 +35,7 @@ def pool_sessions(
         by default the speakers.
     plda
         Weigh sessions by their precision under this model; the result has the covariances that make
-        :meth:`PLDA.scores` exact.
+        :meth:`PLDA.scores` exact, or the column ``weight`` that :meth:`HeavyTailedPLDA.scores` uses.
 
     Columns that have one value for all sessions of every model are kept, the others are left out.
 
@@ -48,8 +49,13 @@ def pool_sessions(
     groups = model_rows(embeddings, models)
     rows = list(groups.values())
     vectors = np.array([embeddings.vectors[own_rows].mean(axis=0, dtype=np.float64) for own_rows in rows])
-    covariances = None
-    if embeddings.covariances is not None:
+    covariances, more = None, {}
+    if isinstance(plda, HeavyTailedPLDA):
+        weights = plda.weights(embeddings)
+        more[WEIGHT] = np.array([weights[own_rows].sum() for own_rows in rows])
+        sums = (weights[own_rows] @ embeddings.vectors[own_rows] for own_rows in rows)
+        vectors = np.array(list(sums)) / more[WEIGHT][:, None]
+    elif embeddings.covariances is not None:
         pooled = [_precision_weighted(embeddings, own_rows, plda) for own_rows in rows]
         vectors = np.array([vector for vector, _ in pooled])
         covariances = np.array([covariance for _, covariance in pooled])
@@ -65,7 +71,9 @@ def pool_sessions(
         if speakers is None:
             _refuse_mixed_speakers(embeddings, groups)
     counts = np.array([len(own_rows) for own_rows in rows])
-    return Embeddings(vectors, np.array(list(groups)), speakers, {**kept, SESSIONS: counts}, covariances)
+    return Embeddings(
+        vectors, np.array(list(groups)), speakers, {**kept, **more, SESSIONS: counts}, covariances
+    )
 
 
 def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.intp]]:
@@ -82,6 +90,17 @@ def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.
     )
     if len(names) != len(embeddings):
         raise InputError(f"{len(embeddings)} embeddings but {len(names)} models")
+    return rows_by_name(names)
+
+
+def rows_by_name(names: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
+    """The rows that have each name, in the order in which the names come first.
+
+    Examples
+    --------
+    >>> rows_by_name(np.array(["b", "a", "b"]))
+    {'b': array([0, 2]), 'a': array([1])}
+    """
     distinct, first, codes = np.unique(names, return_index=True, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     rows_by_code = np.split(order, np.cumsum(np.bincount(codes))[:-1])

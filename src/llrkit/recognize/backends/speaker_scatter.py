@@ -22,6 +22,8 @@ class SpeakerSums:
     counts: FloatArray
     means: FloatArray
     scatter: FloatArray
+    shrunk_by: float = 0.0
+    """The share of the mean variance that was mixed into a scatter that left out some directions."""
 
     @property
     def within(self) -> FloatArray:
@@ -94,7 +96,7 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
     rest = matrix - means[codes]
     scatter = rest.T @ rest
     scatter[np.diag_indices_from(scatter)] += shrinkage * np.trace(scatter) / len(scatter)
-    rank, dim = rank_of(scatter), len(scatter)
+    rank, dim, share = rank_of(scatter), len(scatter), 0.0
     if 0 < rank < dim:
         share = oas_share(scatter / (len(matrix) - len(distinct)), len(matrix) - len(distinct))
         scatter = shrunk(scatter, share)
@@ -104,4 +106,4 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
             "directions; more sessions, or fewer dimensions, would be better",
             SpeechWarning,
         )
-    return SpeakerSums(counts, means, scatter)
+    return SpeakerSums(counts, means, scatter, share)

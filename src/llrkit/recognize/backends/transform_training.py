@@ -153,12 +153,24 @@ def train_chain(embeddings: Embeddings, steps: Sequence[Step]) -> Chain:
     return chain
 
 
-def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
+def parsed_step(text: str) -> tuple[str, int | None]:
+    """Name and dimensions of a step.
+
+    Examples
+    --------
+    >>> parsed_step("LDA:150"), parsed_step("length")
+    (('lda', 150), ('length', None))
+    """
     name, colon, size = text.strip().lower().partition(":")
     if name not in _NAMED or (colon and (name not in _WITH_DIM or not size.isdecimal())):
         known_steps = ", ".join(f"{known}[:DIM]" if known in _WITH_DIM else known for known in _NAMED)
         raise UnknownNameError(f"unknown step {text!r}; there are: {known_steps}")
-    return _NAMED[name](embeddings, int(size) if colon else None)
+    return name, int(size) if colon else None
+
+
+def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
+    name, size = parsed_step(text)
+    return _NAMED[name](embeddings, size)
 
 
 def _shrunk(covariance: Any, shrinkage: float) -> FloatArray:

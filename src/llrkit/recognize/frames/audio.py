@@ -13,15 +13,10 @@ from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, LlrkitError
 from llrkit.recognize.frames.audio_files import read_samples
 from llrkit.recognize.frames.audio_headers import check_headers
-from llrkit.recognize.frames.front_end import (
-    FRAMES_PER_SECOND,
-    STEADY_DB,
-    FrontEnd,
-    frame_levels,
-    level_range,
-)
+from llrkit.recognize.frames.front_end import FRAMES_PER_SECOND, FrontEnd, frame_levels, is_speech
 from llrkit.recognize.frames.recordings import Recording
 from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.frames.without_speech import remark_on
 
 _WIDTH, _STEP = 0.025, 0.010  # seconds
 
@@ -117,19 +112,15 @@ def frames_and_remark(recording: Recording, front_end: FrontEnd) -> tuple[Array,
         )
     levels, cepstra = frame_levels(samples, width, step), mfcc(samples, rate, front_end)
     n = min(len(levels), len(cepstra))  # Kaldi's product may be a sample less, in 32 bits
+    cepstra, levels, known = cepstra[:n], levels[:n], recording.speech_mask(n)
     try:
-        frames = front_end.frames(cepstra[:n], levels[:n], recording.name, recording.speech_mask(n))
+        frames = front_end.frames(cepstra, levels, recording.name, known)
     except FileFormatError:
         raise
     except InputError as error:
         raise FileFormatError(str(error)) from None
-    swing = level_range(levels)
-    if swing < STEADY_DB:
-        return (
-            frames,
-            f"its level hardly changes ({swing:.1f} dB), as that of noise or of a tone, not of speech",
-        )
-    return frames, ""
+    used = is_speech(levels, front_end.speech_range or np.inf) if known is None else known
+    return frames, remark_on(cepstra, levels, used)
 
 
 def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:

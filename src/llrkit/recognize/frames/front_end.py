@@ -12,8 +12,6 @@ from llrkit.errors import InputError, UnknownNameError
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0
 """Below this level, in dB of full scale, nothing is speech."""
-STEADY_DB = 4.0
-"""Speech goes up and down by more than this; white noise by about 1 dB, a tone by less."""
 NORMALIZATIONS = ("utterance", "sliding", "none")
 _SMOOTH = 11  # frames whose majority decides whether the middle one is speech
 

@@ -40,6 +40,8 @@ class Frames(Sequence[Array]):
         A hash of what each utterance was made from, if that is known.
     per_second
         Frames in a second, if that is known: of audio it is.
+    marks
+        A hash of where speech was said to be, if a file said so.
     remarks
         What looked wrong with utterances as they were loaded, by id.
 
@@ -60,6 +62,7 @@ class Frames(Sequence[Array]):
     contents: tuple[str, ...] | None = None
     per_second: float | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
+    marks: str = ""
 
     def __post_init__(self) -> None:
         for name, values in (*self.columns.items(), ("contents", self.contents or self.ids)):

@@ -78,7 +78,7 @@ def train_plda(
     sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
     if rank is not None and not (int(rank) == rank and 1 <= rank <= sums.dim):
         raise InputError(f"rank must be a whole number from 1 to {sums.dim}, got {rank!r}")
-    model = _starting_model(sums, start, rank, floor=_FLOOR if iterations else 0.0)
+    model = starting_model(sums, start, rank, floor=_FLOOR if iterations else 0.0)
     history = [log_likelihood(model, sums)]
     for _ in range(int(iterations)):
         model = _em_step(model, sums, sums.dim if rank is None else int(rank))
@@ -122,7 +122,8 @@ def _with_ratios(base: PLDA, between: FloatArray, floor: float, rank: int | None
     return PLDA(base.mean, (back * ratios) @ back.T, base.within)
 
 
-def _starting_model(sums: SpeakerSums, start: str | PLDA, rank: int | None, floor: float) -> PLDA:
+def starting_model(sums: SpeakerSums, start: str | PLDA, rank: int | None, floor: float) -> PLDA:
+    """The model that EM starts from; its ratios are ``floor`` at least."""
     if isinstance(start, PLDA):
         if start.dim != sums.dim:
             raise InputError(f"the start has {start.dim} dimensions, the embeddings {sums.dim}")

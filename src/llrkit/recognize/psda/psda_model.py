@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
-from llrkit.recognize.embeddings import Embeddings, vectors_of
-from llrkit.recognize.matrix_checks import float_type, rows_per_block
-from llrkit.recognize.plda.plda_model import SESSIONS
+from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.matrix_checks import float_type
+from llrkit.recognize.psda.sphere_llrs import add_sphere_llrs, session_sums
 from llrkit.recognize.psda.von_mises_fisher import concentration, log_normalizer, mean_length
 from llrkit.recognize.saved_model import SavedModel
 
-_MOST_CONCENTRATED = 1e8
+MOST_CONCENTRATED = 1e8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,37 +68,14 @@ class PSDA(SavedModel):
         dtype: npt.DTypeLike = np.float64,
     ) -> npt.NDArray[Any]:
         """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``)."""
-        kind = float_type(dtype)
-        own, other = self._sums(enroll, counts, "enrollment"), self._sums(test, None, "test")
-        prior = float(self.between) * self.mean
-        left, right = prior + float(self.within) * own, float(self.within) * other
-        norm = float(log_normalizer(self.dim, float(self.between)))
-        alone = log_normalizer(self.dim, np.linalg.norm(left, axis=1))
-        alone_test = log_normalizer(self.dim, np.linalg.norm(prior + right, axis=1))
-        squares, squares_test = (left * left).sum(axis=1), (right * right).sum(axis=1)
-        scores = np.empty((len(left), len(right)), dtype=kind)
-        for rows in blocks(len(left), rows_per_block(len(right))):
-            both = squares[rows, None] + squares_test + 2.0 * left[rows] @ right.T
-            together = log_normalizer(self.dim, np.sqrt(np.maximum(both, 0.0)))
-            scores[rows] = alone[rows, None] + alone_test - together - norm
+        scale = float(self.within)
+        own, other = (
+            scale * session_sums(rows, sizes, self.dim, what)
+            for rows, sizes, what in ((enroll, counts, "enrollment"), (test, None, "test"))
+        )
+        scores = np.zeros((len(own), len(other)), dtype=float_type(dtype))
+        add_sphere_llrs(scores, float(self.between) * self.mean, own, other)
         return scores
-
-    def _sums(self, rows: Any, counts: Any, what: str) -> FloatArray:
-        vectors = np.asarray(vectors_of(rows, self.dim, f"{what} embeddings"), dtype=np.float64)
-        if counts is None and isinstance(rows, Embeddings):
-            counts = rows.columns.get(SESSIONS)
-        sizes = np.ones(len(vectors)) if counts is None else np.asarray(counts, dtype=np.float64)
-        if sizes.shape != (len(vectors),) or not (sizes >= 1).all():
-            raise InputError(f"{what} embeddings: counts must be {len(vectors)} numbers from 1 on")
-        lengths = np.linalg.norm(vectors, axis=1)
-        wrong = (lengths > 1.0 + 1e-5) | ((sizes == 1) & (np.abs(lengths - 1.0) > 1e-5))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"{what} embeddings, row {row}: of length {lengths[row]:.4g}; PSDA is for embeddings of "
-                "length one, so normalize the length first"
-            )
-        return vectors * sizes[:, None]
 
     def __repr__(self) -> str:
         return f"PSDA({self.dim} dimensions, between {self.between:.4g}, within {self.within:.4g})"
@@ -126,15 +102,10 @@ def train_psda(
     >>> model.dim, bool((np.diff(history) > -1e-9).all())
     (8, True)
     """
-    matrix, names = rows_and_speakers(vectors, speakers)
-    if not np.allclose(np.linalg.norm(matrix, axis=1), 1.0, atol=1e-5):
-        raise InputError("PSDA is for embeddings of length one; normalize the length first")
-    distinct, codes = np.unique(names, return_inverse=True)
-    if len(distinct) < 2 or len(distinct) == len(matrix):
-        raise InputError("PSDA needs two speakers at least, and several sessions of some of them")
-    sums = np.zeros((len(distinct), matrix.shape[1]))
+    matrix, codes = unit_rows_and_codes(vectors, speakers)
+    sums = np.zeros((int(codes.max()) + 1, matrix.shape[1]))
     np.add.at(sums, codes, matrix)
-    model = _start(sums, np.bincount(codes), len(matrix))
+    model = _start(sums, len(matrix))
     history = []
     for _ in range(iterations):
         parameters = float(model.between) * model.mean + float(model.within) * sums
@@ -145,7 +116,18 @@ def train_psda(
     return PSDATraining(model, np.array(history))
 
 
-def _start(sums: FloatArray, counts: Any, n: int) -> PSDA:
+def unit_rows_and_codes(vectors: Any, speakers: Any = None) -> tuple[FloatArray, Any]:
+    """Embeddings of length one as a matrix, and the number of the speaker of each row."""
+    matrix, names = rows_and_speakers(vectors, speakers)
+    if not np.allclose(np.linalg.norm(matrix, axis=1), 1.0, atol=1e-5):
+        raise InputError("PSDA is for embeddings of length one; normalize the length first")
+    distinct, codes = np.unique(names, return_inverse=True)
+    if len(distinct) < 2 or len(distinct) == len(matrix):
+        raise InputError("PSDA needs two speakers at least, and several sessions of some of them")
+    return matrix, codes
+
+
+def _start(sums: FloatArray, n: int) -> PSDA:
     """As if speakers were where the means of their sessions point."""
     directions = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return _from_means(directions.mean(axis=0), float((directions * sums).sum()) / n)
@@ -160,8 +142,8 @@ def _maximized(parameters: FloatArray, sums: FloatArray, n: int) -> PSDA:
 def _from_means(mean: FloatArray, along: float) -> PSDA:
     dim, length = len(mean), float(np.linalg.norm(mean))
     between = concentration(dim, min(length, 1.0 - 1e-12))
-    within = min(concentration(dim, min(max(along, 1e-9), 1.0 - 1e-12)), _MOST_CONCENTRATED)
-    return PSDA(mean / length, np.asarray(min(between, _MOST_CONCENTRATED)), np.asarray(within))
+    within = min(concentration(dim, min(max(along, 1e-9), 1.0 - 1e-12)), MOST_CONCENTRATED)
+    return PSDA(mean / length, np.asarray(min(between, MOST_CONCENTRATED)), np.asarray(within))
 
 
 def _log_likelihood(model: PSDA, parameters: FloatArray, n: int) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llrkit.choose.best import cross_calibrate
+from llrkit.choose.methods import Fit
 from llrkit.metrics.llr_costs import cross_entropy
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -15,10 +16,10 @@ from llrkit.trust.calibration.loss_result import CalibrationLoss
 @takes_labels
 def calibration_loss(
     source: ScoreSource,
-    method: str = "logistic",
+    method: str | Fit = "logistic",
     *,
     groups: str | Sequence[str] | None = None,
-    folds: int = 5,
+    folds: int | str = 5,
     prior: float = 0.5,
     seed: int = 0,
     **options: Any,

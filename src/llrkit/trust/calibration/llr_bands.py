@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
-from llrkit.choose.methods import fit_named
+from llrkit.choose.methods import METHODS, fit_of
 from llrkit.core.moments import Moments
 from llrkit.core.special import probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError
@@ -57,7 +58,7 @@ def llr_band(
     Parameters
     ----------
     method
-        Name of a calibrator, fitted with ``options``, or a function that makes a map of a source.
+        A calibrator by name, or a function that makes a map of a source; ``options`` go to it.
     speakers
         The column, or the two columns, with the speakers of the two sides, as in :func:`evaluate`.
     at
@@ -77,7 +78,7 @@ def llr_band(
     """
     source = as_source(source)
     probability(level, "level")
-    fit = (lambda trials: fit_named(method, trials, **options)) if isinstance(method, str) else method
+    fit = partial(fit_of(method, METHODS), **options)
     if at is None:
         low, high = source.reduce(Moments.of).extremes
         at = np.linspace(low, high, 101)

@@ -234,5 +234,8 @@ def _system_names(source: ScoreSource) -> tuple[str, str]:
     """The names of the two systems."""
     names = source.roles.score
     if len(names) != 2:
-        raise SystemCountError(f"scores of two systems are needed, got {len(names)}")
+        raise SystemCountError(
+            f"scores of two systems are needed, got {len(names)}: two arrays go side by side, "
+            "np.column_stack([first, second]) and the labels"
+        )
     return names[0], names[1]

@@ -88,6 +88,8 @@ def connected(first: Partition, second: Partition) -> Partition:
     if len(first) == len(second) == 1 and not first[0].isdisjoint(second[0]):
         return (first[0] | second[0],)
     values = list(frozenset().union(*first, *second))
+    if not values:  # two chunks without trials
+        return first
     number_of = {value: i for i, value in enumerate(values)}
     labels: IntArray = np.arange(len(values))
     members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]

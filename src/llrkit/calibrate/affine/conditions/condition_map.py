@@ -52,6 +52,11 @@ class ConditionedMap(Map):
     kind: ClassVar[str] = "conditioned"
 
     @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Smallest and largest value of each condition in training."""
+        return self.terms.ranges
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The columns of the conditions."""
         return tuple(self.columns)
@@ -81,9 +86,11 @@ class ConditionedMap(Map):
             np.exp(weighted_sum(terms, self.log_variance_nontarget)),
         )
 
-    def at(self, **conditions: float) -> AffineMap:
+    def at(self, *in_order: Any, **conditions: float) -> AffineMap:
         """The straight line of one set of conditions; ``details`` has standard errors and what it promises.
 
+        The conditions are given by name, or in the order of ``columns``. One beyond its range in training
+        counts as the end of it; ``details["outside"]`` names those.
         The standard errors are those of independent trials (delta method, from the sandwich covariance of the
         coefficients).
 
@@ -100,8 +107,13 @@ class ConditionedMap(Map):
         >>> round(fitted.at(seconds=40.0).details["se_a"], 3)
         0.129
         """
-        if set(conditions) != set(self.columns):
+        if len(in_order) == 1 and isinstance(in_order[0], (tuple, list)):
+            in_order = tuple(in_order[0])
+        given = {**dict(zip(self.columns, in_order, strict=False)), **conditions}
+        if len(in_order) + len(conditions) != len(self.columns) or set(given) != set(self.columns):
             raise InputError(f"at() takes one number for each of {', '.join(self.columns)}")
+        conditions = given
+        ends = self.condition_ranges
         terms = self.terms.of({name: np.array([value]) for name, value in conditions.items()})
         a, b = (float(line[0]) for line in self._lines(terms))
         moments = self._moments(terms)
@@ -110,6 +122,7 @@ class ConditionedMap(Map):
         covariance = self._line_covariance(terms[0], a, moments)
         details: dict[str, Any] = {
             "conditions": {name: float(conditions[name]) for name in self.columns},
+            "outside": [name for name, (low, high) in ends.items() if not low <= conditions[name] <= high],
             "mean_target": float(moments.mean_target[0]),
             "mean_nontarget": float(moments.mean_nontarget[0]),
             "se_a": math.sqrt(covariance[0, 0]),

@@ -114,6 +114,13 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     passes; a ``ShapeWarning`` says when the passes were not enough, or when the best map is a step, as it
     is for some very small sets.
 
+    Parameters
+    ----------
+    prior
+        Prior probability of a target in the cross-entropy that is minimized.
+    max_passes
+        How many times all trials may be looked at, at most.
+
     References
     ----------
     BOSARIS Toolkit 1.06, s-calibration; Brümmer & de Villiers 2011.

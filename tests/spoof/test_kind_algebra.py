@@ -1,0 +1,139 @@
+"""Summaries of three kinds of trials, of groups of people and of searches, as an algebra."""
+
+import json
+
+import numpy as np
+import pytest
+from algebra import assert_same
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from modules import import_all
+
+from llrkit.biometrics.failures import _Unexplained
+from llrkit.biometrics.group_errors import GroupErrors
+from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.core.summary import SummaryBase, subclasses_of, summary_from_dict
+from llrkit.scores import Scores
+from llrkit.spoof.kind_counts import KindCounts, _Accepted
+from llrkit.spoof.kind_losses import KindLosses
+from llrkit.spoof.nearest import _Within
+from llrkit.spoof.nearest_tandem import _ScoresByKind
+
+POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
+GRID = np.append(-np.inf, POINTS)
+CATEGORIES = {"kind": ("target", "nontarget", "spoof"), "attack": ("-", "A01", "A02"),
+              "failed": ("ok", "fta")}  # fmt: skip
+MATES = {0: 0.25, 1: -1.0, 2: -np.inf}
+
+
+def doubled(scores):
+    """A fused score of one system, and its derivatives."""
+    return 2.0 * scores - 0.5, np.column_stack([scores, np.ones(len(scores))])
+
+
+SUMMARIES = {
+    "KindCounts": KindCounts.at(GRID, "kind", None),
+    "KindCounts by attack": KindCounts.at(GRID, "kind", "attack"),
+    "accepted": lambda chunk: _Accepted.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
+    "accepted of an attack": lambda chunk: _Accepted.of(chunk, ("kind", "attack", "A01"), [0.0]),
+    "KindLosses": KindLosses.at(doubled, 0.3, "kind"),
+    "GroupErrors": GroupErrors.at(0.0, ("sex",)),
+    "GroupErrors of two sides": GroupErrors.at(0.25, ("sex", "other")),
+    "BestScores": BestScores.at("probe", None, None),
+    "BestScores of subjects": BestScores.at("probe", "person", "enrolled"),
+    "BeforeMates": BeforeMates.at("probe", MATES),
+    "SubjectsBeforeMates": SubjectsBeforeMates.at("probe", MATES, "sex"),
+    "unexplained": lambda chunk: _Unexplained.of(chunk, "failed"),
+}
+every = pytest.mark.parametrize("name", SUMMARIES)
+
+
+def chunk_of(target, nontarget):
+    """A chunk, possibly without trials, with columns that depend on the place of a trial."""
+    t, n = np.array(target, dtype=np.float64), np.array(nontarget, dtype=np.float64)
+    i, j = np.arange(len(t)), np.arange(len(n))
+    probe = i % 3, (j + 1) % 4
+    columns = {
+        "kind": (0 * i, 1 + j % 2),
+        "attack": (0 * i, np.where(j % 2 == 1, 1 + (j // 2) % 2, 0)),
+        "sex": (i % 2, j % 3), "other": (i % 2, j % 2), "probe": probe,
+        "person": tuple(p // 2 for p in probe), "enrolled": tuple((p < 3).astype(int) for p in probe),
+        "failed": (i % 2, 0 * j),
+    }  # fmt: skip
+    return Scores.part(t, n, columns, CATEGORIES)
+
+
+def joined(*chunks):
+    columns = {
+        name: tuple(np.concatenate([c.columns[name][side] for c in chunks]) for side in (0, 1))
+        for name in chunks[0].columns
+    }
+    scores = (np.concatenate([getattr(c, side) for c in chunks]) for side in ("target", "nontarget"))
+    return Scores.part(*scores, columns, CATEGORIES)
+
+
+VALUES = st.sampled_from([*POINTS.tolist(), -np.inf])
+FINITE = st.sampled_from(POINTS.tolist())
+
+
+def chunks_for(name):
+    values = FINITE if name == "KindLosses" else VALUES
+    return st.builds(chunk_of, st.lists(values, max_size=7), st.lists(values, max_size=9))
+
+
+@every
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), weight=st.sampled_from([0.5, 3.0, 0.125]), times=st.integers(1, 4))
+def test_sums_weights_and_dicts(name, data, weight, times):
+    summarize = SUMMARIES[name]
+    chunks = [data.draw(chunks_for(name)) for _ in range(3)]
+    a, b, c = map(summarize, chunks)
+    assert_same((a + b) + c, a + (b + c))
+    assert_same(a + b, b + a)
+    assert_same(a + b, summarize(joined(*chunks[:2])))
+    assert_same((a + b) * weight, a * weight + b * weight)
+    assert_same(a * times, summarize(joined(*[chunks[0]] * times)))
+    nothing = summarize(chunk_of([], []))
+    assert_same(a + nothing, a)
+    assert_same(nothing + a, a)
+    for weighted in (a, a * 0.3):
+        again = summary_from_dict(json.loads(json.dumps(weighted.to_dict())))
+        assert_same(again, weighted, exact=True)
+
+
+@every
+def test_adding_changes_something(name):
+    a, b = chunk_of([1.0, 0.0, -0.5], [-2.0, 0.25, 1.0]), chunk_of([3.0, -np.inf], [1.0, 3.0, 3.0, 3.0])
+    if name == "KindLosses":
+        b = chunk_of([3.0], [1.0])
+    elif name == "unexplained":
+        b = chunk_of([-np.inf], [])
+    summarize = SUMMARIES[name]
+    with pytest.raises(AssertionError):
+        assert_same(summarize(a) + summarize(b), summarize(a))
+
+
+def test_every_summary_of_these_rooms_is_in_this_test():
+    for room in ("llrkit.spoof", "llrkit.biometrics"):
+        import_all(room)
+    tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
+    collections = {_ScoresByKind, _Within}  # they hold trials, not counts: see the test below
+    rooms = ("llrkit.spoof.", "llrkit.biometrics.")
+    ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith(rooms)}
+    assert ours == tested | collections
+
+
+def test_scores_that_are_kept_are_those_of_both_chunks():
+    a, b = chunk_of([1.0, -1.0], [0.0, 0.25, 1.0]), chunk_of([3.0], [-2.0, 1.0])
+    kinds = _ScoresByKind.of(a, "kind", None) + _ScoresByKind.of(b, "kind", None)
+    for found, expected in zip(kinds.scores, ([1.0, -1.0, 3.0], [0.0, 1.0, -2.0], [0.25, 1.0]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    within = _Within.of(a, 0.0, 1.0) + _Within.of(b, 0.0, 1.0)
+    for found, expected in zip(within.sorted, ([1.0], [0.0, 0.25, 1.0, 1.0]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_attacks_are_counted_with_the_values_of_their_column():
+    counts = SUMMARIES["KindCounts by attack"](chunk_of([1.0], [0.0, 0.25, 1.0, 3.0, 0.5]))
+    assert counts.attacks == ["A01", "A02"]
+    assert counts.bins("A02").n == (1, 3, 1)
