@@ -32,6 +32,7 @@ evaluate sp.csv --by sex --shared nontarget
 evaluate sp.csv --equalize sex
 evaluate known.csv --known known --point sre12
 evaluate inf.csv
+evaluate x.csv --map t.json
 evaluate cls.csv --classes a,b,c --point lre07
 fuse x.csv y.csv --ids test --method gaussian -o o/fusion.json
 fuse --sasv w.csv -o o/sasv.json
@@ -42,7 +43,7 @@ recognize enroll m.npz e.npz -o o/en.npz
 recognize extract m.npz e.npz -o o/ex.npz
 recognize cohort m.npz e.npz -o o/c.npz
 recognize score m.npz s.npz e.npz -o o/sc.csv
-report x.csv -o o/r.html
+report x.csv -o o/r.html --map t.json
 report cls.csv --classes a,b,c -o o/r.html
 shift t.json sp.csv
 simulate gaussian --targets 40 --nontargets 200 -o o/a.csv

@@ -59,6 +59,7 @@ DIAGNOSE = record(
             )
         ),
         "problems": TEXTS,
+        "notes": TEXTS,
         "advice": listed(record("", {"method": TEXT, "advised": YES_OR_NO, "why": TEXT})),
     },
 )

@@ -124,6 +124,7 @@ _SCAN: dict[str, Schema] = {
                 "logistic": NUMBERS,
                 "minimum": NUMBER,
             },
+            {"refused": mapping(TEXT, "Why fits of a method have no cost at some of the log-odds.")},
         )
     ),
 }

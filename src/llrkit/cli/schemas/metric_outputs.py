@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llrkit.cli.schemas.judging_outputs import SHIFT
 from llrkit.cli.schemas.notation import (
     ANY_OBJECT,
     COUNT,
@@ -63,6 +64,10 @@ BIOMETRICS = record(
         )
     },
 )
+OF_SHIFT = variants(
+    {**SHIFT, "description": "Whether the scores are those the calibration was trained on."},
+    record("Why that cannot be told.", {"text": TEXT}),
+)
 EVALUATE = variants(
     record(
         "Scores of two classes.",
@@ -76,6 +81,7 @@ EVALUATE = variants(
                 )
             ),
             "biometrics": BIOMETRICS,
+            "shift": OF_SHIFT,
             "repeated_trials": maybe(
                 COUNT, "How many trials occur more than once; null where it is not known."
             ),
@@ -84,7 +90,7 @@ EVALUATE = variants(
     record("Log-likelihoods of several classes.", {"scores": SCORES, **CLASS_EVALUATION["properties"]}),
 )
 REPORT = variants(
-    record("Reports on scores of two classes.", {"systems": mapping(ref("evaluation"))}),
+    record("Reports on scores of two classes.", {"systems": mapping(ref("evaluation"))}, {"shift": OF_SHIFT}),
     record(
         "Reports on log-likelihoods of several classes.", {"scores": SCORES, **CLASS_EVALUATION["properties"]}
     ),
