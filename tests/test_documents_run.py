@@ -94,8 +94,8 @@ def test_every_plot_shows_however_a_notebook_begins(first, tmp_path):
 
 def test_the_first_example_of_the_readme_is_five_lines_from_two_arrays():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.split("In Python, from two arrays")[1].split("```")[1].strip()
-    assert len(block.splitlines()) <= 5
+    block = text.split("## Five lines of Python")[1].split("```")[1].strip()
+    assert len(block.splitlines()) == 5
     rng = np.random.default_rng(0)
     labels = rng.random(300) < 0.3
     names = {"scores": rng.normal(2.0 * labels, 1.0), "labels": labels, "new_scores": [0.5, 2.0]}
