@@ -95,7 +95,7 @@ def cross_calibrate(
         group, such as bona fide speech, is dealt out trial by trial.
     folds
         How many, or the name of a column whose values are the folds.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
 
     Examples
@@ -169,7 +169,7 @@ def fit_best(
         Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
 
     References

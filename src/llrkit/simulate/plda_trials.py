@@ -98,7 +98,7 @@ def simulate_plda(
     shift, rougher
         Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
         speakers.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
 
     Examples

@@ -42,7 +42,7 @@ def simulate_embeddings(
         Durations of speech in seconds.
     shift, rougher
         How far the domain of 'eval' is from the others.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
 
     Examples

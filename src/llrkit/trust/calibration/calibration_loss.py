@@ -40,7 +40,7 @@ def calibration_loss(
         Number of folds of the cross-validation.
     prior
         Where the cross-entropy is taken, normalized by that of the prior; Cllr at 1/2.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
 
     Examples

@@ -157,7 +157,7 @@ def check_calibration(
         Of the test of slope and offset.
     replicates
         Sets drawn for the null distributions; 0 leaves them out.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
     curves
         Also estimate the LLR of the LLR as curves, with bands.

@@ -112,7 +112,7 @@ def calibration_null(
         Number of non-target trials.
     replicates
         Number of sets that are drawn.
-    seed
+    rng
         Seed of the random numbers; the same seed gives the same result.
     folds
         Number of folds of the cross-validation.
