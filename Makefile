@@ -9,11 +9,11 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
 
-.PHONY: help demo test test-fast test-minimum coverage lint hooks bench attack docs house-map clean
+.PHONY: help demo test test-fast test-minimum release-check coverage lint hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make themselves
 	$(BIN)/llrkit demo
@@ -28,6 +28,9 @@ test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 
 test-minimum: $(OLDEST)/.installed ## Run all tests with the oldest versions that are declared
 	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning
+
+release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
+	$(PYTHON) .ci/release-check
 
 coverage: $(VENV)/.development ## Run all tests and print the share of lines they reach
 	$(PYTEST) --cov --cov-report=term
@@ -48,14 +51,14 @@ attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill comman
 	$(BIN)/python benchmarks/attack.py kills 300
 
 docs: $(VENV)/.development ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/make_site.py site
 	@echo "The documentation is in site/index.html"
 
 house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports
 	$(BIN)/python docs/make_house_map.py
 
-clean: ## Remove .venv, .venv-minimum, out/ and site/
-	rm -rf $(VENV) $(OLDEST) out site
+clean: ## Remove .venv, .venv-minimum, out/, site/ and dist/
+	rm -rf $(VENV) $(OLDEST) out site dist
 
 $(OLDEST)/.installed: pyproject.toml .ci/minimum-versions
 	$(PYTHON) -m venv $(OLDEST)

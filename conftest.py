@@ -2,4 +2,6 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torchmetrics") else ["src/llrkit/torch/*.py", "docs/training.md"]
+collect_ignore_glob = ["docs/conf.py", "docs/_ext/*.py"]  # Sphinx runs them
+if not find_spec("torchmetrics"):
+    collect_ignore_glob += ["src/llrkit/torch/*.py", "docs/tutorials/training.md"]

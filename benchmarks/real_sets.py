@@ -1,6 +1,6 @@
 """All calibrators on real scores: trained on one part, evaluated on another with no speaker in common.
 
-    python benchmarks/real_sets.py ../shared/data -o docs/real-data.md
+    python benchmarks/real_sets.py ../shared/data -o docs/explanation/real-data.md
 
 Writes a page with one table per set: Cllr of every method on the evaluation part, and what cross-validation
 on the training part would have chosen.
@@ -165,7 +165,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/real-data.md"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("docs/explanation/real-data.md"))
     parser.add_argument("--seed", type=int, default=0, help="of the folds of fit_best")
     parser.add_argument(
         "--best-on",
@@ -197,7 +197,7 @@ def main() -> None:
                 continue
             known = isinstance(train, lk.Trials) and "speaker1" in train.columns
             groups = ("speaker1", "speaker2") if known else None
-            best = lk.fit_best(train, groups=groups, seed=options.seed)
+            best = lk.fit_best(train, groups=groups, rng=options.seed)
             best_cllr.append(lk.cllr(best.on(test)))
             weights.update(best.details["weights"])
             single_cllr.append(found.evaluations[best.details["chosen"]].cllr)

@@ -109,7 +109,7 @@ def two_systems(design: Design, seed: int) -> lk.Scores:
 
 def check_once(scores: lk.Scores, seed: int) -> dict[str, float]:
     """P-values of a check by name."""
-    found = lk.check_calibration(scores, speakers=SIDES, replicates=59, curves=False, seed=seed)
+    found = lk.check_calibration(scores, speakers=SIDES, replicates=59, curves=False, rng=seed)
     line = found.recalibration
     return {
         "slope and offset": math.nan if line is None else line.p_value,

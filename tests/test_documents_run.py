@@ -17,7 +17,7 @@ from llrkit.plot.all_plots import PLOTS
 ROOT = Path(__file__).parents[1]
 RUN_NOTEBOOK = ROOT / "tests" / "support" / "run_notebook.py"
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # those with prompts are doctests, which run with all others
 SCRIPTS = [
     pytest.param(block, id=f"{page.stem}-{i}")
@@ -64,7 +64,7 @@ def notebooks(need):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebooks_of_the_docs_run_and_show_every_plot(path):
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in cells), "clear the outputs before you commit"
@@ -94,8 +94,8 @@ def test_every_plot_shows_however_a_notebook_begins(first, tmp_path):
 
 def test_the_first_example_of_the_readme_is_five_lines_from_two_arrays():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.split("In Python, from two arrays")[1].split("```")[1].strip()
-    assert len(block.splitlines()) <= 5
+    block = text.split("## Five lines of Python")[1].split("```")[1].strip()
+    assert len(block.splitlines()) == 5
     rng = np.random.default_rng(0)
     labels = rng.random(300) < 0.3
     names = {"scores": rng.normal(2.0 * labels, 1.0), "labels": labels, "new_scores": [0.5, 2.0]}

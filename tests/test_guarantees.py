@@ -1,4 +1,4 @@
-"""Every promise of docs/guarantees.md names tests, and they exist."""
+"""Every promise of docs/reference/guarantees.md names tests, and they exist."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "guarantees.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 SECTIONS = ("Exactness", "Atomicity", "Isolation", "Privacy", "Limits")
 

@@ -47,7 +47,7 @@ def test_from_recordings_to_llrs(tmp_path, monkeypatch, need, need_program):
         gender = {voice: "fm"[i // 2 % 2] for i, voice in enumerate(voices)}
         lines = (f"{voice}\t{file}\t{split[voice]}\t{gender[voice]}" for voice, file in rows)
         (tmp_path / f"{part}.tsv").write_text("speaker\tfile\tsplit\tgender\n" + "\n".join(lines) + "\n")
-    outputs = run_all("recordings-to-llrs.md", tmp_path, monkeypatch)
+    outputs = run_all("tutorials/recordings-to-llrs.md", tmp_path, monkeypatch)
     assert "Sizes that the data can carry" in outputs["llrkit recognize train train.tsv -o model.npz"]
     llrs = lk.read_trials(tmp_path / "llrs.parquet", score="llr")
     assert lk.cllr(llrs) < 0.8
@@ -55,7 +55,7 @@ def test_from_recordings_to_llrs(tmp_path, monkeypatch, need, need_program):
 
 
 def test_from_embeddings_to_llrs(tmp_path, monkeypatch):
-    run_all("embeddings-to-llrs.md", tmp_path, monkeypatch)
+    run_all("tutorials/embeddings-to-llrs.md", tmp_path, monkeypatch)
     llrs = lk.read_trials(tmp_path / "llrs.parquet", score="llr")
     assert lk.cllr(llrs) < 1.0
     recognizers = [lk.recognize.Recognizer.load(tmp_path / f"{name}.npz") for name in ("plain", "model")]
@@ -71,5 +71,5 @@ def test_from_embeddings_to_llrs(tmp_path, monkeypatch):
 
 
 def test_both_pages_have_commands():
-    assert len(commands("recordings-to-llrs.md")) > 10
-    assert len(commands("embeddings-to-llrs.md")) > 8
+    assert len(commands("tutorials/recordings-to-llrs.md")) > 10
+    assert len(commands("tutorials/embeddings-to-llrs.md")) > 8

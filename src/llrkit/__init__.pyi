@@ -134,6 +134,7 @@ from .shift.check import ShiftCheck as ShiftCheck
 from .shift.check import check_shift as check_shift
 from .shift.monitor import ShiftMonitor as ShiftMonitor
 from .simulate.independent_trials import simulate_trials as simulate_trials
+from .simulate.sample import sample_trials as sample_trials
 from .theory.operating_points import OperatingPoint as OperatingPoint
 from .theory.operating_points import operating_point as operating_point
 from .theory.operating_points import preset as preset

@@ -37,7 +37,6 @@ _WORDS = (
     ("targets accepted", "same-source comparisons accepted", "TMR"),
     ("Pmiss", "false-exclusion rate", "FNMR"),
     ("Pfa", "false-inclusion rate", "FMR"),
-    ("same-source (target)", "same-source", "mated"),
     ("same-source", "same-source", "mated"),
     ("different-source", "different-source", "non-mated"),
     ("speaker", "speaker", "subject"),

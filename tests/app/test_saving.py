@@ -1,24 +1,30 @@
 """Projects on the disk: a save is whole or not there, whenever its process is killed."""
 
+import http.client
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 
 import pytest
+import saved_projects
+from app_server import Visitor, score_table, served
+from saved_projects import project_of
 
 from llrkit.app import saving
-from llrkit.app.project import DOCUMENTS, FILES, Project, ScoreFile
+from llrkit.app.project import DOCUMENTS, FILES
 from llrkit.errors import FileFormatError, InputError
 
 LOOP = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_saving import project_of
+from saved_projects import project_of
 from llrkit.app import saving
 place, working = Path(sys.argv[2]), Path(sys.argv[3])
 projects = [project_of(working / name, name) for name in ("old", "new")]
@@ -29,23 +35,6 @@ while True:
     for project in reversed(projects):
         saving.save(project, place, "Case")
 """
-
-
-def project_of(folder, text):
-    """A project whose files and documents all say the same."""
-    import hashlib
-
-    project = Project.new("id", folder)
-    names = {"a.csv", f"{text}.csv"}
-    for name in sorted(names):
-        content = text.encode() * 200_000
-        (folder / FILES / name).write_bytes(content)
-        project.files[name] = ScoreFile(name, len(content), hashlib.sha256(content).hexdigest(), "train")
-    documents = ["case.md", f"{text}.md"]
-    for name in documents:
-        (folder / DOCUMENTS / name).write_text(text * 50_000)
-    project.results["case"] = {"documents": documents, "inputs": {}, "made": text, "commands": []}
-    return project
 
 
 def state_of(place, working):
@@ -66,8 +55,8 @@ def test_a_save_that_is_killed_leaves_the_old_project_or_the_new_one(tmp_path):
     chance, seen = random.Random(3), set()
     place = tmp_path / "projects"
     saving.save(project_of(tmp_path / "first", "old"), place, "Case")
-    for attempt in range(12):
-        arguments = [os.path.dirname(__file__), str(place), str(tmp_path / f"w{attempt}")]
+    for attempt in range(5):
+        arguments = [os.path.dirname(saved_projects.__file__), str(place), str(tmp_path / f"w{attempt}")]
         process = subprocess.Popen([sys.executable, "-c", LOOP, *arguments], stdout=subprocess.PIPE)
         with process:
             assert process.stdout.readline() == b"ready\n"
@@ -75,6 +64,45 @@ def test_a_save_that_is_killed_leaves_the_old_project_or_the_new_one(tmp_path):
             process.send_signal(signal.SIGKILL)
         seen.add(state_of(place, tmp_path / f"opened{attempt}"))
     assert seen <= {"old", "new"}
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_in_the_middle_of_a_save_leaves_the_project_as_it_was(tmp_path, need):
+    """The application itself, killed while the save of a page copies large files."""
+    need("uvicorn")
+    folder = tmp_path / "projects" / "Case"
+    with served(tmp_path) as server:
+        visitor = Visitor(server).log_in()
+        address = visitor.new_project()
+        assert visitor.put(f"{address}/files", "dev.csv", score_table(1)).status == 200
+        visitor.wait(address)
+        assert visitor.post(f"{address}/save", name="Case").status == 303
+        before = {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+        for i in range(3):
+            assert visitor.put(f"{address}/files", f"large{i}.csv", bytes([i]) * (32 << 20)).status == 200
+        asking = threading.Thread(target=_save_and_be_cut_off, args=(visitor, address))
+        asking.start()
+        copied = folder / ".saving" / FILES
+        while asking.is_alive() and not (copied.is_dir() and any(copied.iterdir())):
+            pass
+        server.kill()
+        asking.join()
+    left = [one.name for one in folder.iterdir()]
+    assert ".saving" in left  # the kill came in the middle
+    assert ".saved" not in left
+    with served(tmp_path) as server:
+        visitor = Visitor(server).log_in()
+        opened = visitor.post("/open", name="Case")
+        assert opened.status == 303, opened.text
+        page = visitor.ask("GET", opened.headers["location"]).text
+    assert "dev.csv" in page
+    assert "large0.csv" not in page
+    assert {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()} == before
+
+
+def _save_and_be_cut_off(visitor, address):
+    with suppress(ConnectionError, http.client.HTTPException):
+        visitor.post(f"{address}/save", name="Case")
 
 
 def test_every_moment_of_a_save_can_be_the_last(tmp_path, monkeypatch):

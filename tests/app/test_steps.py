@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from app_server import Visitor, score_table, served
 from commands import run
+from json_outputs import assert_fits_schema
 
 import llrkit as lk
 from llrkit.app.pages import DOCUMENT_TITLES
@@ -64,7 +65,9 @@ def project(tmp_path_factory, need):
 
 
 def commands_of(folder):
-    results = json.loads((folder / "project.json").read_text())["results"]
+    project = json.loads((folder / "project.json").read_text())
+    assert assert_fits_schema(project) == "project"
+    results = project["results"]
     return {step: result["commands"] for step, result in results.items()}
 
 

@@ -1,4 +1,4 @@
-"""The table of bad input in docs/calibrators.md: each row is a test, each test a row."""
+"""The table of bad input in docs/reference/calibrators.md: each row is a test, each test a row."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 import llrkit as lk
 
-DOCS = Path(__file__).parents[2] / "docs" / "calibrators.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "calibrators.md"
 
 
 def broken_file(tmp_path):

@@ -28,11 +28,11 @@ NEEDS = {
     "fit_lineup": {"by": "test"},
     "fit_best": {"methods": "cmlg,logistic", "folds": 2, "repeats": 1},
 }
-DOCS = Path(__file__).parents[2] / "docs" / "calibrators.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "calibrators.md"
 
 
 def documented():
-    """What docs/calibrators.md promises: function -> (the most passes, bytes, bytes for each target more)."""
+    """What calibrators.md promises: function -> (the most passes, bytes, bytes for each target more)."""
     found = {}
     for line in DOCS.read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]

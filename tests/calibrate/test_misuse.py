@@ -478,7 +478,7 @@ def test_validate_applies_the_map_to_raw_scores_and_not_to_llrs(files):
 
 def test_the_page_of_misuses_names_tests_that_exist():
     tests = Path(__file__).parents[1]
-    page = (tests.parent / "docs" / "misuse.md").read_text()
+    page = (tests.parent / "docs" / "reference" / "misuse.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", page))
     assert len(named) > 20
     written = "\n".join(path.read_text() for path in tests.rglob("test_*.py"))

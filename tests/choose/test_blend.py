@@ -33,7 +33,7 @@ class Criterion:
         self.llrs = [[np.array([llrs[side] for llrs in deal]) for deal in crossed] for side in (0, 1)]
 
     def crossed(self, trials, name, seed):
-        llrs = collected(lk.cross_calibrate(trials, name, groups=GROUPS, seed=seed).source)
+        llrs = collected(lk.cross_calibrate(trials, name, groups=GROUPS, rng=seed).source)
         return [np.clip(side, *self.limits) for side in llrs]
 
     def losses(self, llrs):

@@ -151,7 +151,7 @@ def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
     assert table[0]["standard_error"] == 0.0
     assert table[1]["cllr"] - table[0]["cllr"] > table[1]["standard_error"] > 0.0
     for row in table:
-        crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], seed=seed).source) for seed in (0, 1)]
+        crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], rng=seed).source) for seed in (0, 1)]
         assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-4)  # but for the bounds
     x = np.linspace(-2, 8, 9)
     assert_allclose(best(x), METHODS["kde"](scores)(x), rtol=1e-12)

@@ -8,7 +8,7 @@ from llrkit.choose.methods import METHODS
 
 
 def test_within_three_per_cent_of_the_best_method_in_hindsight(shared):
-    # the hardest set of docs/real-data.md, with one deal of the folds instead of three: 2.5 % was seen
+    # the hardest set of real-data.md, with one deal of the folds instead of three: 2.5 % was seen
     found, hindsight = [], {}
     for train, test in benchmark("real_sets").voxceleb(shared / "data")["voxceleb1_o.resnet_aam"]:
         best = lk.fit_best(train, groups=("speaker1", "speaker2"), repeats=1)

@@ -193,7 +193,7 @@ def test_intervals_cover_the_llr_that_all_trials_would_give():
     pair = lk.theory.GaussianLLR.from_eer(0.1)  # whose LLRs are what they say
     inside = 0
     for seed in range(60):
-        train = lk.simulate_trials(pair, n_target=100, n_nontarget=1000, seed=seed).scores()
+        train = lk.simulate_trials(pair, n_target=100, n_nontarget=1000, rng=seed).scores()
         report = lk.case_report(lk.fit_cmlg(train), 2.0, h1="a", h2="b", train=train)
         interval = report.comparisons[0].interval
         inside += interval.low <= 2.0 <= interval.high

@@ -59,7 +59,7 @@ def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path,
     has_key = ending in ("kaldi", "nist", "h5")
     run("gaussian", "--targets", 40, "--nontargets", 500, "--seed", 6, "-o", out,
         *(("--key-output", key) if has_key else ()))  # fmt: skip
-    made = lk.simulate_trials(GaussianLLR.from_eer(0.05), n_target=40, n_nontarget=500, seed=6)
+    made = lk.simulate_trials(GaussianLLR.from_eer(0.05), n_target=40, n_nontarget=500, rng=6)
     trials = lk.read_trials(out, key if has_key else None)
     assert_allclose(lk.evaluate(trials).cllr, lk.evaluate(made).cllr, rtol=1e-12)
 
@@ -70,7 +70,7 @@ def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path, monkeypatch):
     out = f"{tmp_path}/parts/"
     run("gamma", "--trials", "1e4", "--target-share", "5%", "--seed", 1, "-o", out,
         *(("--columns", columns) if columns else ()))  # fmt: skip
-    made = lk.simulate_trials(GammaLLR(0.3), n_target=500, n_nontarget=9_500, seed=1)
+    made = lk.simulate_trials(GammaLLR(0.3), n_target=500, n_nontarget=9_500, rng=1)
     names = sorted(path.name for path in (tmp_path / "parts").iterdir())
     assert names == [f"part-{i}.parquet" for i in range(5)]
     table = pl.concat(pl.read_parquet(tmp_path / "parts" / name) for name in names)

@@ -1,5 +1,7 @@
 """Sums over scores in ascending order, by rows of neighbors, against sums over each score."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -62,17 +64,17 @@ def test_summaries_of_sorted_scores_are_those_of_the_scores_as_they_came(name):
     assert not scores.ascending
     assert_array_equal(ordered.target, np.sort(values))
     for summarize in (Moments.of, LossSums.at([0.0, -2.0], [0.5])):
-        plain, sorted_ones = (one.reduce(summarize).to_dict() for one in (scores, ordered))
+        plain, sorted_ones = (asdict(one.reduce(summarize)) for one in (scores, ordered))
         _compare(plain, sorted_ones)
 
 
 def _compare(plain, other):
     assert plain.keys() == other.keys()
     for key, value in plain.items():
-        if isinstance(value, dict) and "values" not in value:
+        if isinstance(value, dict):
             _compare(value, other[key])
-        elif isinstance(value, dict):
-            assert_allclose(other[key]["values"], value["values"], rtol=1e-11, atol=_size(key, plain))
+        elif isinstance(value, np.ndarray):
+            assert_allclose(other[key], value, rtol=1e-11, atol=_size(key, plain))
         else:
             assert other[key] == value, key
 
@@ -82,8 +84,8 @@ def _size(key, moments):
     if key not in ("mean", "m3") or not moments["n"]:
         return 0.0
     if key == "mean":
-        return 1e-13 * float(np.abs(moments["low"]["values"] + moments["high"]["values"]).max())
-    size = 1e-11 * moments["n"] * (moments["m2"]["values"][0] / moments["n"]) ** 1.5
+        return 1e-13 * float(np.abs([moments["low"], moments["high"]]).max())
+    size = 1e-11 * moments["n"] * (moments["m2"].flat[0] / moments["n"]) ** 1.5
     return size if np.isfinite(size) else 0.0
 
 

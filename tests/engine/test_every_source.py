@@ -61,7 +61,7 @@ def independent_trials():
 
 def plda_trials():
     voices = lk.simulate.Population.between_eers(0.05, 0.25, dim=10)
-    return lk.simulate.simulate_plda(voices, n_speakers=6, n_models=6, n_tests=6, seed=1)
+    return lk.simulate.simulate_plda(voices, n_speakers=6, n_models=6, n_tests=6, rng=1)
 
 
 def sparse_trials():

@@ -22,10 +22,10 @@ def trials(seed, n=1200):
 
 def test_cross_validated_costs_against_cross_calibrate():
     data, point = trials(1), OperatingPoint(0.05, 2, 1)
-    scan = lk.alpha_scan(data, point=point, groups="who", log_odds=[-3.0, 1.0], seed=4)
+    scan = lk.alpha_scan(data, point=point, groups="who", log_odds=[-3.0, 1.0], rng=4)
     for name, method, option in (("CMLG", "cmlg", "alpha"), ("logistic regression", "logistic", "prior")):
         for x, cost in zip(scan.log_odds, scan.costs[name], strict=True):
-            crossed = lk.cross_calibrate(data, method, groups="who", seed=4, **{option: float(expit(x))})
+            crossed = lk.cross_calibrate(data, method, groups="who", rng=4, **{option: float(expit(x))})
             assert_allclose(cost, lk.act_dcf(crossed.source, point), rtol=1e-12)
     assert_allclose(scan.minimum, lk.min_dcf(data, point), rtol=1e-12)
     assert scan.cost_name == "cost at P=0.05,Cmiss=2,Cfa=1"

@@ -72,7 +72,7 @@ def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
 
 def test_simulated_gaussian_trials_do_not_depend_on_the_weight_either():
     train, trials = (
-        lk.simulate_trials(EQUAL, n_target=50_000, n_nontarget=400_000, seed=seed).scores() for seed in (1, 2)
+        lk.simulate_trials(EQUAL, n_target=50_000, n_nontarget=400_000, rng=seed).scores() for seed in (1, 2)
     )
     case = scan_trials_of("sample", "", train, trials)
     costs = np.array(list(case.curve.costs.values()))

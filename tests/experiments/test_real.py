@@ -85,7 +85,7 @@ def test_sre08_microphone_conditions(shared):
 @pytest.fixture(scope="module")
 def conditions():
     pair = lk.simulate.DurationPairs(lk.simulate.DurationModel.between())
-    return lk.simulate_trials(pair, n_target=1_500, n_nontarget=12_000, speakers=150, seed=3).trials()
+    return lk.simulate_trials(pair, n_target=1_500, n_nontarget=12_000, speakers=150, rng=3).trials()
 
 
 def test_folds_are_less_optimistic_than_training_on_the_evaluated_trials(conditions):
@@ -128,7 +128,7 @@ def test_wrong_use_is_named(conditions, options, said):
 @pytest.fixture(scope="module")
 def made():
     voices = Population.between_eers(0.05, 0.25, dim=30)
-    return simulate_embeddings(voices, n_background=100, n_speakers=20, n_sessions=3, seed=5)
+    return simulate_embeddings(voices, n_background=100, n_speakers=20, n_sessions=3, rng=5)
 
 
 def test_simulated_embeddings_go_the_same_way(made):

@@ -114,7 +114,7 @@ def test_sasv_labels_are_target_nontarget_and_spoof(shared):
 @pytest.mark.filterwarnings("ignore::llrkit.errors.PooledClassesWarning")
 def test_every_sample_file_is_read_or_says_what_it_needs(shared, need):
     need("h5py")
-    needs = {  # a meaning that is not in the file; docs/formats.md lists them
+    needs = {  # a meaning that is not in the file; docs/reference/formats.md lists them
         "asvspoof2019_la": "--score-column", "voxceleb1_o": "--", "nfi_cartridge_llr": "--nontargets",
         "bob.measure": "--nontargets|NaN|shape", "multiclass_expected_cost": "no array|no known layout",
         "spkr_shift_psr": "no array", "speech_embeddings": "no array|--score-column",
@@ -414,7 +414,7 @@ def test_a_format_that_is_insisted_on_refuses_others(tmp_path, need, kind):
 
 
 def test_the_documentation_has_every_format():
-    page = (ROOT / "docs/formats.md").read_text()
+    page = (ROOT / "docs/reference/formats.md").read_text()
     assert all(f"`{name}`" in page for name in NAMES)
 
 

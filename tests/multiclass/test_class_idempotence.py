@@ -84,7 +84,7 @@ def gaussian_set(rng, n_target=100, n_nontarget=1000, factor=1.0):
 def test_calibration_loss_of_calibrated_scores_is_slightly_below_zero():
     """Ferrer & Ramos: no bias upwards. -0.005 with a spread of 0.0066, at EER 5 % and 100 + 1000 trials."""
     rng = np.random.default_rng(4)
-    losses = [mc.calibration_loss(gaussian_set(rng), seed=i).loss for i in range(60)]
+    losses = [mc.calibration_loss(gaussian_set(rng), rng=i).loss for i in range(60)]
     mean, error = np.mean(losses), np.std(losses) / np.sqrt(60)
     assert abs(mean + 0.005) < 4 * error + 0.001
     assert mean < 0.0

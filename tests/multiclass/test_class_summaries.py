@@ -1,6 +1,7 @@
 """Summaries of several classes as an algebra, and the maps as files."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.summary import SummaryBase, subclasses_of, summary_from_dict
+from llrkit.core.summary import SummaryBase, subclasses_of
 from llrkit.multiclass.class_losses import ClassLosses, Detection
 from llrkit.multiclass.class_map_files import map_from_dict
 from llrkit.multiclass.class_maps import ClassMap, ScaleMap
@@ -75,7 +76,7 @@ def test_sums_grouping_order_and_the_empty_chunk(name):
         assert_same(nothing + a, a)
         assert_same(a * 3, of(joined(chunks[0], chunks[0], chunks[0])))
         assert_same((a + b) * 0.5, a * 0.5 + b * 0.5)
-        assert_same(summary_from_dict(json.loads(json.dumps(a.to_dict()))), a)
+        assert_same(pickle.loads(pickle.dumps(a)), a)
     with pytest.raises(AssertionError):
         assert_same(a + b, a)
 

@@ -73,7 +73,6 @@ def test_both_axes_of_a_calibration_plot_go_to_base_ten():
 @pytest.mark.parametrize(
     ("look", "words"),
     [
-        ({"base": 10}, "no axis in nats"),
         ({"base": 2}, "base is 10"),
         ({"legend": "middle"}, "known are upper right"),
         ({"xlim": 3}, "pair of numbers"),
@@ -84,6 +83,11 @@ def test_both_axes_of_a_calibration_plot_go_to_base_ten():
 def test_looks_that_cannot_be_are_refused(look, words):
     with pytest.raises(lk.LlrkitError, match=words):
         lk.plot.roc(some_evaluation(), **look)
+
+
+def test_base_ten_is_refused_where_nothing_is_a_natural_logarithm():
+    with pytest.raises(lk.LlrkitError, match="reliability shows no natural logarithm"):
+        lk.plot.reliability(lk.reliability_curve(some_scores()), base=10)
 
 
 def test_reliability_lines_and_band():

@@ -67,7 +67,7 @@ def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population():
     pair = voices.pair(100.0, 100.0)
     assert_allclose([pair.eer, voices.pair(5.0, 5.0).eer], [0.05, 0.25], atol=1e-6)
     # many speakers with few recordings, so that the trials are nearly independent
-    trials = simulate_plda(voices, n_speakers=1_500, n_models=1_500, n_tests=3_000, seed=2).scores()
+    trials = simulate_plda(voices, n_speakers=1_500, n_models=1_500, n_tests=3_000, rng=2).scores()
     assert trials.n_target == 3_000
     rng = np.random.default_rng(0)
     nontarget = rng.choice(trials.nontarget, 100_000, replace=False)
@@ -80,7 +80,7 @@ def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population():
 @pytest.mark.parametrize("change", [{"shift": 4.0}, {"rougher": 2.0}, {"durations": (5.0, 100.0)}])
 def test_another_domain_and_short_segments_spoil_the_calibration(change):
     voices = Population.between_eers(0.05, 0.25, dim=60)
-    sizes = {"n_speakers": 60, "n_models": 120, "n_tests": 240, "seed": 1}
+    sizes = {"n_speakers": 60, "n_models": 120, "n_tests": 240, "rng": 1}
     exact, spoiled = simulate_plda(voices, **sizes), simulate_plda(voices, **sizes, **change)
     assert lk.cllr_cal(spoiled) > lk.cllr_cal(exact) + 0.05
 
@@ -106,7 +106,7 @@ def test_cross_trials_against_a_loop_over_all_pairs():
 
 def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch):
     monkeypatch.setattr(cross_trials, "BLOCK_TRIALS", 50)
-    made = simulate_plda(VOICES, n_speakers=6, n_models=12, n_tests=18, durations=(5.0, 100.0), seed=1)
+    made = simulate_plda(VOICES, n_speakers=6, n_models=12, n_tests=18, durations=(5.0, 100.0), rng=1)
     table = made.trials().table
     assert table.height == 4 * 12 * 18 // 2 == made.n_target + made.n_nontarget
     assert table.select("enroll", "test").is_unique().all()
@@ -177,9 +177,7 @@ def test_posterior_means_shrink_and_keep_their_correlation():
 
 
 def test_simulated_embeddings_have_splits_without_common_speakers():
-    made = simulate_embeddings(
-        VOICES, n_background=10, n_speakers=4, n_sessions=2, durations=(5, 100), seed=2
-    )
+    made = simulate_embeddings(VOICES, n_background=10, n_speakers=4, n_sessions=2, durations=(5, 100), rng=2)
     table = pl.DataFrame({"speaker": made.speakers, **made.columns})
     assert table.select("speaker", "split").unique()["speaker"].is_unique().all()
     assert set(table["split"]) == {"train", "dev", "eval"}

@@ -31,7 +31,7 @@ def four_deviations(llrs):
 def test_eer_and_cllr_are_those_of_the_population(kind):
     asked = KINDS[kind]
     population = asked.mixture() if kind == "durations" else asked
-    scores = lk.simulate_trials(asked, n_target=N, n_nontarget=N, seed=5).scores()
+    scores = lk.simulate_trials(asked, n_target=N, n_nontarget=N, rng=5).scores()
     assert abs(lk.cllr(scores) - population.cllr) < four_deviations(scores)
     # the EER of a pair of large samples has a standard deviation below sqrt(E (1 - E) / 2N)
     deviation = np.sqrt(population.eer * (1.0 - population.eer) / (2.0 * N))
@@ -40,7 +40,7 @@ def test_eer_and_cllr_are_those_of_the_population(kind):
 
 def test_unequal_variances_have_their_moments_and_det_slope():
     scores = lk.simulate_trials(
-        UnequalGaussians(5.0, 1.6, 0.0, 1.0), n_target=N, n_nontarget=N, seed=1
+        UnequalGaussians(5.0, 1.6, 0.0, 1.0), n_target=N, n_nontarget=N, rng=1
     ).scores()
     assert_allclose([scores.target.mean(), scores.target.std()], [5.0, 1.6], atol=0.02)
     assert_allclose([scores.nontarget.mean(), scores.nontarget.std()], [0.0, 1.0], atol=0.02)
@@ -69,7 +69,7 @@ def test_mean_cllr_of_the_duration_model_against_the_printed_values(full, mean_c
 def test_every_combination_of_durations_has_its_own_eer():
     model = lk.simulate.DurationModel.between()
     made = lk.simulate_trials(
-        lk.simulate.DurationPairs(model), n_target=50_000, n_nontarget=250_000, seed=2
+        lk.simulate.DurationPairs(model), n_target=50_000, n_nontarget=250_000, rng=2
     ).trials()
     cells = made.table.group_by("enroll_duration", "test_duration", "label").len()
     assert cells.height == 50
@@ -87,16 +87,16 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.usefixtures("small_blocks")
 def test_the_trials_do_not_depend_on_the_number_of_threads():
-    made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, seed=9)
+    made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=9)
     assert made.n_blocks == 14
     from llrkit.core.moments import Moments
 
     one, four = (made.reduce(Moments.of, threads=n) for n in (1, 4))
     assert one.to_dict() == four.to_dict()
     assert (one.target.n, one.nontarget.n) == (900, 12_345)
-    again = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, seed=9)
+    again = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=9)
     assert_array_equal(again.block(7).target, made.block(7).target)
-    other = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, seed=10)
+    other = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=10)
     assert not np.array_equal(other.block(7).target, made.block(7).target)
     assert not np.array_equal(made.block(6).target[:10], made.block(7).target[:10])
 
@@ -104,7 +104,7 @@ def test_the_trials_do_not_depend_on_the_number_of_threads():
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("kind", KINDS)
 def test_source_scores_and_trials_are_the_same_trials(kind):
-    made = lk.simulate_trials(KINDS[kind], n_target=300, n_nontarget=4_000, seed=3)
+    made = lk.simulate_trials(KINDS[kind], n_target=300, n_nontarget=4_000, rng=3)
     expected = lk.evaluate(made.trials(), by="gender")
     for source in (made, made.with_columns("gender").scores()):
         found = lk.evaluate(source, by="gender")
@@ -142,9 +142,9 @@ def test_ids_speakers_and_genders_make_sense(n_target, n_nontarget, speakers):
 
 
 def test_scale_offset_and_float32():
-    plain = lk.simulate_trials(KINDS["gaussian"], n_target=100, n_nontarget=200, seed=4).scores()
+    plain = lk.simulate_trials(KINDS["gaussian"], n_target=100, n_nontarget=200, rng=4).scores()
     changed = lk.simulate_trials(
-        KINDS["gaussian"], n_target=100, n_nontarget=200, seed=4, scale=2.0, offset=-1.0, dtype="float32"
+        KINDS["gaussian"], n_target=100, n_nontarget=200, rng=4, scale=2.0, offset=-1.0, dtype="float32"
     ).scores()
     assert changed.target.dtype == np.float32
     assert_allclose(changed.target, 2.0 * plain.target - 1.0, rtol=1e-6, atol=1e-6)
@@ -155,7 +155,7 @@ def test_scale_offset_and_float32():
     [
         ({"n_target": 0}, "n_target must be a whole number from 1 on"),
         ({"n_nontarget": 2.5}, "n_nontarget must be a whole number from 1 on"),
-        ({"seed": -1}, "seed must be a whole number from 0 on"),
+        ({"rng": -1}, "rng must be a whole number from 0 up"),
         ({"scale": 0.0}, "scale must be above 0"),
         ({"offset": np.inf}, "offset finite"),
         ({"speakers": 5}, "speakers must be an even number from 4 on"),

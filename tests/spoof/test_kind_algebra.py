@@ -1,6 +1,6 @@
 """Summaries of three kinds of trials, of groups of people and of searches, as an algebra."""
 
-import json
+import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from modules import import_all
 from llrkit.biometrics.failures import _Unexplained
 from llrkit.biometrics.group_errors import GroupErrors
 from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
-from llrkit.core.summary import SummaryBase, subclasses_of, summary_from_dict
+from llrkit.core.summary import SummaryBase, subclasses_of
 from llrkit.scores import Scores
 from llrkit.spoof.kind_counts import KindCounts, _Accepted
 from llrkit.spoof.kind_losses import KindLosses
@@ -97,7 +97,7 @@ def test_sums_weights_and_dicts(name, data, weight, times):
     assert_same(a + nothing, a)
     assert_same(nothing + a, a)
     for weighted in (a, a * 0.3):
-        again = summary_from_dict(json.loads(json.dumps(weighted.to_dict())))
+        again = pickle.loads(pickle.dumps(weighted))
         assert_same(again, weighted, exact=True)
 
 

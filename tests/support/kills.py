@@ -99,6 +99,7 @@ COMMANDS = {
     "simulate plda": each(
         "simulate plda --dim 6 --speakers 8 --models 16 --tests 16 --seed {} -o o/s.csv", "1", "2"
     ),
+    "simulate sample": each("simulate sample --split {} -o o/s.csv", "dev", "eval"),
     "simulate unequal": each(f"simulate unequal {SMALL} {{}} -o o/s.arrow", "1", "2"),
     "spoof": each("spoof w.csv --json o/n.json {}", "", "--attack-column attack --eer nearest"),
     "theory": each("theory --eer {} --json o/n.json", "5%", "7%"),

@@ -127,7 +127,7 @@ def test_metrics_travel(torch, metrics_of):
 
 
 def test_the_loops_of_the_documentation_run(torch, monkeypatch, capsys):
-    page = Path(__file__).parents[2] / "docs" / "training.md"
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "training.md"
     loop, module = page.read_text(encoding="utf-8").split("## torch and Lightning")[1].split("```\n")[1::2]
     batches = [(torch.tensor(SCORES[start::3]), torch.tensor(LABELS[start::3])) for start in range(3)]
     names = {"batches": batches}

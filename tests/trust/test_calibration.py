@@ -55,7 +55,7 @@ def test_null_distribution_against_the_printed_table(row):
     eer, n_target, n_nontarget = row
     n = 300
     model = lk.theory.GaussianLLR.from_eer(eer)
-    null = lk.calibration_null(model, n_target, n_nontarget, replicates=n, seed=7, cross_validate=False)
+    null = lk.calibration_null(model, n_target, n_nontarget, replicates=n, rng=7, cross_validate=False)
     mean, sd, p95, mean_eer = NULL_TABLE[row]
     # the table's own simulation has an error too: four errors of a difference, taken as equally large
     assert abs(null.cllr_cal.mean() - mean) < 4 * math.sqrt(2) * sd / math.sqrt(n)
@@ -65,12 +65,12 @@ def test_null_distribution_against_the_printed_table(row):
 
 
 def test_null_of_the_cross_validated_loss_is_slightly_negative():
-    null = lk.calibration_null(MODEL, 100, 1000, replicates=400, seed=3)
+    null = lk.calibration_null(MODEL, 100, 1000, replicates=400, rng=3)
     # published for 5 folds: mean -0.005, sd 0.0066
     assert abs(null.cv_loss.mean() + 0.005) < 4 * 0.0066 * math.sqrt(2 / 400)
     assert 0.5 < null.cv_loss.std() / 0.0066 < 2
     assert null.p_value("cv_loss", 1.0) == 1 / 401
-    without = lk.calibration_null(MODEL, 100, 1000, replicates=5, seed=3, cross_validate=False)
+    without = lk.calibration_null(MODEL, 100, 1000, replicates=5, rng=3, cross_validate=False)
     np.testing.assert_array_equal(without.cllr_cal, null.cllr_cal[:5])
     assert np.isnan(without.cv_loss).all()
     assert null.p_value("cv_loss", -9.0) == 1.0
@@ -119,7 +119,7 @@ def test_cross_validation_on_cells_is_that_on_trials():
     cells = judged(scores)
     rng = np.random.default_rng(3)
     found = [cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng) for _ in range(10)]
-    wanted = [lk.calibration_loss(scores, seed=seed).loss for seed in range(10)]  # other folds each time
+    wanted = [lk.calibration_loss(scores, rng=seed).loss for seed in range(10)]  # other folds each time
     assert_allclose(np.mean(found), np.mean(wanted), atol=4 * np.std(wanted) / math.sqrt(5) + 2e-5)
     assert np.mean(found) > 50 * np.std(found)
 

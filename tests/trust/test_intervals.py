@@ -228,7 +228,7 @@ def test_weights_are_products_of_how_often_speakers_were_drawn():
 def test_the_same_seed_draws_the_same_and_another_does_not():
     trials = sample(10, 800)
     first, again, other = (
-        lk.evaluate(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, seed=seed).intervals
+        lk.evaluate(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=seed).intervals
         for seed in (1, 1, 2)
     )
     assert first == again
@@ -278,7 +278,7 @@ def test_infinite_llrs():
         ({"ci": "speaker", "speakers": ("left", "right", "left")}, "one or two columns"),
         ({"ci": "speaker", "speakers": SIDES, "level": 95}, "level must be strictly between 0 and 1"),
         ({"ci": "bootstrap", "speakers": SIDES, "replicates": 10}, "at least 100"),
-        ({"ci": "bootstrap", "speakers": SIDES, "seed": -1}, "seed must be"),
+        ({"ci": "bootstrap", "speakers": SIDES, "rng": -1}, "rng must be"),
         ({"ci": "bootstrap", "speakers": SIDES, "recordings": "left"}, "as many columns of recordings"),
         ({"ci": "bootstrap", "speakers": "left", "recordings": "right"}, "more than one speaker"),
     ],

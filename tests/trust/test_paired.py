@@ -142,7 +142,7 @@ def test_independent_trials_are_said_to_be_an_assumption():
 
 def test_bootstrap_uses_the_same_replicates_for_both_systems():
     trials = two_systems(noise=4.0)
-    found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, seed=3)
+    found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)
     resampling = speaker_resampling(trials, SIDES, seed=3)
     drawn = [
         bootstrap_numbers(one_system(trials, k), found.evaluations[k], resampling, 100, slope=False)

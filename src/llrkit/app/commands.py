@@ -63,7 +63,7 @@ def calibrate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> li
 def validate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
     """Of the validation."""
     options = ["--criteria", f"{DOCUMENTS}/criteria.toml", "--map", _MAP]
-    options += ["--verbal"] if asked["verbal"] else []
+    options += [f"--{name.replace('_', '-')}" for name in ("verbal", "base_10") if asked[name]]
     return [["llrkit", "validate", path, *reading_arguments(reading), *options, *_written("validation")]]
 
 
@@ -77,7 +77,7 @@ def case_commands(
     options += ["--train", train, *_columns("--speakers", asked["speakers"])] if train else []
     options += ["--validation", validation] if validation else []
     options += ["--conditions", asked["conditions"]] if asked["conditions"] else []
-    options += ["--verbal"] if asked["verbal"] else []
+    options += [f"--{name.replace('_', '-')}" for name in ("verbal", "base_10") if asked[name]]
     how = reading_arguments(reading) if train or validation else []
     return [["llrkit", "case", _MAP, *scores, *options, *how, *_written("case")]]
 

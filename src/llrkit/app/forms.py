@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from llrkit._llr_units import LN10
 from llrkit.app.criteria_form import ALL, CHOICES
 from llrkit.app.names import one_line
 from llrkit.app.project import USES, Project, ScoreFile
@@ -38,7 +39,6 @@ METHODS = (
     "bigaussian",
     "pav",
 )
-LN10 = math.log(10.0)
 Form = Mapping[str, str]
 
 
@@ -134,6 +134,7 @@ def validate_choices(form: Form, project: Project) -> dict[str, Any]:
         "file": labeled_file(form, project, "file").name, "rows": rows, "report": report,
         "ci": _one_of(form, "ci", ("", "trial", "speaker")), "speakers": _names(form.get("speakers", "")),
         "interval": bool(form.get("interval")), "verbal": bool(form.get("verbal")),
+        "base_10": bool(form.get("base_10")),
     }  # fmt: skip
 
 
@@ -165,6 +166,7 @@ def case_choices(form: Form, project: Project) -> dict[str, Any]:
         "scores": scores, "questioned": questioned, "h1": h1, "h2": h2, "train": train,
         "speakers": speakers, "validation": validation,
         "conditions": one_line(form.get("conditions", ""), 2000), "verbal": bool(form.get("verbal")),
+        "base_10": bool(form.get("base_10")),
     }  # fmt: skip
 
 

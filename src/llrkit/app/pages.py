@@ -9,11 +9,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 from starlette.responses import HTMLResponse, Response
 
+from llrkit._llr_units import LN10
 from llrkit._memory import in_words
 from llrkit._version import __version__
 from llrkit.app import saving
 from llrkit.app.criteria_form import ALL, CHOICES, METRICS, SHOWN
-from llrkit.app.forms import BOUNDS, LN10, METHODS, REPORTED
+from llrkit.app.forms import BOUNDS, METHODS, REPORTED
 from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
 from llrkit.app.session import Session
 from llrkit.validation.criteria import CHARACTERISTICS
@@ -135,17 +136,22 @@ def _values(project: Project, step: str) -> dict[str, str]:
         asked = chosen or {
             "scores": [], "questioned": questioned.name if questioned else "", "h1": "", "h2": "",
             "train": train.name if train else "", "validation": validation.name if validation else "",
-            "conditions": "", "verbal": False,
+            "conditions": "", "verbal": False, "base_10": False,
         }  # fmt: skip
         return {"scores": "\n".join(map(repr, asked["scores"])), "questioned": asked["questioned"],
                 "h1": asked["h1"], "h2": asked["h2"], "train": asked["train"], "speakers": speakers,
                 "validation": asked["validation"], "conditions": asked["conditions"],
-                "verbal": "on" if asked["verbal"] else ""}  # fmt: skip
+                **_switches(asked)}  # fmt: skip
     return {}
 
 
+def _switches(chosen: dict[str, Any]) -> dict[str, str]:
+    """How documents are written; a project of an earlier version does not have them all."""
+    return {name: "on" if chosen.get(name) else "" for name in ("verbal", "base_10")}
+
+
 def _criteria_values(chosen: dict[str, Any] | None, file: str, speakers: str) -> dict[str, str]:
-    values = {"file": file, "ci": "trial", "speakers": speakers, "interval": "", "verbal": ""}
+    values = {"file": file, "ci": "trial", "speakers": speakers, "interval": "", **_switches({})}
     for i, name in enumerate(ALL):
         metric, limit, value = METRICS.get(name, (CHARACTERISTICS[name][0], "at_most", ""))
         values |= {f"metric{i}": metric, f"limit{i}": limit or "at_most", f"value{i}": value}
@@ -153,7 +159,7 @@ def _criteria_values(chosen: dict[str, Any] | None, file: str, speakers: str) ->
     if chosen is None:
         return values
     values |= {"file": chosen["file"], "ci": chosen["ci"], "interval": "on" if chosen["interval"] else "",
-               "verbal": "on" if chosen["verbal"] else ""}  # fmt: skip
+               **_switches(chosen)}  # fmt: skip
     values |= {f"report_{name}": text for name, text in chosen["report"].items()}
     rows = {row["characteristic"]: row for row in chosen["rows"]}
     for i, name in enumerate(ALL):

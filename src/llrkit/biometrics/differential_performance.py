@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import fisher_exact
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG, seed_of
 from llrkit.biometrics import inequity
 from llrkit.biometrics.differential_result import DifferentialPerformance, GroupRate, Inequity
 from llrkit.biometrics.group_errors import GroupErrors, trials_of_group
@@ -44,12 +45,14 @@ def differential(
     threshold: float | None = None,
     speakers: Columns | None = None,
     level: float = 0.95,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> DifferentialPerformance:
     """FMR and FNMR of each group of people at one threshold for all, and how unequal they are.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     by
         The column with the group of a comparison, or the two columns with the groups of its two sides; a
         comparison between two groups is then a group of its own (``f | m``).
@@ -59,7 +62,7 @@ def differential(
     speakers
         The column, or the two columns, with the subjects of the two sides; without them comparisons are taken
         as independent.
-    level, seed
+    level, rng
         Of the intervals and of the draws behind those of the measures.
 
     Returns
@@ -84,6 +87,7 @@ def differential(
     >>> result.p_values["fmr"]["f"] < 0.001, result.p_values["fnmr"]["f"] > 0.05
     (True, True)
     """
+    seed = seed_of(rng)
     columns = (by,) if isinstance(by, str) else tuple(by)
     if len(columns) not in (1, 2):
         raise InputError(f"groups are in one column, or in two for the two sides; got {list(columns)}")

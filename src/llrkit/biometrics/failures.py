@@ -91,6 +91,13 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
     ``FAR = (1 - f) FMR``, the generalized rates of ISO/IEC 19795-1, with shares of comparisons. A
     comparison of score -inf that no failure explains is refused.
 
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    column
+        Column that says whether the comparison failed.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -126,6 +133,13 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
 
 def without_failures(source: ScoreSource, column: str) -> ScoreSource:
     """The comparisons where nothing failed; for numbers of the scores themselves.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    column
+        Column that says whether the comparison failed.
 
     Examples
     --------

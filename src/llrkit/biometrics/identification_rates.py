@@ -51,6 +51,8 @@ def identification(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     probe
         The column that names the search; by default the test side of the trials.
     subject
@@ -64,6 +66,8 @@ def identification(
         the enrollment side of the trials. Without any, every comparison is one with another subject.
     ranks, fpir, rank
         Which rates to report, and the rank R of FNIR.
+    level
+        Confidence level, between 0 and 1.
 
     Examples
     --------

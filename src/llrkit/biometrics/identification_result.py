@@ -59,7 +59,13 @@ class Identification:
     factor: float = 1.0
 
     def rank_rate(self, rank: int) -> float:
-        """Share of mated searches whose mate is among the first so many candidates."""
+        """Share of mated searches whose mate is among the first so many candidates.
+
+        Parameters
+        ----------
+        rank
+            Number of candidates that are looked at.
+        """
         if rank < 1:
             raise InputError("ranks begin at 1")
         return float(self.cmc.rate[min(rank, len(self.cmc.rate)) - 1])

@@ -46,6 +46,8 @@ def verification_rates(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     fmr
         False match rates between 0 and 1; 0 gives ZeroFMR, the FNMR without any false match.
     failures
@@ -54,6 +56,8 @@ def verification_rates(
     speakers
         The column, or the two columns, with the subjects of the two sides of a comparison; without them
         comparisons are taken as independent.
+    level
+        Confidence level, between 0 and 1.
 
     Examples
     --------

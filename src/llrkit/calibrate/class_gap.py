@@ -25,6 +25,11 @@ def class_gap(source: ScoreSource) -> tuple[float, float] | None:
 
     The two are equal if the classes meet in one score. One pass; one system.
 
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+
     Examples
     --------
     >>> import llrkit as lk

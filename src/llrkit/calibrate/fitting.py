@@ -8,6 +8,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
+from llrkit._docstrings import with_parameters
 from llrkit.calibrate.composite.group_counts import bound_groups, bounding_groups
 from llrkit.calibrate.composite.named_bounds import bound_map, parse_bound
 from llrkit.calibrate.guard import guarded
@@ -23,20 +24,17 @@ from llrkit.scores.source import as_source
 P = ParamSpec("P")
 M_co = TypeVar("M_co", bound=Map, covariant=True)
 
-BOUND_DOCUMENTATION = """
-bound
-    How strong an LLR may be: ``"none"`` (the default without groups), ``"elub"``, ``"invariance"``,
-    ``"sources"`` or ``"fixed:LOW,HIGH"``, see :func:`bound_map`. The result is a :class:`BoundedMap` around
-    the fitted map.
-speakers
-    For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.
-"""
-GROUPS_DOCUMENTATION = """
-groups
-    The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by
-    ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers or trials;
-    unless ``bound`` asks for another bound or none: then groups only deal folds, in fits that have some.
-"""
+BOUND_DOCUMENTATION = {
+    "bound": """\
+How strong an LLR may be: ``"none"`` (the default without groups), ``"elub"``, ``"invariance"``, ``"sources"``
+or ``"fixed:LOW,HIGH"``, see :func:`llrkit.bound_map`. The result is a bounded map around the fitted one.""",
+    "speakers": """\
+For ``bound="sources"`` and ``groups``: the column, or the two columns, with the speakers of a trial.""",
+    "groups": """\
+The column with what may be new in use: attacks, devices, speakers. LLRs are bounded by ``log(1 + groups)`` of
+the other class, where that has several groups, else by its speakers or trials; unless ``bound`` asks for
+another bound or none: then groups only deal folds, in fits that have some.""",
+}
 
 
 class FitFunction(Protocol[P, M_co]):
@@ -145,26 +143,13 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     rest = [option for option in own if option.kind is Parameter.VAR_KEYWORD]
     own = [option for option in own if option.kind is not Parameter.VAR_KEYWORD]
     fitting.__signature__ = declared.replace(parameters=[*own, *more, *rest])  # type: ignore[attr-defined]
-    fitting.__doc__ = _documented(fit.__doc__ or "")
+    if fit.__doc__:  # there is none with python -OO
+        order = [option.name for option in [*own, *more, *rest]]
+        fitting.__doc__ = with_parameters(_with_both_uses(fit.__doc__), BOUND_DOCUMENTATION, order)
     return cast("FitFunction[P, M_co]", takes_labels(fitting))
 
 
-def _documented(text: str) -> str:
-    """The docstring of a fit with the options that all fits share."""
-    indent = "    "
-    shared, groups = (
-        "".join(f"{indent}{line}\n" for line in words.strip().splitlines())
-        for words in (BOUND_DOCUMENTATION, GROUPS_DOCUMENTATION)
-    )
-    if (own := f"\n{indent}groups\n") in text:  # one entry for both uses
-        text = text.replace(own, f"\n{groups}", 1)
-    else:
-        shared += groups
-    title = f"{indent}Parameters\n{indent}----------\n"
-    if title in text:
-        return text.replace(title, title + shared, 1)
-    for section in ("References", "Examples"):
-        head = f"{indent}{section}\n{indent}{'-' * len(section)}\n"
-        if head in text:
-            return text.replace(head, f"{title}{shared}\n{head}", 1)
-    return f"{text.rstrip()}\n\n{title}{shared}{indent}"
+def _with_both_uses(text: str) -> str:
+    """The docstring of a fit with groups of its own: one entry for what they do to bounds and to folds."""
+    shared = "".join(f"        {line}\n" for line in BOUND_DOCUMENTATION["groups"].splitlines())
+    return text.replace("\n    groups\n", f"\n    groups\n{shared}", 1)

@@ -145,6 +145,13 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> Map:
     """Read a calibration file; a broken one or one of an unknown version is refused with the reason.
 
     So is one that was changed after it was saved, which its checksum tells, unless ``accept_changed``.
+
+    Parameters
+    ----------
+    path
+        A calibration file.
+    accept_changed
+        Load a file that was changed by hand; there is a warning.
     """
     return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
 

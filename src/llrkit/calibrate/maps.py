@@ -71,7 +71,15 @@ class Map(DecidingMap, SavedMap):
 
     @abstractmethod
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """LLRs of checked float64 scores, shape (n,) or (n, K)."""
+        """LLRs of checked float64 scores, shape (n,) or (n, K).
+
+        Parameters
+        ----------
+        scores
+            Scores as float64, shape (n,) or (n, systems).
+        columns
+            Columns that go with the scores, by name.
+        """
 
     def back_to_scores(self) -> Map:
         """The inverse of :meth:`llr`: from LLR back to the score as it was read, where there is one."""
@@ -151,12 +159,24 @@ class Map(DecidingMap, SavedMap):
         return self.checked(_scaled(held, self.input_factor), columns)
 
     def watch(self, policy: str) -> RangeWatch:
-        """Looks at scores and conditions before they are mapped."""
+        """Looks at scores and conditions before they are mapped.
+
+        Parameters
+        ----------
+        policy
+            What to do with scores outside the range of training.
+        """
         conditions = ConditionWatch(self.condition_ranges) if self.condition_ranges else None
         return RangeWatch(self.training_range, policy, conditions=conditions)
 
     def on(self, source: ScoreSource) -> ScoreSource:
-        """The same trials with LLRs in place of scores, as a source."""
+        """The same trials with LLRs in place of scores, as a source.
+
+        Parameters
+        ----------
+        source
+            Trials whose scores the map takes.
+        """
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)
@@ -191,6 +211,11 @@ class Map(DecidingMap, SavedMap):
 
     def then(self, other: Map) -> Map:
         """First this map, then another one.
+
+        Parameters
+        ----------
+        other
+            The map that is applied second; it takes LLRs.
 
         Examples
         --------
@@ -244,7 +269,15 @@ class Map(DecidingMap, SavedMap):
         )
 
     def checked(self, values: FloatArray, columns: Columns) -> FloatArray:
-        """LLRs of float64 scores after looking for NaN and at the length of the columns."""
+        """LLRs of float64 scores after looking for NaN and at the length of the columns.
+
+        Parameters
+        ----------
+        values
+            Scores as float64, shape (n,) or (n, systems).
+        columns
+            Columns that go with the scores, by name.
+        """
         if len(values) and not self.accepts_missing and np.isnan(values.min()):
             place = ", system ".join(str(i) for i in np.argwhere(np.isnan(values))[0])
             raise NaNScoreError(f"cannot map NaN: score at index {place}")
@@ -277,7 +310,15 @@ class AffineMap(Map):
     kind: ClassVar[str] = "affine"
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The straight line."""
+        """The straight line.
+
+        Parameters
+        ----------
+        scores
+            Scores as float64.
+        columns
+            Columns that go with the scores, by name.
+        """
         if self.a == 0.0:  # also for infinite scores
             return np.full(len(scores), self.b)
         return self.a * scores + self.b

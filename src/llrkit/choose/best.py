@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from llrkit._progress import tracked
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.composite.group_counts import count_groups, groups_bound_llrs
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
@@ -75,14 +76,14 @@ def cross_calibrate(
     groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
-    seed: int = 0,
+    rng: RNG = 0,
     **options: Any,
 ) -> CrossCalibration[ScoreSource, Map]:
     """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
 
     Parameters
     ----------
-    method, options
+    method, **options
         The calibrator, by name or as a function, and its options.
     groups
         One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
@@ -94,6 +95,8 @@ def cross_calibrate(
         group, such as bona fide speech, is dealt out trial by trial.
     folds
         How many, or the name of a column whose values are the folds.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -103,6 +106,7 @@ def cross_calibrate(
     >>> lk.evaluate(crossed.source).n_target
     5
     """
+    seed = seed_of(rng)
     if leave_out is not None and groups is not None:
         raise InputError("give groups or leave_out, not both")
     left = groups if leave_out is None else leave_out
@@ -124,7 +128,7 @@ def fit_best(
     repeats: int = 3,
     prior: float = 0.5,
     blend: bool = True,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> Map:
     """The blend of calibrators with the lowest cross-validated Cllr, fitted on everything; or a single one.
 
@@ -138,12 +142,24 @@ def fit_best(
     classes of a fold do not overlap, regularized logistic regression (``regularization=1``) takes the place
     of a method that would refuse.
 
+    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
+    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
+    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
+    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
+    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
+    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
+    instead.
+
     Parameters
     ----------
+    methods
+        Names of calibrators.
     groups
         As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
         number of its values, unless ``bound`` says otherwise; if only one class has several, they are left
         out one at a time.
+    folds
+        Number of folds of the cross-validation.
     repeats
         How many times the folds are dealt.
     prior
@@ -153,19 +169,13 @@ def fit_best(
         Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
-
-    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
-    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
-    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
-    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
-    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
-    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
-    instead.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
 
     References
     ----------
     Burman, "A comparative study of ordinary cross-validation, v-fold cross-validation and the repeated
-    learning-testing methods", Biometrika 76 (1989) 503; :func:`llrkit.choose.blend.best_blend`.
+    learning-testing methods", Biometrika 76 (1989) 503; ``best_blend``.
 
     Examples
     --------
@@ -177,7 +187,8 @@ def fit_best(
     >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
     ('logistic', ['logistic', 'cmlg', 'pav'])
     """
-    repeats, seed = whole_number(repeats, 1, "repeats"), whole_number(seed, 0, "seed")
+    seed = seed_of(rng)
+    repeats = whole_number(repeats, 1, "repeats")
     blend = yes_or_no(blend, "blend")
     prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once

@@ -40,8 +40,10 @@ from llrkit.cli.recognize import recognize_command
 from llrkit.cli.repeated_options import refuses_repeated
 from llrkit.cli.report import report_command
 from llrkit.cli.reproduce import reproduce_command
+from llrkit.cli.schema import schema_command
 from llrkit.cli.shift import adapt_command, shift_command
 from llrkit.cli.simulate import simulate_command
+from llrkit.cli.simulate_sample import sample_command
 from llrkit.cli.simulate_speech import embeddings_command, frames_command, plda_command
 from llrkit.cli.spoof import spoof_command
 from llrkit.cli.streams import flush_output, make_usable
@@ -106,6 +108,7 @@ for command in (
     simulate_command,
     reproduce_command,
     theory_command,
+    schema_command,
 ):
     cli.add_command(command)
 
@@ -117,7 +120,7 @@ def all_commands(group: click.Group) -> Iterator[click.Command]:
         yield from all_commands(command) if isinstance(command, click.Group) else (command,)
 
 
-for kind in (plda_command, embeddings_command, frames_command):
+for kind in (plda_command, embeddings_command, frames_command, sample_command):
     simulate_command.add_command(kind)
 
 guard_inputs(cli)

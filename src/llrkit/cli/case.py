@@ -7,16 +7,19 @@ from typing import Any
 import click
 
 from llrkit.cli.output import (
+    base_10_option,
     input_files,
     json_option,
     made_by_command,
     parse_share,
     print_table,
     split_names,
+    words_option,
     write_json,
 )
 from llrkit.cli.quoted_command import full_paths_option
 from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
+from llrkit.cli.report import require_word
 from llrkit.errors import InputError
 
 
@@ -37,6 +40,8 @@ from llrkit.errors import InputError
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the drawing.")
 @click.option("--conditions", default="", metavar="TEXT", help="For which recordings MAP may be used.")
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@words_option("forensic")
+@base_10_option
 @accept_changed_option
 @click.option("--report", "report_path", metavar="PATH", help="Write the report in Markdown.")
 @click.option("--html", "html_path", metavar="PATH", help="Write the report as a page.")
@@ -58,6 +63,8 @@ def case_command(
     seed: int,
     conditions: str,
     verbal: bool,
+    words: str,
+    base_10: bool,
     accept_changed: bool,
     report_path: str | None,
     html_path: str | None,
@@ -77,11 +84,13 @@ def case_command(
         --h1 "the suspect is the speaker" --h2 "another man of the region is the speaker" --docx case.docx
     """
     from llrkit._atomic import write_atomically
+    from llrkit._llr_units import llr_unit
+    from llrkit._vocabulary import vocabulary
     from llrkit.calibrate.map_files import load_map
     from llrkit.report.case_document import case_document
     from llrkit.validation.case import case_report
     from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
-    from llrkit.validation.case_words import TABLE_HEADER, all_remarks, comparison_rows, statements
+    from llrkit.validation.case_words import all_remarks, comparison_rows, statements, table_header
 
     if bool(score_values) == bool(scores):
         raise InputError("give the questioned scores either with --score or as a file with --scores")
@@ -91,6 +100,7 @@ def case_command(
                 f"{name} is missing: an LLR says nothing without the two propositions it compares, in words "
                 'that can follow "if"'
             )
+    require_word(docx_path)
     given = TrialInput.of(reading)
     if not (train or evaluation) and given.reading.given():
         raise InputError("options of reading are for the files of --train and --validation; give one of them")
@@ -105,23 +115,29 @@ def case_command(
         speakers=split_names(speakers),
         level=parse_share(level, "--level"),
         replicates=replicates,
-        seed=seed,
+        rng=seed,
         conditions=conditions,
         verbal=verbal,
     )
     to_stderr = json_path == "-"
-    print_table(TABLE_HEADER, comparison_rows(report), to_stderr=to_stderr)
+    unit, said = llr_unit(base_10), vocabulary(words)
+    print_table(table_header(unit), comparison_rows(report, unit), to_stderr=to_stderr)
     click.echo("", err=to_stderr)
     for line in (*statements(report), *all_remarks(report)):
-        click.echo(line, err=to_stderr)
+        click.echo(said.say_of_sources(line, keep=report.names), err=to_stderr)
     if report.no_interval:
-        click.echo(f"There is no interval: {report.no_interval}.", err=to_stderr)
+        why = said.say_of_sources(report.no_interval, keep=report.names)
+        click.echo(f"There is no interval: {why}.", err=to_stderr)
     made_from = made_by_command(input_files(given.reading, map_path, scores, train, evaluation)).lines()
-    document = case_document(report, made_from) if html_path or docx_path else None
     if report_path:
-        write_atomically(report_path, report.to_markdown(made_from))
+        write_atomically(report_path, report.to_markdown(made_from, words=words, base_10=base_10))
+    document = None
+    if html_path or docx_path:
+        document = case_document(report, made_from, words=words, base_10=base_10)
     if document is not None and html_path:
         document.write_html(html_path)
     if document is not None and docx_path:
         document.write_word(docx_path)
+    for path in filter(None, (report_path, html_path, docx_path)):
+        click.echo(f"The report is in {path}", err=to_stderr)
     write_json({"map": map_path, **report.to_dict()}, "case", json_path)

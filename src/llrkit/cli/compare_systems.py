@@ -86,7 +86,7 @@ def compare_systems_command(
         recordings=split_names(recordings),
         level=parse_share(level, "--level"),
         replicates=replicates,
-        seed=seed,
+        rng=seed,
         allow_unconfirmed=allow_unconfirmed,
     )
     to_stderr = json_path == "-"

@@ -185,7 +185,7 @@ def evaluate_command(
             recordings=split_names(recordings),
             level=parse_share(level, "--level"),
             replicates=replicates,
-            seed=seed,
+            rng=seed,
         )
     rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
     to_stderr = json_path == "-"

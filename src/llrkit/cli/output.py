@@ -51,6 +51,12 @@ def words_option(default: str) -> Callable[[Any], Any]:
 vocabulary_option: Callable[[Any], Any] = words_option("nist")
 
 
+base_10_option: Callable[[Any], Any] = click.option(
+    "--base-10", "base_10", is_flag=True,
+    help="Show LLRs, thresholds and log-odds to base ten: log10 LR instead of nats. JSON stays in nats.",
+)  # fmt: skip
+
+
 def bound_options(command: Any) -> Any:
     """The options that bound the LLRs of a calibration by what its training trials can show."""
     for option in (

@@ -37,12 +37,12 @@ NO_PATHS = frozenset({
     "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs",
     "gallery_column", "groups",
     "h1", "h2", "host", "ids", "key_columns", "key_label_column", "known", "label_column", "level",
-    "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "names", "p_known", "point",
-    "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings", "sasv_column",
-    "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column", "settings",
-    "share", "shared", "sigma", "speakers", "steps", "subject_column", "subjects", "target_share",
-    "targets", "threshold", "title", "to", "training", "value", "vectors", "weight_column", "weights",
-    "where", "width",
+    "max_upload", "method", "methods", "miss_rates", "model_column", "mu", "name", "names", "p_known",
+    "point", "points", "positive", "posterior", "prior", "probe_column", "quality", "recordings",
+    "sasv_column", "scale", "scheduler", "score_column", "score_columns", "scorer", "segment_column",
+    "settings", "share", "shared", "sigma", "speakers", "steps", "subject_column", "subjects",
+    "target_share", "targets", "threshold", "title", "to", "training", "value", "vectors",
+    "weight_column", "weights", "where", "width",
     "projects",  # of the app: its pages save there, see llrkit.app.saving
     "files",  # of the app: copied when it starts, and free to change afterwards
     "folder",  # where the files of a list are: these are noted when the list is read

@@ -8,7 +8,14 @@ import click
 
 from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_commands import class_curves, classes_option, prior_option
-from llrkit.cli.output import parse_points, parse_share, point_option, split_names, vocabulary_option
+from llrkit.cli.output import (
+    base_10_option,
+    parse_points,
+    parse_share,
+    point_option,
+    split_names,
+    vocabulary_option,
+)
 from llrkit.cli.plot_options import (
     OF_CLASSES,
     OF_PLOTS,
@@ -76,7 +83,7 @@ STYLES = ("above", "crossing")
     metavar="COL[,COL]",
     help="The columns with the speakers of the two sides, for bands and idempotence.",
 )
-@click.option("--base-10", is_flag=True, help="tippett: show LLRs to base ten.")
+@base_10_option
 @click.option("--shared", metavar="CLASS", help="For --by: the class all groups share, target or nontarget.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
 @click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
@@ -137,7 +144,10 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     refuse_unused(kind, click.get_current_context())
     words = vocabulary(options["words"])
     names = split_names(options["names"] or "") or []
-    pictures = [picture.said_in(words, keep=names) for picture in _pictures(kind, scores, options)]
+    pictures = _pictures(kind, scores, options)
+    if options["base_10"]:
+        pictures = _to_base_10(kind, pictures)
+    pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
 
@@ -147,6 +157,16 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
 
         save(pictures, output, width=width if width in WIDTHS else parse_share(width, "--width"))
     click.echo(f"Written to {output}")
+
+
+def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
+    from llrkit.plot.base_ten import to_base_10
+
+    converted = [to_base_10(picture) for picture in pictures]
+    labels = "".join(f"{picture.x.label}{picture.y.label}" for picture in pictures)
+    if converted == pictures and "log10" not in labels:
+        click.echo(f"plot {kind} shows no natural logarithm; --base-10 changes nothing.", err=True)
+    return converted
 
 
 def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
@@ -223,7 +243,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
     if kind == "det":
         chosen["axes"] = options["axes"]
     if kind == "tippett":
-        chosen |= {"style": options["style"], "log10": options["base_10"]}
+        chosen["style"] = options["style"]
     if options["bands"]:
         if kind not in WITH_BANDS or options["by"]:
             raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")

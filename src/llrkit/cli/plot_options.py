@@ -33,7 +33,6 @@ HONORED_BY: dict[str, tuple[str, ...]] = {
     "fmr": ("groups",),
     "bands": WITH_BANDS,
     "speakers": (*WITH_BANDS, "idempotence", "groups"),
-    "base_10": ("tippett",),
     "value": ("heat-map",),
     "eer": ("two-gaussians",),
     "score_columns": (*OF_SCORES, *OTHERS),

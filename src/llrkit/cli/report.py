@@ -18,6 +18,7 @@ from llrkit.cli.class_commands import (
 )
 from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    base_10_option,
     by_option,
     input_files,
     interval_options,
@@ -107,6 +108,7 @@ def require_word(docx_path: str | None) -> None:
 @click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
 @map_option
 @vocabulary_option
+@base_10_option
 @interval_options
 @reading_options
 @cluster_options
@@ -132,6 +134,7 @@ def report_command(
     map_path: str | None,
     accept_changed: bool,
     words: str,
+    base_10: bool,
     ci: str | None,
     speakers: str | None,
     recordings: str | None,
@@ -163,7 +166,7 @@ def report_command(
     if has_classes(scores[0], classes, prior, given, score_columns):
         refuse_for_classes(
             by=by, train=train, check=check or None, theory=theory or None, docx=docx_path,
-            vocabulary=None if words == "nist" else words, map=map_path,
+            vocabulary=None if words == "nist" else words, map=map_path, base_10=base_10 or None,
         )  # fmt: skip
         if len(scores) > 1:
             raise InputError(f"a report on several classes takes one file, got {len(scores)}")
@@ -188,7 +191,7 @@ def report_command(
         raise InputError(f"--map goes with one system; these are {len(systems)}")
     who, confidence = split_names(speakers), parse_share(level, "--level")
     moved, of_shift = named_shift(map_path, next(iter(systems.values())), who, accept_changed=accept_changed)
-    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "seed": seed}
+    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "rng": seed}
     of_intervals |= {"recordings": split_names(recordings)}
     if ci != "none" or not check:  # the check looks at speakers by itself
         of_intervals["speakers"] = who
@@ -198,7 +201,7 @@ def report_command(
         )
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words}
+    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words, "base_10": base_10}
     parts["cautions"] = [moved] if moved else []
     if check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")

@@ -202,6 +202,7 @@ def _sizes(options: dict[str, Any]) -> tuple[int, int]:
 def _independent(
     kind: str, pair: Any, population: Any, given: dict[str, Any], options: dict[str, Any]
 ) -> None:
+    from llrkit.simulate.block_source import checked_seed
     from llrkit.simulate.independent_trials import simulate_trials
 
     n_target, n_nontarget = _sizes(options)
@@ -209,7 +210,7 @@ def _independent(
         pair,
         n_target=n_target,
         n_nontarget=n_nontarget,
-        seed=options["seed"],
+        rng=checked_seed(options["seed"]),
         scale=options["scale"],
         offset=options["offset"],
         speakers=options["speakers"],

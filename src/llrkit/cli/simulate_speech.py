@@ -54,6 +54,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
       llrkit simulate plda --eer-full 5% --speakers 200 -o trials.parquet
       llrkit simulate plda --durations 5,20,100 --shift 0.5 -o trials.csv
     """
+    from llrkit.simulate.block_source import checked_seed
     from llrkit.simulate.plda_trials import simulate_plda
 
     voices, seconds = _population(options), numbers(durations, "--durations")
@@ -65,7 +66,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
         durations=seconds,
         shift=options["shift"],
         rougher=options["rougher"],
-        seed=options["seed"],
+        rng=checked_seed(options["seed"]),
     )
     known: dict[str, float] = {}
     if len(simulated.sources) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
@@ -108,7 +109,7 @@ def embeddings_command(
         n_sessions=sessions,
         shift=options["shift"],
         rougher=options["rougher"],
-        seed=seed,
+        rng=seed,
     )
     write_embeddings(simulated, output)
     click.echo(f"{simulated!r} written to {output}", err=json_path == "-")

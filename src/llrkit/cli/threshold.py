@@ -138,7 +138,7 @@ def threshold_command(
             recordings=split_names(recordings),
             level=parse_share(level, "--level"),
             replicates=replicates,
-            seed=seed,
+            rng=seed,
             allow_unconfirmed=allow_unconfirmed,
             **demand,
         )

@@ -11,6 +11,7 @@ import click
 
 from llrkit._format import printable
 from llrkit.cli.output import (
+    base_10_option,
     input_files,
     json_option,
     made_by_command,
@@ -54,6 +55,7 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
     help="How many of the most misleading trials of each class are listed.",
 )
 @words_option("forensic")
+@base_10_option
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
 @click.option(
     "--map",
@@ -74,6 +76,7 @@ def validate_command(
     template_path: str | None,
     worst: int,
     words: str,
+    base_10: bool,
     verbal: bool,
     map_path: str | None,
     accept_changed: bool,
@@ -131,14 +134,14 @@ def validate_command(
             curves=bool(html_path or docx_path),
             trained_on_these=calibration is not None and _trained_it(calibration, scores),
         )  # fmt: skip
-    _print_validation(checked, scores, verbal=verbal, words=words, to_stderr=to_stderr)
+    _print_validation(checked, scores, verbal=verbal, words=words, base_10=base_10, to_stderr=to_stderr)
     changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
         made_from = made_by_command(files).lines()
-        write_atomically(
-            report_path, printable(checked.to_markdown(verbal=verbal, words=words, made_from=made_from))
-        )
+        text = checked.to_markdown(verbal=verbal, words=words, base_10=base_10, made_from=made_from)
+        write_atomically(report_path, printable(text))
+        click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
         from llrkit.io.systems import titles_of
         from llrkit.report.validation_sections import validation
@@ -146,7 +149,8 @@ def validate_command(
         (name,) = titles_of([scores])
         write_page(
             {name: checked.evaluation}, html_path, docx_path, files=files, title="Validation report",
-            llrs=True, words=words, first=validation(checked, verbal=verbal, words=words),
+            llrs=True, words=words, base_10=base_10,
+            first=validation(checked, verbal=verbal, words=words, base_10=base_10),
             checks={name: checked.check},
             bands={name: checked.bands}, cautions=checked.cautions, to_stderr=to_stderr,
         )  # fmt: skip
@@ -154,8 +158,11 @@ def validate_command(
     sys.exit(0 if checked.passed else 1)
 
 
-def _print_validation(checked: Validation, scores: str, *, verbal: bool, words: str, to_stderr: bool) -> None:
+def _print_validation(
+    checked: Validation, scores: str, *, verbal: bool, words: str, base_10: bool, to_stderr: bool
+) -> None:
     """The matrix, the worst trials and the outcome, in the words of a vocabulary."""
+    from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
     from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
 
@@ -167,16 +174,23 @@ def _print_validation(checked: Validation, scores: str, *, verbal: bool, words: 
 
     for caution in checked.cautions:
         click.echo(say(caution), err=to_stderr)
-    cells = [matrix_cells(row) for row in checked.rows]
+    unit = llr_unit(base_10)
+    verdict = checked.check.verdict.in_unit(unit)
+    cells = [matrix_cells(row, unit) for row in checked.rows]
     shown = say_all(cells)
     print_table(HEADER, shown, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
     if checked.misleading:
         click.echo(say("\nMost misleading trials:"), err=to_stderr)
-        head, rows = misleading_rows(checked, verbal)
-        print_table([say(cell) for cell in head], say_all(rows), to_stderr=to_stderr, left=(0, 3, 4))
+        head, rows = misleading_rows(checked, verbal, unit)
+        print_table(
+            [say(cell) for cell in head],
+            say_all(rows),
+            to_stderr=to_stderr,
+            left=(0, *range(head.index("trial"), len(head))),
+        )
     # a row about the verdict has its words in the table
-    told = any(checked.check.verdict.text in cell for row in cells for cell in row)
-    click.echo("" if told else say(f"\n{checked.check.verdict.sentence}"), err=to_stderr)
+    told = any(verdict.text in cell for row in cells for cell in row)
+    click.echo("" if told else say(f"\n{verdict.sentence}"), err=to_stderr)
     click.echo(say(outcome(checked)), err=to_stderr)
 
 
@@ -191,7 +205,8 @@ def _write_template(path: str, other: str | None) -> None:
         raise InputError(f"{path} is there already; name another file, or move it away")
     write_atomically(path, criteria_template())
     click.echo(
-        f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path}"
+        f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path} "
+        "(with --map CALIBRATION where the file holds raw scores)"
     )
 
 

@@ -1,14 +1,13 @@
-"""The algebra of summaries: add, weight, turn into a plain dict and back; two at once, one per group."""
+"""The algebra of summaries: add and weight; two at once, one per group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.source import S
 
@@ -33,57 +32,12 @@ class ReadOnlyArrays:
 class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, lists and dicts; :func:`summary_from_dict` makes the summary again."""
-        values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
-        return {"kind": type(self).__name__, **values}
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Self:
-        """The summary that ``to_dict`` described."""
-        summary = summary_from_dict(plain)
-        if not isinstance(summary, cls):
-            raise InputError(f"expected a {cls.__name__}, got {plain.get('kind')!r}")
-        return summary
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, SummaryBase):
-        return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return {"dtype": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {"keys": list(value), "parts": [_plain(item) for item in value.values()]}
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _from_plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        if "kind" in value:
-            return summary_from_dict(value)
-        if "dtype" in value:
-            return np.array(value["values"], dtype=value["dtype"]).reshape(value["shape"])
-        return dict(zip(value["keys"], map(_from_plain, value["parts"]), strict=True))
-    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
-
 
 def subclasses_of(cls: type[Any]) -> Iterator[type[Any]]:
     """All subclasses, and theirs."""
     for sub in cls.__subclasses__():
         yield sub
         yield from subclasses_of(sub)
-
-
-def summary_from_dict(plain: dict[str, Any]) -> Any:
-    """The summary that a ``to_dict`` described, whatever its kind."""
-    kinds = {cls.__name__: cls for cls in subclasses_of(SummaryBase)}
-    try:
-        kind = kinds[plain["kind"]]
-    except KeyError:
-        raise InputError(f"not a summary: kind {plain.get('kind')!r}; known are {', '.join(kinds)}") from None
-    return kind(**{name: _from_plain(value) for name, value in plain.items() if name != "kind"})
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,6 +128,15 @@ def scan_classes(
     pattern, or a list of these; ``classes`` are the names of these columns and of the labels. Sets below
     256 MB stay in memory after the first pass.
 
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    classes
+        Names of the classes.
+    label
+        Column of the labels.
+
     Examples
     --------
     >>> import tempfile
@@ -149,6 +158,17 @@ def scatter_classes(
     label: str = "label",
 ) -> ClassSource:
     """Log-likelihoods in Parquet files as a source on a Dask cluster, see :class:`llrkit.DaskSource`.
+
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    classes
+        Names of the classes.
+    client
+        A client of the Dask cluster.
+    label
+        Column of the labels.
 
     Examples
     --------

@@ -51,7 +51,13 @@ class TLSFiles:
         return any((self.ca_file, self.cert, self.key))
 
     def address(self, scheduler: str) -> str:
-        """The address with its protocol; one that cannot be encrypted is refused."""
+        """The address with its protocol; one that cannot be encrypted is refused.
+
+        Parameters
+        ----------
+        scheduler
+            Address of the scheduler.
+        """
         if not self.any_given:
             return scheduler
         protocol, colon, _ = scheduler.partition("://")
@@ -62,7 +68,13 @@ class TLSFiles:
         return scheduler
 
     def security(self, scheduler: str) -> Security | None:
-        """What Dask needs to reach a scheduler; None where the address is not encrypted."""
+        """What Dask needs to reach a scheduler; None where the address is not encrypted.
+
+        Parameters
+        ----------
+        scheduler
+            Address of the scheduler.
+        """
         from distributed import Security
 
         if not scheduler.startswith("tls://"):

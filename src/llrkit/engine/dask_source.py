@@ -51,6 +51,19 @@ class DaskSource(ScoreSource):
     trials are cut depends on the data alone, never on the workers, and so does every bit of the answer.
     A worker that dies costs only the tasks it was at.
 
+    Parameters
+    ----------
+    client
+        A client of the Dask cluster.
+    partitions
+        What the cluster computes: one table of trials each.
+    chunking
+        How partitions are cut into chunks, and the roles of their columns.
+    unreadable
+        ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
+    skipped
+        Files that were left out already.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -85,7 +98,13 @@ class DaskSource(ScoreSource):
         return self.chunking.roles
 
     def place(self, row: int) -> str:
-        """The number of a row among those of all partitions."""
+        """The number of a row among those of all partitions.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
         return row_in_words(row)
 
     @classmethod
@@ -107,6 +126,25 @@ class DaskSource(ScoreSource):
         ``score`` and ``label`` say which they are. ``positive`` is the label that means target, where the
         usual words do not say it; scores are multiplied by ``factor``; ``weight`` is the column that says how
         often each trial counts. ``unreadable="skip"`` leaves out what cannot be read, with a warning.
+
+        Parameters
+        ----------
+        paths
+            A file, a directory, a pattern, or several of them.
+        client
+            A client of the Dask cluster.
+        score
+            Column, or columns, of the scores; by default found by their names.
+        label
+            Column of the labels.
+        positive
+            The label that means target; all others do not.
+        factor
+            What scores are multiplied by.
+        weight
+            Column that says how often each trial counts.
+        unreadable
+            ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
         """
         names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
         agree(client)
@@ -116,7 +154,17 @@ class DaskSource(ScoreSource):
 
     @classmethod
     def of_files(cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: Chunking) -> DaskSource:
-        """Parquet files whose roles are known, of any kind of trials."""
+        """Parquet files whose roles are known, of any kind of trials.
+
+        Parameters
+        ----------
+        paths
+            A file, a directory, a pattern, or several of them.
+        client
+            A client of the Dask cluster.
+        chunking
+            How files are cut into chunks, and the roles of their columns.
+        """
         header = HeaderRoles(chunking.roles)
         agree(client)
         return cls._of_parquet(parquet_files(paths), client, chunking, header, "error")
@@ -148,14 +196,36 @@ class DaskSource(ScoreSource):
         score: str | Sequence[str] | None = None,
         label: str | None = None,
     ) -> DaskSource:
-        """A Dask DataFrame with columns for the scores and the label, found by their names or as given."""
+        """A Dask DataFrame with columns for the scores and the label, found by their names or as given.
+
+        Parameters
+        ----------
+        frame
+            A Dask DataFrame.
+        client
+            A client of the Dask cluster.
+        score
+            Column, or columns, of the scores; by default found by their names.
+        label
+            Column of the labels.
+        """
         names = (score,) if isinstance(score, str) else score
         header = header_roles(list(frame.columns), score=names, label=label, where="the table")
         return cls._of_tables(frame.to_delayed(), client, header.roles)
 
     @classmethod
     def from_arrays(cls, scores: Any, is_target: Any, client: Client) -> DaskSource:
-        """Two Dask arrays, or NumPy arrays to be cut: the scores and whether each is of a target."""
+        """Two Dask arrays, or NumPy arrays to be cut: the scores and whether each is of a target.
+
+        Parameters
+        ----------
+        scores
+            Scores, higher meaning more target-like.
+        is_target
+            Whether each score is of a target.
+        client
+            A client of the Dask cluster.
+        """
         import dask.array as da
 
         scores = da.asarray(scores)
@@ -175,7 +245,19 @@ class DaskSource(ScoreSource):
         score: str | Sequence[str] = "score",
         label: str = "label",
     ) -> DaskSource:
-        """Delayed tables: polars, pandas, or dicts of columns."""
+        """Delayed tables: polars, pandas, or dicts of columns.
+
+        Parameters
+        ----------
+        parts
+            Delayed tables.
+        client
+            A client of the Dask cluster.
+        score
+            Column, or columns, of the scores; by default found by their names.
+        label
+            Column of the labels.
+        """
         names = (score,) if isinstance(score, str) else tuple(score)
         return cls._of_tables(parts, client, Roles(names, label))
 
@@ -189,7 +271,13 @@ class DaskSource(ScoreSource):
         return cls(client, partitions, TwoClassChunking(roles))
 
     def with_columns(self, *names: str) -> DaskSource:
-        """The same trials, each chunk carrying these columns."""
+        """The same trials, each chunk carrying these columns.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
+        """
         return self._with_roles(self.roles.carrying(*names))
 
     def _with_roles(self, roles: Roles) -> DaskSource:
@@ -209,7 +297,13 @@ class DaskSource(ScoreSource):
         return first.origin if isinstance(first, RowGroups) else "the table"
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Summarize every partition on the cluster and merge the summaries in the order of the rows."""
+        """Summarize every partition on the cluster and merge the summaries in the order of the rows.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        """
         from dask import config
         from dask.delayed import delayed
 

@@ -261,6 +261,35 @@ def scan_trials(
     memory after the first pass. The options are those of :func:`read_trials`; scores and labels must be in
     the same file, and repeated trials are not looked for.
 
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    score
+        Column, or columns, of the scores; by default found by their names.
+    label
+        Column of the labels; by default found by its name.
+    format
+        Name of the format; by default it is recognized.
+    columns
+        Names of the columns of a file without header.
+    weight
+        Column that says how often each trial counts.
+    positive
+        The label that means target; all others do not.
+    log10
+        The scores are LLRs to base ten.
+    distance
+        The scores are distances: lower means more alike.
+    where
+        Conditions such as ``"seconds >= 5"``; all must hold.
+    missing_scores
+        ``"error"``, ``"drop"`` or ``"reject"``: trials whose score is missing.
+    decimal
+        ``"."`` or ``","``; by default told from the scores.
+    encoding
+        Encoding of text; by default UTF-8.
+
     Examples
     --------
     >>> import tempfile, pathlib

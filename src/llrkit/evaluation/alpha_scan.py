@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
+from llrkit._random import RNG, seed_of
 from llrkit.calibrate.guard import without_guard
 from llrkit.choose.folds import Folds, crossed_source, make_folds, training_source
 from llrkit.choose.methods import fit_quietly
@@ -69,9 +70,12 @@ def alpha_scan(
     log_odds: npt.ArrayLike = LOG_ODDS,
     groups: str | Sequence[str] | None = None,
     folds: int = 5,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> PriorScan:
     """Cost of CMLG at weights alpha, and of logistic regression at training priors, over their log-odds.
+
+    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN; ``refused`` of
+    the result says why.
 
     Parameters
     ----------
@@ -85,11 +89,10 @@ def alpha_scan(
         prior.
     known, p_known
         A column that marks non-targets of known impostors, and their share, as in :func:`llrkit.c_primary`.
-    groups, folds, seed
+    log_odds
+        Log-odds of the weights that are tried.
+    groups, folds, rng
         For cross-validation, as in :func:`llrkit.cross_calibrate`.
-
-    A fit that is refused (at an extreme prior the classes may not overlap any more) gives NaN; ``refused`` of
-    the result says why.
 
     References
     ----------
@@ -104,6 +107,7 @@ def alpha_scan(
     >>> {name: costs.round(2).tolist() for name, costs in scan.costs.items()}
     {'CMLG': [0.12, 0.16, 0.21], 'logistic regression': [0.1, 0.11, 0.12]}
     """
+    seed = seed_of(rng)
     source, cost = as_source(source), cost_of(point)
     at = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
     if at.ndim != 1 or len(at) == 0 or not np.isfinite(at).all():

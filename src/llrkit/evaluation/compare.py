@@ -78,7 +78,13 @@ class Comparison(Result):
         return f"None of them is better than the raw scores, whose Cllr is {number(raw.cllr)} bits."
 
     def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
-        """What each map makes of the range of the raw scores, where it is a map of one score alone."""
+        """What each map makes of the range of the raw scores, where it is a map of one score alone.
+
+        Parameters
+        ----------
+        points
+            Number of scores at which each map is evaluated.
+        """
         low, high = self.evaluations["raw"].moments.extremes
         scores = np.linspace(low, high, points)
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
@@ -133,6 +139,15 @@ def compare(
 
     "best" stands for :func:`llrkit.fit_best`, with ``options={"best": {...}}`` for its groups. A method that
     cannot be trained (classes that do not overlap, say) is listed in ``failed``.
+
+    Parameters
+    ----------
+    methods
+        Names of calibrators.
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
+    options
+        Keywords by calibrator.
 
     Examples
     --------

@@ -26,6 +26,8 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
 
     Parameters
     ----------
+    trials
+        A table with the LLRs of every test segment against all models.
     p_known
         The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
     enroll, test

@@ -79,6 +79,10 @@ def condition_table(
     ----------
     by
         Name of the column that says which condition a trial belongs to.
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------

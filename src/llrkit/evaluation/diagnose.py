@@ -45,7 +45,13 @@ class Diagnosis(Result):
     """Tests of two Gaussians of equal spread, and what CMLG costs beside logistic regression."""
 
     def advised(self, method: str) -> bool:
-        """Whether a method is advised for these scores."""
+        """Whether a method is advised for these scores.
+
+        Parameters
+        ----------
+        method
+            Name of the calibrator.
+        """
         return {name: good for name, good, _ in self.advice}[method]
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,15 +99,20 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     """Say what the scores look like and which calibrators suit them.
 
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
-    see :func:`llrkit.calibrate.affine.score_shape.shape_problems` and :mod:`llrkit.evaluation.advice`. The
+    see ``shape_problems`` and ``advice``. The
     shape of a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that
     is steep enough. Scores that are clipped, saturated or tied are told with their shares; where a straight
     line loses by that against PAV on trials left out, PAV or another scale is advised.
 
-    The Gaussian assumption of CMLG is tested (:func:`llrkit.calibrate.affine.gaussian_tests.gaussian_tests`;
+    The Gaussian assumption of CMLG is tested (``gaussian_tests``;
     one Gaussian pair against a mixture by the gain in likelihood), and what it costs is measured on the
     trials: Cllr of CMLG and of logistic regression, and with ``point`` their costs there. A DET with a slope
     of -1 does not replace that: every increasing map of the scores has the same DET.
+
+    Parameters
+    ----------
+    point
+        The operating point of the decision, if there is one.
 
     Examples
     --------

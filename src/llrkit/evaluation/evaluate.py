@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from types import MappingProxyType
 
+from llrkit._random import RNG, seed_of
 from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.special import probability
 from llrkit.errors import InputError, TooFewTrialsError
@@ -44,7 +45,7 @@ def evaluate(
     recordings: Columns | None = None,
     level: float = 0.95,
     replicates: int = 1000,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> Evaluation:
     """Evaluate scores read as natural-log LLRs: all metrics and curves, exactly, in two passes.
 
@@ -84,7 +85,7 @@ def evaluate(
         For the bootstrap: columns with the recordings, which are then drawn within speakers.
     level
         Confidence level.
-    replicates, seed
+    replicates, rng
         Of the bootstrap.
 
     Examples
@@ -104,6 +105,7 @@ def evaluate(
     >>> [round(end, 3) for end in evaluation.intervals["cllr"]]
     [0.384, 0.509]
     """
+    seed = seed_of(rng)
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")

@@ -31,7 +31,7 @@ class Meter:
         Operating points, as for :func:`evaluate`.
     positive
         The label of the targets, if it is none of the usual ones.
-    options
+    **options
         Further options of :func:`evaluate` that need nothing but scores (``ece``, ``ci``, ``level``, ...).
 
     Examples
@@ -61,7 +61,15 @@ class Meter:
         self._nontarget: list[Array] = []
 
     def update(self, scores: Any, labels: Any) -> None:
-        """Take a batch of trials: scores, higher meaning more target-like, and as many labels."""
+        """Take a batch of trials: scores, higher meaning more target-like, and as many labels.
+
+        Parameters
+        ----------
+        scores
+            Scores, higher meaning more target-like.
+        labels
+            Labels in any of the usual spellings, as many as scores.
+        """
         target, nontarget = batch_by_class(scores, labels, self.positive)
         self._target.append(target)
         self._nontarget.append(nontarget)
@@ -79,7 +87,13 @@ class Meter:
         return Scores.from_classes(target, nontarget)
 
     def merge(self, other: Meter) -> Self:
-        """Take all trials of another meter."""
+        """Take all trials of another meter.
+
+        Parameters
+        ----------
+        other
+            The meter whose trials are taken.
+        """
         if not isinstance(other, Meter):
             raise InputError(f"a meter can be merged with a meter only, got {type(other).__name__}")
         self._target += other._target
@@ -98,7 +112,13 @@ class Meter:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from the trials of a checkpoint, in place of those so far."""
+        """Go on from the trials of a checkpoint, in place of those so far.
+
+        Parameters
+        ----------
+        state
+            What ``state_dict`` returned.
+        """
         if set(state) != {"target", "nontarget"}:
             names = ", ".join(map(str, state))
             raise InputError(f"the state of a meter holds target and nontarget, got {names}")

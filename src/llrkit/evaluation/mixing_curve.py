@@ -56,7 +56,12 @@ class MixingCurve(Curve):
 
 
 def mixing_curve(fitted: Map) -> MixingCurve:
-    """w(mu) of a map that ``fit_mixture`` made, bounded or not.
+    """Weights w(mu) of a map that ``fit_mixture`` made, bounded or not.
+
+    Parameters
+    ----------
+    fitted
+        A map of :func:`llrkit.fit_mixture`.
 
     Examples
     --------

@@ -62,7 +62,13 @@ class Evaluation(Measurements):
 
     @classmethod
     def from_measurements(cls, measurements: Measurements) -> Evaluation:
-        """The same numbers, those of the groups included, without intervals."""
+        """The same numbers, those of the groups included, without intervals.
+
+        Parameters
+        ----------
+        measurements
+            The numbers without intervals.
+        """
         values = {item.name: getattr(measurements, item.name) for item in fields(Measurements)}
         groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
         return cls(**values | {"groups": MappingProxyType(groups)})
@@ -104,6 +110,12 @@ class Evaluation(Measurements):
     def min_dcf(self, point: AnyPoint) -> float:
         """Normalized cost at the best threshold, of any operating point or preset.
 
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+
         Examples
         --------
         >>> import llrkit as lk
@@ -115,6 +127,12 @@ class Evaluation(Measurements):
 
     def act_dcf(self, point: AnyPoint) -> float:
         """Normalized cost at the Bayes threshold, of an operating point or preset that was asked for.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
 
         Examples
         --------

@@ -8,6 +8,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import percent
+from llrkit._random import RNG, seed_of
 from llrkit.core.hull import error_path
 from llrkit.core.special import probability
 from llrkit.errors import InputError
@@ -57,7 +58,7 @@ def threshold_for(
     recordings: Columns | None = None,
     level: float = 0.95,
     replicates: int = 1000,
-    seed: int = 0,
+    rng: RNG = 0,
     allow_unconfirmed: bool = False,
 ) -> Threshold:
     """The threshold for an operating point, for a false-alarm rate, for a miss rate, or for the EER.
@@ -77,8 +78,10 @@ def threshold_for(
         Whether the scores are LLRs to be cut at the Bayes threshold. By default if a calibration wrote them.
     on
         Other trials, on which errors and cost are counted; by default the same.
-    ci, speakers, recordings, level, replicates, seed
+    ci, speakers, recordings, level, replicates, rng
         Intervals as in :func:`evaluate`, by default as if trials were independent.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Returns
     -------
@@ -96,6 +99,7 @@ def threshold_for(
     P=0.01: accept when the score is at least 4.59512; 100.00 % of the targets are missed, 0.00 % of the
     others accepted; that costs 1.000 of what deciding without scores does, 0.01 a trial.
     """
+    seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
     if len(asked) > 1:
         raise InputError(

@@ -74,6 +74,11 @@ class Threshold(Result):
     def decide(self, scores: Any) -> npt.NDArray[np.bool_]:
         """Which scores are accepted; scores as they were read.
 
+        Parameters
+        ----------
+        scores
+            Scores as they were read.
+
         Examples
         --------
         >>> import llrkit as lk

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llrkit._format import counted, number, percent
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit._results import html_table, html_text
 from llrkit.calibrate.class_gap import gap_of_moments
 from llrkit.evaluation.over_groups import group_name, over_groups
@@ -67,17 +68,18 @@ class Row(NamedTuple):
     note: str
 
 
-def rows(result: Evaluation) -> list[tuple[str, str, str]]:
+def rows(result: Evaluation, unit: LlrUnit = NATS) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
     table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
-    for row in numbers(result):
+    for row in numbers(result, unit):
         table.append((row.name, row.value, "  ".join(filter(None, (row.interval, row.note)))))
     return table
 
 
-def numbers(result: Evaluation) -> list[Row]:
-    """All numbers of the table but the counts."""
+def numbers(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
+    """All numbers of the table but the counts; thresholds in a unit of LLRs."""
     table: list[Row] = []
+    which = f" {unit.suffix}" if unit.base_10 else ""
 
     def row(name: str, key: str, value: float, note: str, show: Callable[[float], str] = number) -> None:
         interval = ""
@@ -97,14 +99,14 @@ def numbers(result: Evaluation) -> list[Row]:
     slope_note = "-1 for calibrated Gaussian LLRs"
     row("DET slope", "det_slope", result.det_slope.slope, slope_note, lambda value: number(value, 2))
     for i, point in enumerate(result.points):
-        threshold = f"threshold {point.point.threshold:.3f}"
+        threshold = f"threshold {unit.of(point.point.threshold):.3f}{which}"
         row(f"min DCF {point.point.name}", f"points.{i}.min_dcf", point.min_dcf, "best threshold")
         row(f"act DCF {point.point.name}", f"points.{i}.act_dcf", point.act_dcf, threshold)
     for i, primary in enumerate(result.primaries):
         for kind, value in (("min", primary.min), ("act", primary.act)):
             row(f"{kind} C_primary {primary.name}", f"primaries.{i}.{kind}", value, "mean of its points")
     if result.fixed is not None:
-        note = f"threshold {result.fixed.threshold:.4f} from development data"
+        note = f"threshold {unit.of(result.fixed.threshold):.4f}{which} from development data"
         row("HTER", "fixed_threshold.hter", result.fixed.hter, note, percent)
     return table
 

@@ -170,7 +170,7 @@ def measure_list(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> train, trials = (lk.simulate_trials(pair, n_target=900, n_nontarget=9000, seed=i) for i in (1, 2))
+    >>> train, trials = (lk.simulate_trials(pair, n_target=900, n_nontarget=9000, rng=i) for i in (1, 2))
     >>> result = measure_list(trials, fit_both(train), enroll="5", test="full")
     >>> round(result.eer, 2), abs(result.cmlg - result.logistic) < 0.01, round(result.cllr_from_eer, 2)
     (0.1, True, 0.36)

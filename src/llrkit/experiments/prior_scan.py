@@ -135,13 +135,13 @@ def run_scan_of_scores(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.simulate_trials(EQUAL, n_target=900, n_nontarget=9000, seed=1).scores()
+    >>> scores = lk.simulate_trials(EQUAL, n_target=900, n_nontarget=9000, rng=1).scores()
     >>> result = run_scan_of_scores(scores, point="sre08")
     >>> result.cost_name, bool(np.ptp(result.cases[0].curve.costs["CMLG"]) < 0.05)
     ('cost at sre08', True)
     """
     began = time.perf_counter()
-    curve = alpha_scan(train, test, point=point, known=known, p_known=p_known, groups=groups, seed=seed)
+    curve = alpha_scan(train, test, point=point, known=known, p_known=p_known, groups=groups, rng=seed)
     measured = evaluate(train if test is None else test)
     about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {curve.how}"
     closer = MappingProxyType({"raw scores": measured})

@@ -114,11 +114,11 @@ def _cross_calibrated(
     llrs, rescued = {}, False
     for method in METHODS:
         try:
-            crossed = cross_calibrate(cell, method, groups=groups, folds=folds, seed=seed)
+            crossed = cross_calibrate(cell, method, groups=groups, folds=folds, rng=seed)
         except SeparationError:
             rescued = True
             crossed = cross_calibrate(
-                cell, method, groups=groups, folds=folds, seed=seed, regularization=REGULARIZATION
+                cell, method, groups=groups, folds=folds, rng=seed, regularization=REGULARIZATION
             )
         llrs[method] = crossed.source
     return llrs, rescued

@@ -45,6 +45,17 @@ def write_trials(
     go into a file of their own, ``key``. Numbers are written with the digits it takes to read the same
     number back. BOSARIS files hold a matrix: the order of the trials is lost.
 
+    Parameters
+    ----------
+    trials
+        The trials.
+    path
+        Where the trials are written.
+    format
+        Name of the format; by default that of the ending of the file.
+    key
+        Where labels are written, for formats that keep them apart.
+
     Examples
     --------
     >>> import tempfile

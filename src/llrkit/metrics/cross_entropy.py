@@ -23,6 +23,11 @@ def cross_entropy_curve(
     binned :func:`expected_calibration_error`. At log-odds 0 it is Cllr, and min Cllr after PAV. ``log_odds``
     are natural; by default 61 from -3 to 3 powers of ten.
 
+    Parameters
+    ----------
+    log_odds
+        Prior log-odds in nats; by default 61 of them.
+
     Examples
     --------
     >>> import llrkit as lk

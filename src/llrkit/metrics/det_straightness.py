@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
-from llrkit.theory.distribution import RNG
 
 MOST = 100_000
 """Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
@@ -63,6 +63,13 @@ def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0
     The line is that of :func:`llrkit.det_slope`. A DET depends on the order of the scores alone, so this
     says nothing about the scores themselves: every increasing map of them has the same DET. Straight with a
     slope of -1 means that *some* map makes them a calibrated Gaussian pair, not that a line does.
+
+    Parameters
+    ----------
+    simulations
+        Number of simulated sets.
+    rng
+        A NumPy generator, or a seed.
 
     Examples
     --------

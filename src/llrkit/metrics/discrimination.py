@@ -113,9 +113,15 @@ def auc_from_bins(bins: ScoreBins) -> float:
 
 @takes_labels
 def min_dcf(source: ScoreSource, point: Point) -> float:
-    """Smallest normalized detection cost that any threshold gives on these trials.
+    """Smallest normalized detection cost that any threshold gives on these trials (minDCF).
 
     ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.
+
+    Parameters
+    ----------
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
 
     Examples
     --------

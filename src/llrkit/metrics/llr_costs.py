@@ -77,6 +77,13 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True)
     ``p mean_target softplus(-x - logit p) + (1 - p) mean_nontarget softplus(x + logit p)``, by default
     divided by the same with x = 0, the entropy of the prior; otherwise in bits. At prior 1/2 it is Cllr.
 
+    Parameters
+    ----------
+    prior
+        Prior probability of a target.
+    normalized
+        Divide by the cross-entropy of the prior alone.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -91,6 +98,12 @@ def cross_entropy(source: ScoreSource, prior: float, *, normalized: bool = True)
 @takes_labels
 def act_dcf(source: ScoreSource, point: Point) -> float:
     """Normalized detection cost at the Bayes threshold, where calibrated LLRs should be cut.
+
+    Parameters
+    ----------
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
 
     Examples
     --------
@@ -111,6 +124,13 @@ def rule_cost(
 
     ``p mean_target C_miss(q) + (1 - p) mean_nontarget C_fa(q)`` with ``q = sigmoid(x + logit p)``
     (Brümmer & Doddington 2013). ``rule`` is "log", "brier", "boosting", ..., or a pair ``(a, b)``.
+
+    Parameters
+    ----------
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Prior probability of a target.
 
     Examples
     --------

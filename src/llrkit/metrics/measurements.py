@@ -128,21 +128,37 @@ class Measurements(Result):
     """
 
     n_target: int
+    """Number of target trials."""
     n_nontarget: int
+    """Number of non-target trials."""
     eer: float
+    """Equal error rate on the ROC convex hull, see :func:`llrkit.eer`."""
     eer_roc: float
+    """Equal error rate on the interpolated ROC, see :func:`llrkit.eer_roc`."""
     auc: float
+    """Area under the ROC."""
     cllr: float
+    """Cost of the LLR in bits."""
     min_cllr: float
+    """Cost of the LLR in bits after the best monotone calibration of these trials."""
     prbep: float
+    """Precision-recall break-even point, a count."""
     points: tuple[PointResult, ...]
+    """Minimum and actual cost at each operating point."""
     primaries: tuple[PrimaryResult, ...]
+    """Means over the operating points of a preset."""
     moments: Moments
+    """Means, variances and higher moments of both classes."""
     summaries: MeasuredSummaries
+    """The counts that curves are made from."""
     fixed: FixedThreshold | None = None
+    """Errors at a threshold that was given."""
     ece: curves.CrossEntropyCurve | None = None
+    """Empirical cross-entropy over priors, if it was asked for."""
     groups: Mapping[Any, Measurements] = field(default_factory=lambda: MappingProxyType({}))
+    """The same of each group."""
     skipped_groups: Mapping[Any, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Groups that could not be evaluated, and why."""
     shared: SharedClass | None = None
     """The class whose trials all groups have in common, if they do."""
     by: tuple[str, ...] = ()

@@ -56,6 +56,8 @@ def c_primary(
         with several names, all combinations of their values.
     dataset
         For "sre18", whose cost is the mean of those of two sets: the column that holds "cmn2" or "vast".
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------
@@ -197,6 +199,13 @@ def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
 
     ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
     the last axis, computed in the log domain.
+
+    Parameters
+    ----------
+    llr
+        LLRs of each segment against all models, the models along the last axis.
+    p_known
+        Prior probability that an impostor is one of the enrolled speakers.
 
     Examples
     --------

@@ -36,6 +36,11 @@ def brier_score(source: ScoreSource, *, prior: float | None = None) -> float:
 
     ``q = sigmoid(llr + logit p)`` with the prior p, by default the share of the targets among the trials.
 
+    Parameters
+    ----------
+    prior
+        Prior probability of a target; by default the share of targets.
+
     References
     ----------
     Brier, Monthly Weather Review 78 (1950) 1.
@@ -51,11 +56,18 @@ def brier_score(source: ScoreSource, *, prior: float | None = None) -> float:
 
 @takes_labels
 def expected_calibration_error(source: ScoreSource, *, bins: int = 10, prior: float | None = None) -> float:
-    """Binned expected calibration error: the mean over bins of |share of targets - mean posterior|.
+    """Binned expected calibration error: mean distance between share of targets and posterior.
 
     The posteriors, at the prior, are put into ``bins`` of equal width, each with its lower end, the last with
     both; a bin counts by its trials. The number depends on the bins and is above 0 for calibrated LLRs too;
     the miscalibration of :func:`score_decomposition` needs no bins.
+
+    Parameters
+    ----------
+    bins
+        Number of bins of equal width.
+    prior
+        Prior probability of a target; by default the share of targets.
 
     References
     ----------
@@ -101,6 +113,13 @@ def score_decomposition(
 
     ``rule`` is ``"brier"`` or ``"log"``; the log score is in bits, so that at a prior of 1/2 the score is
     Cllr and, with an uncertainty of 1 bit, ``min Cllr = 1 - discrimination``.
+
+    Parameters
+    ----------
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Prior probability of a target; by default the share of targets.
 
     References
     ----------

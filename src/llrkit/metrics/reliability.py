@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import Counts, FloatArray
+from llrkit._random import RNG, seed_of
 from llrkit.core.pooling import pooled_starts
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import InputError, UnknownNameError
@@ -59,7 +60,7 @@ def reliability_curve(
     band: Literal["consistency", "confidence", "none"] = "consistency",
     level: float = 0.95,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> ReliabilityCurve:
     """The reliability diagram of LLRs read as posterior probabilities, by PAV instead of bins (CORP).
 
@@ -73,7 +74,7 @@ def reliability_curve(
         ``"consistency"``: where the curve is by chance if the posteriors are calibrated, around the diagonal.
         ``"confidence"``: where it is by chance if PAV is right, around the curve. Both draw the labels of the
         trials anew, as if trials were independent. Each holds at each abscissa by itself.
-    level, replicates, seed
+    level, replicates, rng
         Of the band.
 
     References
@@ -88,6 +89,7 @@ def reliability_curve(
     >>> round(curve.brier.score, 3), curve.share_outside < 0.2
     (0.06, True)
     """
+    seed = seed_of(rng)
     if band not in BANDS:
         raise UnknownNameError(f"unknown band {band!r}; known are {', '.join(BANDS)}")
     probability(level, "level")

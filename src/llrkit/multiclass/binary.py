@@ -25,6 +25,15 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     ``p_n`` is the prior of the other classes, scaled to sum to 1; trials of the class are the targets, all
     others the non-targets. Every binary metric, calibrator and ``evaluate`` takes the result.
 
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    target
+        Name of the class that is detected.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -38,6 +47,15 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
 
 def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     """LLRs of one class against another, of the trials of these two only, as a source.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    target
+        The class that positive LLRs speak for.
+    other
+        The class that negative LLRs speak for.
 
     Examples
     --------
@@ -84,6 +102,13 @@ def _two_classes(chunk: ClassVectors, target: int, weights: FloatArray) -> Score
 def detection_llrs(loglik: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Detection LLRs of all classes, shape (n, K); ``weights`` are the priors, by default equal.
 
+    Parameters
+    ----------
+    loglik
+        Log-likelihoods, shape (trials, classes).
+    weights
+        Priors of the classes; by default equal.
+
     Examples
     --------
     >>> detection_llrs([[1.0, 0.0, 0.0]])
@@ -97,6 +122,13 @@ def detection_llrs(loglik: npt.ArrayLike, weights: npt.ArrayLike | None = None) 
 
 def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     """The trials of some classes, with the log-likelihoods of these classes only.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    classes
+        Names of the classes to keep.
 
     Examples
     --------

@@ -59,6 +59,8 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     weights
         Weights of the classes in the shared covariance.
 
@@ -110,6 +112,11 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
 
 def calibrated_means(covariance: FloatArray) -> FloatArray:
     """Means of calibrated Gaussian LLRs over the last class, one row for each class: ``S e_j - diag(S) / 2``.
+
+    Parameters
+    ----------
+    covariance
+        Covariance of the LLRs over the last class.
 
     Examples
     --------

@@ -14,6 +14,13 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
 
     So is one that was changed after it was saved, which its checksum tells, unless ``accept_changed``.
 
+    Parameters
+    ----------
+    path
+        A calibration file.
+    accept_changed
+        Load a file that was changed by hand; there is a warning.
+
     Examples
     --------
     >>> import pathlib, tempfile

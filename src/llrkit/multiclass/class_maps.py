@@ -39,7 +39,13 @@ class ClassMap(SavedMap):
 
     @abstractmethod
     def loglik(self, values: FloatArray) -> FloatArray:
-        """Log-likelihoods, shape (n, K), of checked float64 trials, shape (n, *shape)."""
+        """Log-likelihoods, shape (n, K), of checked float64 trials, shape ``(n, *shape)``.
+
+        Parameters
+        ----------
+        values
+            Scores as float64, one row per trial.
+        """
 
     @overload
     def __call__(self, trials: ClassVectors) -> ClassScores: ...
@@ -64,6 +70,13 @@ class ClassMap(SavedMap):
     def posteriors(self, trials: Any, prior: Prior = "flat") -> FloatArray:
         """Posterior probabilities of the classes at a prior, shape (n, K).
 
+        Parameters
+        ----------
+        trials
+            Trials, or an array of their scores.
+        prior
+            Prior of the classes: ``"flat"``, or one probability per class.
+
         Examples
         --------
         >>> twice = ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2))
@@ -76,18 +89,36 @@ class ClassMap(SavedMap):
         return posteriors(loglik, self.log_prior(prior))
 
     def log_prior(self, prior: Prior) -> FloatArray:
-        """Logarithm of a prior over the classes of the map."""
+        """Logarithm of a prior over the classes of the map.
+
+        Parameters
+        ----------
+        prior
+            Prior of the classes: ``"flat"``, or one probability per class.
+        """
         if isinstance(prior, str) and prior == "counts":
             raise InputError("a map has no trials to count: give a probability for each class, or 'flat'")
         one_each = ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
         return np.asarray(np.log(class_prior(prior, one_each)))
 
     def on(self, source: ClassSource) -> ClassSource:
-        """The same trials with the map's log-likelihoods, as a source."""
+        """The same trials with the map's log-likelihoods, as a source.
+
+        Parameters
+        ----------
+        source
+            Trials of several classes, such as :class:`llrkit.ClassScores`.
+        """
         return ChangedChunks(source, self)
 
     def then(self, other: ClassMap) -> ClassMap:
-        """First this map, then another one, which must take scores of the same classes."""
+        """First this map, then another one, which must take scores of the same classes.
+
+        Parameters
+        ----------
+        other
+            The map that is applied second.
+        """
         self._require(tuple(other.classes))
         if other.shape != (len(self.classes),):
             raise SystemCountError(f"a map that takes shape {other.shape} cannot follow another map")
@@ -137,6 +168,13 @@ class ClassMap(SavedMap):
 
 def posteriors(loglik: Any, log_prior: FloatArray) -> FloatArray:
     """Posterior probabilities of log-likelihoods, shape (n, K).
+
+    Parameters
+    ----------
+    loglik
+        Log-likelihoods, shape (trials, classes).
+    log_prior
+        Logarithm of the prior of each class.
 
     Examples
     --------

@@ -37,6 +37,15 @@ def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False
     many trials it has. At the flat prior this is Brümmer's Cmxe; two classes give Cllr. ``normalized``
     divides by the entropy of the prior, what log-likelihoods that say nothing cost.
 
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    normalized
+        Divide by the cost of deciding without scores.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -59,6 +68,13 @@ def error_rate(source: ClassSource, *, prior: Prior = "flat") -> float:
 
     Equal posteriors go to the class that comes first.
 
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -79,6 +95,13 @@ def error_rate_from_losses(losses: ClassLosses, prior: FloatArray) -> float:
 def zero_one_cost(n_classes: int, *, abstain: float | None = None) -> FloatArray:
     """The cost matrix of the error rate; with ``abstain`` also a decision not to decide, of that cost.
 
+    Parameters
+    ----------
+    n_classes
+        Number of classes.
+    abstain
+        Cost of not deciding.
+
     Examples
     --------
     >>> zero_one_cost(2, abstain=0.1)
@@ -97,6 +120,17 @@ def expected_cost(
     ``cost[k, j]`` is the cost of decision j when class k is true; there may be more or fewer decisions than
     classes. Each trial gets the decision of least expected cost at the prior, the first of several.
     ``normalized`` divides by the cost of the best decision that looks at no trial.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    cost
+        Cost of each decision (column) for each class (row).
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    normalized
+        Divide by the cost of deciding without scores.
 
     Examples
     --------
@@ -161,6 +195,13 @@ class Confusion(Curve):
 
 def confusion(source: ClassSource, *, prior: Prior = "flat") -> Confusion:
     """Which classes are taken for which, when the most probable one at the prior is decided for.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
 
     Examples
     --------

@@ -45,6 +45,11 @@ class ClassDets(Result):
 def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     """The DET curves of an evaluation that looked at detection.
 
+    Parameters
+    ----------
+    evaluation
+        The evaluation.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -75,6 +80,11 @@ class ClassCalibration(Curve):
 
 def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     """Actual against refined, class by class.
+
+    Parameters
+    ----------
+    evaluation
+        The evaluation.
 
     Examples
     --------
@@ -117,6 +127,15 @@ def pair_histograms(
     source: ClassSource, pairs: Sequence[tuple[str, str]] | None = None, *, most: int = 6
 ) -> tuple[PairHistogram, ...]:
     """Histograms of pairwise LLRs; without ``pairs``, of the ``most`` pairs that are confused most often.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    pairs
+        Pairs of classes.
+    most
+        Number of pairs, if none are given.
 
     Examples
     --------

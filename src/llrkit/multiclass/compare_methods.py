@@ -87,6 +87,10 @@ def compare(
 
     Parameters
     ----------
+    train
+        Trials that the calibrators are trained on.
+    test
+        Trials that they are evaluated on.
     methods
         Names of calibrators, separated by commas, or a list of names and of functions.
     prior

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._random import RNG, seed_of
 from llrkit.choose.best import CrossCalibration
 from llrkit.choose.fold_fits import fit_folds
 from llrkit.choose.folds import Folds, Pair, apart_from, folds_of_values, group_columns
@@ -71,7 +72,7 @@ def cross_calibrate(
     groups: str | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
-    seed: int = 0,
+    rng: RNG = 0,
     **options: Any,
 ) -> CrossCalibration[ClassSource, ClassMap]:
     """Log-likelihoods for reporting: each trial is calibrated by a map that has not seen its fold.
@@ -80,7 +81,9 @@ def cross_calibrate(
 
     Parameters
     ----------
-    method, options
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, **options
         A calibrator of this room, by name or as a function, and its options.
     groups
         A column whose values never share two folds: the source or the speaker of a trial.
@@ -88,7 +91,7 @@ def cross_calibrate(
         In place of ``groups``: a column whose values are left out one at a time.
     folds
         How many folds each class is dealt into, or the name of a column whose values are the folds.
-    seed
+    rng
         Another one is another deal.
 
     Examples
@@ -102,6 +105,7 @@ def cross_calibrate(
     >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed.source), 2)
     (1.11, 0.49)
     """
+    seed = seed_of(rng)
     if leave_out is not None and groups is not None:
         raise InputError("give groups or leave_out, not both")
     left = groups if leave_out is None else leave_out
@@ -120,7 +124,7 @@ def calibration_loss(
     groups: str | None = None,
     folds: int | str = 5,
     prior: Prior = "flat",
-    seed: int = 0,
+    rng: RNG = 0,
     metric: Callable[..., float] = cllr,
     **options: Any,
 ) -> CalibrationLoss:
@@ -132,9 +136,11 @@ def calibration_loss(
 
     Parameters
     ----------
-    method, prior, options
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, prior, **options
         The calibrator, the prior it and the metric get, and its other options.
-    groups, folds, seed
+    groups, folds, rng
         As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).
     metric
         Called as ``metric(source, prior=prior)``; lower must be better.
@@ -149,8 +155,9 @@ def calibration_loss(
     >>> round(lk.multiclass.calibration_loss(scores).relative, 2)
     0.56
     """
+    seed = seed_of(rng)
     options |= prior_option(method, prior)
-    crossed = cross_calibrate(source, method, groups=groups, folds=folds, seed=seed, **options)
+    crossed = cross_calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)
     return CalibrationLoss(metric(source, prior=prior), metric(crossed.source, prior=prior))
 
 

@@ -32,6 +32,8 @@ def fit_temperature(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     prior
         Where the fit should be best: "flat", "counts" (proportions of the labels) or a probability for
         each class. The result is a log-likelihood whatever the prior and the class sizes.
@@ -66,6 +68,19 @@ def fit_scale_offset(
     Options are those of :func:`fit_temperature`. The offsets sum to 0. Two classes give
     :func:`llrkit.fit_logistic` of the difference of their log-likelihoods.
 
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    weights
+        Weights of the classes in training; by default those of the prior.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
+    df
+        What ``regularization`` is divided by; by default the number of trials of the rarest class.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -88,8 +103,22 @@ def fit_fusion(
 ) -> ScaleMap:
     """Fuse systems: ``l'_k = sum_s a_s l_ks + b_k``, one scale for each system (FoCal Multi-class).
 
-    ``source`` holds the log-likelihoods of all systems, shape (n, K, systems); :meth:`ClassScores.stack`
-    makes it of several sets. Options are those of :func:`fit_temperature`.
+    ``source`` holds the log-likelihoods of all systems, shape (n, K, systems);
+    :meth:`llrkit.ClassScores.stack` makes it of several sets.
+    Options are those of :func:`fit_temperature`.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    weights
+        Weights of the classes in training; by default those of the prior.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
+    df
+        What ``regularization`` is divided by; by default the number of trials of the rarest class.
 
     Examples
     --------
@@ -116,6 +145,19 @@ def fit_vector(
 
     A constant added to all scores of a trial changes the result, as it does not for the other methods: give
     logits or normalized log-likelihoods. Options are those of :func:`fit_temperature`.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    weights
+        Weights of the classes in training; by default those of the prior.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
+    df
+        What ``regularization`` is divided by; by default the number of trials of the rarest class.
 
     Examples
     --------
@@ -148,6 +190,19 @@ def fit_affine(
 
     Takes scores or vectors, embeddings for instance. Only differences between the rows of W matter; they
     are made to sum to 0. Options are those of :func:`fit_temperature`.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    weights
+        Weights of the classes in training; by default those of the prior.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
+    df
+        What ``regularization`` is divided by; by default the number of trials of the rarest class.
 
     Examples
     --------

@@ -30,9 +30,13 @@ def fit_gaussian(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     weights
         Weights w of the classes in the shared covariance: "flat", "counts" (then it is linear
         discriminant analysis) or a number for each class.
+    shared
+        One covariance matrix for all classes.
     shrinkage
         Share of a multiple of the identity, of the same trace, in every covariance matrix.
 

@@ -86,6 +86,13 @@ PRESETS: Mapping[str, CavgPreset] = {preset.name: preset for preset in _PRESETS}
 def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> CavgPreset:
     """The cost of an evaluation by name.
 
+    Parameters
+    ----------
+    name
+        Name of the evaluation, or the preset itself.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
     Examples
     --------
     >>> cavg_preset("lre22").p_target
@@ -123,6 +130,8 @@ def cavg(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     preset
         "lre07", "lre09" (with "-open" for open sets), "lre11", "lre15", "lre17", "lre22", or a
         :class:`CavgPreset`.

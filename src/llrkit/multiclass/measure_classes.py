@@ -53,6 +53,8 @@ def evaluate(
 
     Parameters
     ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
     prior
         "flat", "counts" or a probability for each class; for Cllr, decisions and costs.
     costs

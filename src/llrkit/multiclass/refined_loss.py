@@ -52,6 +52,15 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     ``method`` is "temperature", "scale-offset" (default), "vector" or "affine". Trials that can be told apart
     without error get a slightly regularized fit; where no fit exists, ``map`` is None and ``note`` says why.
 
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    method
+        Name of the calibrator.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -82,6 +91,17 @@ def refined_cllr(
 
     The counterpart of minimum Cllr, for which there is no isotonic regression with more than two classes.
     Biased low on small sets, more so the more parameters the ``method`` has.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    method
+        Name of the calibrator.
+    normalized
+        Divide by the cost of deciding without scores.
 
     Examples
     --------

@@ -21,6 +21,11 @@ from llrkit.plot.render import Renderer, render
 def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> from llrkit.biometrics import Cmc
@@ -51,6 +56,11 @@ def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any
 @with_looks
 def groups(result: DifferentialPerformance, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------

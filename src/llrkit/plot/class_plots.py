@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number, percent
+from llrkit._llr_units import Amount
 from llrkit.errors import InputError
 from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_idempotence import Idempotence
@@ -39,6 +40,11 @@ def class_det(
     result: ClassEvaluation | ClassDets, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """The DET curve of each class against the others, on probit axes.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -83,6 +89,11 @@ def confusion(
     result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -129,6 +140,11 @@ def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
 ) -> Any:
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
+
+    Parameters
+    ----------
+    result
+        The result to draw, or its curve.
 
     Examples
     --------
@@ -181,6 +197,11 @@ def class_calibration(
 def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Histograms of the LLRs of one class against another, of the trials of both.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -205,6 +226,7 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
             ),
             f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
             f"of both, with an equal error rate of {percent(curve.eer)}.",
+            density=True,
         ),
         ax,
         renderer,
@@ -214,6 +236,11 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
 @with_looks
 def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------
@@ -239,13 +266,14 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
         others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
         shown = (
             HoverValues("LLR", others),
-            HoverValues("expected", means.expected[j]),
-            HoverValues("observed", means.observed[j]),
+            HoverValues("expected", means.expected[j], per_nat=1),
+            HoverValues("observed", means.observed[j], per_nat=1),
         )
         marks.append(
             Points(means.expected[j], means.observed[j], Ink(j), label=f"trials of {name}", hover=shown)
         )
     verdict = "" if np.isnan(means.p_value) else _chance(means.p_value)
+    largest = Amount(means.largest_deviation, ".3f")
     return render(
         Picture(
             "class_idempotence",
@@ -254,10 +282,10 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
             Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
             tuple(marks),
             "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
-            f"ones; the largest difference is {number(means.largest_deviation, 3)} nats{', ' * bool(verdict)}"
-            f"{verdict}.",
+            f"ones; the largest difference is {largest}{', ' * bool(verdict)}{verdict}.",
             equal=True,
             legend="below",
+            amounts=(largest,),
         ),
         ax,
         renderer,

@@ -32,6 +32,11 @@ def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
     Solid at the Bayes threshold, dashed at the best threshold, dotted without any system. The area
     under the curves is proportional to Cllr and min Cllr (Brümmer & du Preez 2006).
 
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -72,6 +77,13 @@ def bayes_error(
     Solid at the Bayes threshold (actual DCF), dashed at the best one (minimum DCF). Where the solid line
     is above 1, the scores read as LLRs do harm. Dotted vertical lines enclose the priors at which 30 or
     more errors of both kinds occur.
+
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    rule_of_30
+        Mark where 30 errors make the rates.
 
     Examples
     --------
@@ -116,6 +128,13 @@ def cross_entropy(
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
     ``bands`` are those of :func:`llrkit.curve_bands`, for one system or a dict by system.
+
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    bands
+        Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
 
     Examples
     --------
@@ -213,7 +232,7 @@ def _bayes_hover(curve: BayesErrorCurve, normalized: bool) -> tuple[Hover, Hover
     minimum = HoverValues("minimum", curve.normalized_minimum if normalized else curve.minimum)
     actual = (
         prior,
-        HoverValues("threshold", 0.0 - curve.log_odds),
+        HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
         HoverValues("Pmiss", curve.actual_p_miss, percent=True),
         HoverValues("Pfa", curve.actual_p_fa, percent=True),
         HoverValues("actual", curve.normalized_actual if normalized else curve.actual),

@@ -133,6 +133,17 @@ def roc(
 
     Parameters as for :func:`det`.
 
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    curve
+        The exact steps, or the ROC convex hull.
+    points
+        Mark the operating points of an evaluation.
+    words
+        The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -179,7 +190,7 @@ def _evaluation(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
 def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
     """What a point of an error curve tells when it is pointed at."""
     return (
-        HoverValues("threshold", path.threshold),
+        HoverValues("threshold", path.threshold, per_nat=1),
         HoverValues("Pmiss", path.p_miss, percent=True),
         HoverValues("Pfa", path.p_fa, percent=True),
     )

@@ -58,7 +58,10 @@ def idempotence(
                 np.clip(limit, -OFF_THE_PICTURE, OFF_THE_PICTURE) for limit in (curve.lower, curve.upper)
             )
             marks.append(band(curve.llr, low, high, Ink(i), f"{name}: 95 % if calibrated", name))
-        shown = (HoverValues("LLR", curve.llr), HoverValues("LLR of the LLR", curve.estimate))
+        shown = (
+            HoverValues("LLR", curve.llr, per_nat=1),
+            HoverValues("LLR of the LLR", curve.estimate, per_nat=1),
+        )
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")

@@ -10,11 +10,13 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import percent
+from llrkit._llr_units import LOG10
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.options import LN10, with_looks
+from llrkit.plot.base_ten import to_base_10
+from llrkit.plot.options import with_looks
 from llrkit.plot.picture import NOWHERE, Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render
@@ -43,6 +45,17 @@ def tippett(
     at the equal error rate. ``log10`` shows LLRs to base ten. ``bands`` are those of
     :func:`llrkit.curve_bands`, for one system or a dict by system.
 
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    style
+        Shares at or above an LLR for both classes, or curves that cross.
+    log10
+        Likelihood ratios to base ten.
+    bands
+        Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -53,26 +66,24 @@ def tippett(
     if style not in ("above", "crossing"):
         raise UnknownNameError(f"tippett: unknown style {style!r}; known are above and crossing")
     drawn = systems_of(systems, TippettCurve, lambda e: e.tippett, "tippett")
-    unit = LN10 if log10 else 1.0
     limits_by_system = bands_of(bands, drawn, TippettBand, lambda curve_bands: curve_bands.tippett, "tippett")
     marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.0]), Ink("guide", width=0.6))]
     for i, system in enumerate(drawn):
         c = system.curve
-        x = c.llr / unit
         target = c.target_at_or_above if style == "above" else c.target_below
         shown = (
-            HoverValues("LLR (nats)", c.llr), HoverValues("log10 LR", c.llr / LN10),
+            HoverValues("LLR (nats)", c.llr, per_nat=1), HoverValues(LOG10.column, LOG10.of(c.llr)),
             HoverValues("targets at or above", c.target_at_or_above, percent=True),
             HoverValues("non-targets at or above", c.nontarget_at_or_above, percent=True),
         )  # fmt: skip
         alone = len(drawn) == 1
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
         if system.name in limits_by_system:
-            marks += _tippett_bands(limits_by_system[system.name], unit, style, inks, system.name)
+            marks += _tippett_bands(limits_by_system[system.name], style, inks, system.name)
         direction = "at or above" if style == "above" else "below"
         labels = (f"targets {direction}", "non-targets at or above") if alone else (system.name, "")
-        marks.append(Line(x, target, inks[0], labels[0], shown, system.name))
-        marks.append(Line(x, c.nontarget_at_or_above, inks[1], labels[1], shown, system.name))
+        marks.append(Line(c.llr, target, inks[0], labels[0], shown, system.name))
+        marks.append(Line(c.llr, c.nontarget_at_or_above, inks[1], labels[1], shown, system.name))
     if len(drawn) > 1:
         marks.append(
             Line(NOWHERE, NOWHERE, Ink("reference"), "targets" if style == "above" else "targets, below")
@@ -85,19 +96,16 @@ def tippett(
         )
         for system in drawn
     )
-    return render(
-        Picture(
-            "tippett",
-            "Tippett plot",
-            Axis("log10 likelihood ratio" if log10 else "log-likelihood-ratio (nats)"),
-            Axis("share of trials", (-0.01, 1.01)),
-            tuple(marks),
-            f"Cumulative distributions of the LLRs of both classes. {misled}.",
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "tippett",
+        "Tippett plot",
+        Axis("log-likelihood-ratio (nats)"),
+        Axis("share of trials", (-0.01, 1.01)),
+        tuple(marks),
+        f"Cumulative distributions of the LLRs of both classes. {misled}.",
+        legend="below",
     )
+    return render(to_base_10(picture) if log10 else picture, ax, renderer)
 
 
 @with_looks
@@ -112,6 +120,13 @@ def histogram(
 
     The lines are the Gaussian pair of van Leeuwen & Brümmer (2013): if the scores were calibrated
     Gaussian LLRs with this EER, their histograms would follow them.
+
+    Parameters
+    ----------
+    system
+        An evaluation or its histogram.
+    predicted
+        Draw the densities that the EER predicts, or those of another pair.
 
     Examples
     --------
@@ -134,9 +149,9 @@ def histogram(
         pair = evaluation.predicted if predicted and evaluation else None
     if pair is not None:
         what = f"with EER {percent(pair.eer)}, Gaussian"
-        llr = HoverValues("LLR", pair.llr)
+        llr = HoverValues("LLR", pair.llr, per_nat=1)
         of_nontargets, of_targets = (
-            HoverValues("density", density) for density in (pair.nontarget, pair.target)
+            HoverValues("density", density, per_nat=-1) for density in (pair.nontarget, pair.target)
         )
         dashed, solid = Ink("nontarget", "dash"), Ink("target")
         marks.append(Line(pair.llr, pair.nontarget, dashed, f"non-targets {what}", (llr, of_nontargets)))
@@ -153,6 +168,7 @@ def histogram(
             "Histograms of the LLRs of targets and non-targets. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
             + "".join(f"; {label}" for label in cut),
+            density=True,
         ),
         ax,
         renderer,
@@ -165,6 +181,13 @@ def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer 
 
     On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
     and run off the picture. ``llrs`` says that the scores are LLRs, for the words at the axes.
+
+    Parameters
+    ----------
+    systems
+        An evaluation, a curve, or a dict of those by system.
+    llrs
+        The scores are LLRs: name the axis so, and draw the identity.
 
     Examples
     --------
@@ -184,9 +207,11 @@ def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer 
     ends = np.array([min(x_limits[0], y_limits[0]), max(x_limits[1], y_limits[1])])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "no change" if llrs else "LLR = score")]
     for i, (system, (x, y)) in enumerate(zip(drawn, lines, strict=True)):
-        shown = (HoverValues("LLR", x), HoverValues("after PAV", y)) if llrs else (
-            HoverValues("score", x), HoverValues("LLR", y)
-        )  # fmt: skip
+        shown = (
+            (HoverValues("LLR", x, per_nat=1), HoverValues("after PAV", y, per_nat=1))
+            if llrs
+            else (HoverValues("score", x), HoverValues("LLR", y, per_nat=1))
+        )
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
     return render(
@@ -212,21 +237,19 @@ def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"],
     counts = pair.target if whose == "target" else pair.nontarget
     heights = pair.target_density if whose == "target" else pair.nontarget_density
     shown = (
-        HoverValues("LLR from", pair.edges[:-1]),
-        HoverValues("to", pair.edges[1:]),
+        HoverValues("LLR from", pair.edges[:-1], per_nat=1),
+        HoverValues("to", pair.edges[1:], per_nat=1),
         HoverValues("trials", np.asarray(counts, dtype=np.float64), digits=15),
-        HoverValues("density", heights),
+        HoverValues("density", heights, per_nat=-1),
     )
     return Stairs(pair.edges, heights, Ink(whose), label, shown)
 
 
-def _tippett_bands(
-    limits: TippettBand, unit: float, style: str, inks: tuple[Ink, Ink], group: str
-) -> list[Mark]:
+def _tippett_bands(limits: TippettBand, style: str, inks: tuple[Ink, Ink], group: str) -> list[Mark]:
     low, high = limits.target_lower, limits.target_upper
     if style == "crossing":
         low, high = 1.0 - high, 1.0 - low
-    x = limits.llr / unit
+    x = limits.llr
     return [
         band(x, low, high, inks[0], "", group),
         band(x, limits.nontarget_lower, limits.nontarget_upper, inks[1], "", group),

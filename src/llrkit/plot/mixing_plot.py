@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from llrkit._format import number, percent
+from llrkit._llr_units import Amount
 from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.plot.options import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points
@@ -25,6 +27,11 @@ def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotl
     The axis is logarithmic in mu, and labeled by the EER of trials with that mu. A share at ``mu = 0``
     stands at the left end.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -39,7 +46,7 @@ def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotl
     margin = max(0.06 * (right - left), 0.4)
     place = np.where(shown, np.log(np.where(shown, curve.mu, 1.0)), left - margin)
     hover = (
-        HoverValues("mu", curve.mu), HoverValues("EER", curve.eer, percent=True),
+        HoverValues("mu", curve.mu, per_nat=1), HoverValues("EER", curve.eer, percent=True),
         HoverValues("share", curve.weights), HoverValues("up to here", curve.cumulative),
     )  # fmt: skip
     low, high = left - 1.5 * margin, right + margin
@@ -49,17 +56,16 @@ def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotl
     large = curve.weights > SMALL
     for x, weight in zip(place[large], curve.weights[large], strict=True):
         marks.append(Line(np.full(2, x), np.array([0.0, weight]), Ink("target", width=1.4)))
-    picked = tuple(
-        HoverValues(one.name, np.asarray(one.values)[large], one.digits, one.percent) for one in hover
-    )
+    picked = tuple(replace(one, values=np.asarray(one.values)[large]) for one in hover)
     marks.append(
         Points(place[large], curve.weights[large], Ink("target"), label="share of trials", hover=picked)
     )
     ticks = [(float(np.log(2.0 * ndtri(rate) ** 2)), f"{100 * rate:g}") for rate in EERS]
     inside = [(x, text) for x, text in ticks if low <= x <= high]
+    amounts = tuple(Amount(float(mu), ".3f") for mu in curve.mu[large])
     told = "; ".join(
-        f"{number(100 * weight, 1)} % with mu {number(mu, 3)}"
-        for mu, weight in zip(curve.mu[large], curve.weights[large], strict=True)
+        f"{number(100 * weight, 1)} % with mu {mu}"
+        for mu, weight in zip(amounts, curve.weights[large], strict=True)
     )
     return render(
         Picture(
@@ -71,6 +77,7 @@ def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotl
             tuple(marks),
             f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
             legend="upper left",
+            amounts=amounts,
         ),
         ax,
         renderer,

@@ -12,22 +12,25 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 from scipy.special import ndtri
 
-from llrkit._arrays import FloatArray
+from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.plot.picture import Axis, Band, HoverValues, Legend, Line, Mark, Picture, Points, Stairs, Text
+from llrkit.plot.base_ten import to_base_10
+from llrkit.plot.picture import Axis, Legend, Line, Mark, Picture, Points, Stairs, Text
 from llrkit.plot.render import Renderer, render
 
 PROBIT_AXES = ("det", "class_det")
-LN10 = float(np.log(10.0))
-NATS = {"log-likelihood-ratio (nats)": "log10 likelihood ratio", "prior log-odds": "prior log10-odds"}
-"""Labels of axes in nats, and what they are to base ten; others end in ``(nats)``."""
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
-OPTIONS = """
-
-    Every plot also takes ``title``, ``legend`` (a place such as ``"upper left"``, ``"below"``, ``"best"``, or
-    ``False`` for none), ``xlim`` and ``ylim`` (rates on a DET), ``labels`` for the classes, as ``("same
-    speaker", "different speakers")``, and ``base=10`` where an axis is a logarithm in nats.
-"""
+OPTIONS = {
+    "ax": "Axes to draw into; by default new ones.",
+    "renderer": '``"matplotlib"``, or ``"plotly"`` for an interactive figure.',
+    "title": "Another title.",
+    "legend": 'A place such as ``"upper left"``, ``"below"`` or ``"best"``, or ``False`` for none.',
+    "xlim": "Lowest and highest value of the x axis; rates on a DET. ``None`` leaves an end as it is.",
+    "ylim": "Lowest and highest value of the y axis; rates on a DET. ``None`` leaves an end as it is.",
+    "labels": 'Names of the two classes, as ``("same speaker", "different speakers")``.',
+    "base": "10 for logarithms to base ten, where something shown is a natural logarithm.",
+}
+"""What every plot takes besides its own options."""
 Limits = tuple[float | None, float | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,13 +85,9 @@ def with_looks(draw: F) -> F:
         for name, field in Look.__dataclass_fields__.items()
     ]
     drawing.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-    drawing.__doc__ = _with_note(draw.__doc__ or "")
+    if draw.__doc__:  # there is none with python -OO
+        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*own.parameters, *OPTIONS])
     return cast(F, drawing)
-
-
-def _with_note(doc: str) -> str:
-    place = doc.find("\n\n    Examples")
-    return doc if place < 0 else doc[:place] + OPTIONS.rstrip() + doc[place:]
 
 
 def _place(legend: str | bool, picture: Picture) -> Legend:
@@ -151,55 +150,12 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
 
 
 def _to_base(picture: Picture, base: float) -> Picture:
-    """Axes in nats to base ten."""
+    """Natural logarithms to base ten."""
     if base not in (10, float(np.e)):
         raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
     if base != 10:
         return picture
-    across, up = _in_nats(picture.x), _in_nats(picture.y)
-    if not (across or up):
-        if "log10" in f"{picture.x.label}{picture.y.label}":
-            return picture
-        raise InputError(f"{picture.kind} has no axis in nats: base does not go with it")
-    by_x, by_y = LN10 if across else 1.0, LN10 if up else 1.0
-    marks = tuple(_scaled(mark, by_x, by_y) for mark in picture.marks)
-    if any(isinstance(mark, Stairs) for mark in picture.marks):  # a density per unit of the abscissa
-        marks, by_y = tuple(_scaled(mark, 1.0, 1.0 / by_x) for mark in marks), 1.0 / by_x
-    x = _rescaled_axis(picture.x, by_x)
-    return replace(picture, marks=marks, x=x, y=_rescaled_axis(picture.y, by_y))
-
-
-def _in_nats(axis: Axis) -> bool:
-    return axis.label in NATS or axis.label.endswith("(nats)")
-
-
-def _rescaled_axis(axis: Axis, by: float) -> Axis:
-    if by == 1.0:
-        return axis
-    label = NATS.get(axis.label, axis.label.replace("(nats)", "(log10)")) if _in_nats(axis) else axis.label
-    limits = None if axis.limits is None else (axis.limits[0] / by, axis.limits[1] / by)
-    ticks = None if axis.ticks is None else tuple(tick / by for tick in axis.ticks)
-    return replace(axis, label=label, limits=limits, ticks=ticks)
-
-
-def _scaled(mark: Mark, by_x: float, by_y: float) -> Mark:
-    def over(values: FloatArray, by: float) -> FloatArray:
-        return np.asarray(values / by)
-
-    match mark:
-        case Line() | Points():
-            return replace(mark, x=over(mark.x, by_x), y=over(mark.y, by_y), hover=_hover(mark.hover))
-        case Band():
-            return replace(mark, x=over(mark.x, by_x), low=over(mark.low, by_y), high=over(mark.high, by_y))
-        case Stairs():
-            edges, heights = over(mark.edges, by_x), over(mark.heights, by_y)
-            return replace(mark, edges=edges, heights=heights, hover=_hover(mark.hover))
-        case Text():
-            return replace(mark, x=mark.x / by_x, y=mark.y / by_y)
-        case _:
-            return mark
-
-
-def _hover(shown: tuple[HoverValues, ...]) -> tuple[HoverValues, ...]:
-    """What pointing shows stays in nats, and says so."""
-    return tuple(replace(one, name=f"{one.name} (nats)") if one.name == "LLR" else one for one in shown)
+    converted = to_base_10(picture)
+    if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
+        raise InputError(f"{picture.kind} shows no natural logarithm: base does not go with it")
+    return converted

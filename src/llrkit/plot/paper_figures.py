@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number, percent
+from llrkit._llr_units import Amount
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
 from llrkit.metrics.curve import Curve, as_floats, same_length
@@ -51,6 +52,11 @@ def two_gaussians(
     Any calibrated pair will do; for the Gaussian one the means are ``-mu`` and ``mu`` and the variance of
     both is ``2 mu``.
 
+    Parameters
+    ----------
+    pair
+        A calibrated pair of distributions.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -60,8 +66,11 @@ def two_gaussians(
     """
     curve = pair_curve(pair) if isinstance(pair, CalibratedPair) else pair
     top = float(max(curve.target.max(), curve.nontarget.max()))
-    shown = (HoverValues("LLR", curve.llr), HoverValues("target density", curve.target),
-             HoverValues("non-target density", curve.nontarget))  # fmt: skip
+    shown = (
+        HoverValues("LLR", curve.llr, per_nat=1),
+        HoverValues("target density", curve.target, per_nat=-1),
+        HoverValues("non-target density", curve.nontarget, per_nat=-1),
+    )
     marks: list[Mark] = [Line(np.zeros(2), np.array([0.0, 1.12 * top]), Ink("guide", width=0.7))]
     for label, density, mean, ink in (
         ("different sources, d(x)", curve.nontarget, curve.mean_nontarget, Ink("nontarget", "dash")),
@@ -69,7 +78,9 @@ def two_gaussians(
     ):
         marks.append(Line(curve.llr, density, ink, label, shown))
         marks.append(Line(np.full(2, mean), np.array([0.0, top]), Ink(ink.whose, "dot", 0.7)))
-        marks.append(Text(mean, 1.02 * top, f"mean {mean:+.2f}".replace("-", "−"), ink))
+        written = Amount(mean, "+.2f", bare=True)
+        marks.append(Text(mean, 1.02 * top, f"mean {written}", ink, (written,)))
+    means = Amount(curve.mean_nontarget), Amount(curve.mean_target)
     return render(
         Picture(
             "two_gaussians",
@@ -77,9 +88,11 @@ def two_gaussians(
             Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
             Axis("density", (0.0, 1.45 * top)),
             tuple(marks),
-            f"Densities of calibrated log-likelihood-ratios: non-targets around {curve.mean_nontarget:.2f}, "
-            f"targets around {curve.mean_target:.2f}, equal error rate {percent(curve.eer)}.",
+            f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
+            f"{means[1]}, equal error rate {percent(curve.eer)}.",
             legend="upper right",
+            density=True,
+            amounts=means,
         ),
         ax,
         renderer,
@@ -89,6 +102,11 @@ def two_gaussians(
 @with_looks
 def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     References
     ----------
@@ -134,6 +152,11 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
 def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     References
     ----------
     van Leeuwen & Brümmer, Interspeech 2013, figure 2.
@@ -152,7 +175,10 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
         marks.append(Line(ends, np.full(2, curve.minimum), Ink("guide", "dash"), "best threshold"))
     for i, (name, costs) in enumerate(curve.costs.items()):
         ink = Ink(i, "solid" if i == 0 else "dash")
-        shown = (HoverValues("log-odds of alpha", curve.log_odds), HoverValues(curve.cost_name, costs))
+        shown = (
+            HoverValues("log-odds of alpha", curve.log_odds, per_nat=1),
+            HoverValues(curve.cost_name, costs),
+        )
         marks.append(Line(curve.log_odds, costs, ink, name, shown, group=name))
         marks.append(
             Points(curve.log_odds, costs, ink, MARKERS[i % len(MARKERS)], filled=False, size=0.9, group=name)
@@ -179,6 +205,11 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
 @with_looks
 def heat_map(curve: HeatMap, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """A number for each pair of conditions, written into shaded cells.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._llr_units import Amount
 from llrkit._vocabulary import Vocabulary
 
 Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower left", "below", "best", "none"]
@@ -62,6 +63,8 @@ class HoverValues:
     values: FloatArray | tuple[str, ...]
     digits: int = 4
     percent: bool = False
+    per_nat: int = 0
+    """1 for natural logarithms, which are divided by ln 10 for base ten; -1 for densities over them."""
 
     def texts(self) -> list[str]:
         """The values as they are shown, without the unit.
@@ -159,6 +162,8 @@ class Text:
     y: float
     text: str
     ink: Ink
+    amounts: tuple[Amount, ...] = ()
+    """The LLRs in the text."""
 
 
 Mark: TypeAlias = Line | Points | Band | Stairs | Cells | Text
@@ -189,6 +194,10 @@ class Picture:
     """Whether a unit is as long on both axes."""
     legend: Legend = "best"
     grid: bool = True
+    density: bool = False
+    """Whether the ordinate is a density over the abscissa."""
+    amounts: tuple[Amount, ...] = ()
+    """The LLRs in the title and, in the same order, in the description."""
 
     def labels(self) -> Iterator[str]:
         """What the legend lists."""

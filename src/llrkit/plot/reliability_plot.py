@@ -25,6 +25,11 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
     miscalibration, discrimination and uncertainty (MCB, DSC, UNC). ``systems`` are what
     :func:`llrkit.reliability_curve` gives, one or a dict by system.
 
+    Parameters
+    ----------
+    systems
+        A reliability curve, or a dict of those by system.
+
     Examples
     --------
     >>> import llrkit as lk

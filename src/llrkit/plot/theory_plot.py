@@ -21,6 +21,11 @@ def theory(curve: TheoryCosts, *, ax: Any = None, renderer: Renderer = "matplotl
     For Gaussian LLRs the EER fixes every cost; other families show how much more a cost depends on than
     the EER.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     References
     ----------
     van Leeuwen & Brümmer, Interspeech 2013, equation 12.

@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number
+from llrkit._llr_units import Amount
 from llrkit.metrics.curve import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
 from llrkit.plot.options import with_looks
@@ -45,6 +46,11 @@ class FusionWeights(Curve):
 def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """What each system weighs in a fusion, with its interval where there is one.
 
+    Parameters
+    ----------
+    curve
+        What is drawn.
+
     Examples
     --------
     >>> import llrkit as lk
@@ -65,16 +71,18 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
         marks.append(Line(np.array(ends), np.full(2, place), Ink("target", width=1.6)))
     shown = (HoverValues("system", curve.systems), HoverValues("weight", curve.weights))
     marks.append(Points(curve.weights, places, Ink("target"), size=1.5, hover=shown))
+    offsets = Amount(curve.offset, "+.3f", bare=True), Amount(curve.offset, ".3f")
     told = ", ".join(f"{name} {number(w, 3)}" for name, w in zip(curve.systems, curve.weights, strict=True))
     return render(
         Picture(
             "fusion_weights",
-            f"Weights of the fusion (offset {curve.offset:+.3f})".replace("-", "−"),
+            f"Weights of the fusion (offset {offsets[0]})",
             Axis("weight"),
             Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
             tuple(marks),
-            f"Weights of the systems in the fusion: {told}; offset {number(curve.offset, 3)}.",
+            f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
             legend="none",
+            amounts=offsets,
         ),
         ax,
         renderer,
@@ -84,6 +92,11 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
 @with_looks
 def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
+
+    Parameters
+    ----------
+    curve
+        What is drawn.
 
     Examples
     --------

@@ -148,6 +148,13 @@ def _read_speakers(file: Path, embeddings: Embeddings) -> Array:
 def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     """Write embeddings: all of them as ``.npz``, ids and vectors as ``.ark`` (with an ``.scp`` beside it).
 
+    Parameters
+    ----------
+    embeddings
+        The embeddings.
+    path
+        Where the embeddings are written.
+
     Examples
     --------
     >>> import tempfile

@@ -86,6 +86,11 @@ class Embeddings(ReadOnlyArrays):
     def column(self, name: str) -> Array:
         """The values of a column; ``id`` and ``speaker`` are columns too.
 
+        Parameters
+        ----------
+        name
+            Name of the column.
+
         Examples
         --------
         >>> Embeddings([[1.0]], ["a"]).column("speaker")
@@ -109,6 +114,11 @@ class Embeddings(ReadOnlyArrays):
     def select(self, rows: npt.ArrayLike) -> Embeddings:
         """Some of the rows: a mask or row numbers.
 
+        Parameters
+        ----------
+        rows
+            A mask or row numbers.
+
         Examples
         --------
         >>> Embeddings([[1.0], [2.0]], ["a", "b"]).select([1]).vectors
@@ -129,6 +139,11 @@ class Embeddings(ReadOnlyArrays):
     def where(self, **values: Any) -> Embeddings:
         """The rows whose columns have these values (one value, or any of a list).
 
+        Parameters
+        ----------
+        **values
+            The value, or a list of values, of each column.
+
         Examples
         --------
         >>> both = Embeddings([[1.0], [2.0], [3.0]], ["a", "b", "c"], columns={"sex": ["f", "m", "m"]})
@@ -144,6 +159,11 @@ class Embeddings(ReadOnlyArrays):
 
     def rows_of(self, ids: Sequence[str] | Array) -> npt.NDArray[np.intp]:
         """The row numbers of some ids; one that is not there is an error that names it.
+
+        Parameters
+        ----------
+        ids
+            Identifiers.
 
         Examples
         --------
@@ -163,6 +183,11 @@ class Embeddings(ReadOnlyArrays):
 
     def replace(self, **changes: Any) -> Embeddings:
         """The same embeddings with some fields changed.
+
+        Parameters
+        ----------
+        **changes
+            New values by the name of the field.
 
         Examples
         --------

@@ -26,6 +26,11 @@ def read_kaldi_plda(path: Path_) -> PLDA:
     Kaldi stores a mean and a transform A such that ``A W A' = I`` and ``A B A' = diag(psi)``; so
     ``W = inv(A) inv(A)'`` and ``B = inv(A) diag(psi) inv(A)'``.
 
+    Parameters
+    ----------
+    path
+        The file.
+
     Examples
     --------
     >>> import tempfile
@@ -58,6 +63,11 @@ def read_kaldi_transform(path: Path_) -> Affine:
 
     A matrix with one column more than the embeddings have dimensions holds an offset in it:
     ``y = T x + b``.
+
+    Parameters
+    ----------
+    path
+        The file.
 
     Examples
     --------

@@ -92,6 +92,15 @@ def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = (
     A pair is a trial if its sides agree in all columns named in ``same`` (gender, say) and are not one and
     the same segment (the same id).
 
+    Parameters
+    ----------
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    same
+        Columns whose values must be equal on both sides of a trial, such as gender.
+
     Examples
     --------
     >>> both = Embeddings(np.eye(3), ["a1", "a2", "b1"], ["a", "a", "b"])
@@ -108,6 +117,17 @@ def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = (
 
 def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> Scores:
     """The scores of all trials, with the speakers of both sides as columns.
+
+    Parameters
+    ----------
+    scores
+        The matrix of all scores.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    same
+        Columns whose values must be equal on both sides of a trial, such as gender.
 
     Examples
     --------
@@ -147,6 +167,10 @@ def matrix_trials(
     ----------
     scores
         Shape (rows of ``enroll``, rows of ``test``).
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
     same
         Columns in which both sides must agree.
     columns
@@ -176,6 +200,19 @@ def listed_scores(
     ``scores`` is a matrix, or the blocks of rows that :meth:`PLDA.score_blocks` gives: then the whole matrix
     is never in memory.
 
+    Parameters
+    ----------
+    scores
+        The matrix of all scores, or blocks of it.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    enroll_ids
+        Identifiers of the enrollment side of each pair.
+    test_ids
+        Identifiers of the test side of each pair.
+
     Examples
     --------
     >>> enroll, test = Embeddings(np.eye(2), ["a1", "b1"]), Embeddings(np.eye(2), ["a2", "b2"])
@@ -199,6 +236,21 @@ def listed_trials(
     labels: npt.ArrayLike | None = None,
 ) -> Trials:
     """Listed pairs as trials; the labels are given, or follow from the speakers.
+
+    Parameters
+    ----------
+    scores
+        The matrix of all scores, or blocks of it.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    enroll_ids
+        Identifiers of the enrollment side of each pair.
+    test_ids
+        Identifiers of the test side of each pair.
+    labels
+        Labels of the pairs; by default they follow from the speakers.
 
     Examples
     --------
@@ -228,6 +280,19 @@ def write_matrix(
     format: str | None = None,  # noqa: A002
 ) -> None:
     """Write all scores of a matrix, without labels, in any of the formats of :func:`llrkit.write_trials`.
+
+    Parameters
+    ----------
+    scores
+        The matrix of all scores.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    path
+        Where the scores are written.
+    format
+        Name of the format; by default that of the ending of the file.
 
     Examples
     --------

@@ -66,7 +66,15 @@ class Recognizer:
             raise InputError(f"a part of the {kind} recognizer is missing")
 
     def prepare(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
-        """Test segments, one row per utterance."""
+        """Test segments, one row per utterance.
+
+        Parameters
+        ----------
+        speech
+            Frames or embeddings.
+        watch
+            Function that is told of the progress.
+        """
         sources = Sources.of(speech)
         check_repeats(sources)
         check_against_training(self.training, sources, "tested")
@@ -83,7 +91,17 @@ class Recognizer:
         return Side(ready.ids, ready.speakers, ready, columns=row_columns(raw), sources=sources)
 
     def enroll(self, speech: Frames | Embeddings, *, each: bool = False, watch: Watch | None = None) -> Side:
-        """Models, one per speaker from all its utterances, or one of each utterance."""
+        """Models, one per speaker from all its utterances, or one of each utterance.
+
+        Parameters
+        ----------
+        speech
+            Frames or embeddings.
+        each
+            One model of each utterance, not of each speaker.
+        watch
+            Function that is told of the progress.
+        """
         if not each and speech.speakers is None:
             raise InputError("to enroll one model per speaker the speakers must be known")
         sources = Sources.of(speech)
@@ -128,7 +146,15 @@ class Recognizer:
             )
 
     def cohort(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Side:
-        """Impostors for score normalization: each utterance both as a model and as a segment."""
+        """Impostors for score normalization: each utterance both as a model and as a segment.
+
+        Parameters
+        ----------
+        speech
+            Frames or embeddings.
+        watch
+            Function that is told of the progress.
+        """
         sources = Sources.of(speech)
         check_repeats(sources)
         if self.options.backend == "svm":
@@ -155,6 +181,21 @@ class Recognizer:
         """Scores of all pairs, shape (models, segments), normalized by a cohort if asked for.
 
         See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalization.
+
+        Parameters
+        ----------
+        models
+            Enrolled models.
+        segments
+            Prepared test segments.
+        normalize
+            ``"none"``, ``"z"``, ``"t"``, ``"zt"``, ``"tz"``, ``"s"``, ``"as1"`` or ``"as2"``.
+        cohort
+            Impostors that scores are normalized by.
+        top
+            Number of cohort members with the highest scores that adaptive normalization uses.
+        watch
+            Function that is told of the progress.
         """
         self.require_own_sides(models, cohort)
         if cohort is not None:
@@ -166,7 +207,15 @@ class Recognizer:
         return normalized_scores(score, *sides, normalize=normalize, top=top)
 
     def require_own_sides(self, models: Side, cohort: Side | None = None) -> None:
-        """Refuse models, and a cohort, that another recognizer made."""
+        """Refuse models, and a cohort, that another recognizer made.
+
+        Parameters
+        ----------
+        models
+            Enrolled models.
+        cohort
+            Impostors that scores are normalized by.
+        """
         if models.recognizer not in ("", self.fingerprint):
             raise InputError("these models were enrolled with another recognizer; enroll them again")
         if cohort is not None and cohort.recognizer not in ("", self.fingerprint):
@@ -190,7 +239,15 @@ class Recognizer:
         return speech
 
     def embed(self, speech: Frames | Embeddings, *, watch: Watch | None = None) -> Embeddings:
-        """Raw embeddings of utterances and what else is known of them; embeddings are given back, checked."""
+        """Raw embeddings of utterances and what else is known of them; embeddings are given back, checked.
+
+        Parameters
+        ----------
+        speech
+            Frames or embeddings.
+        watch
+            Function that is told of the progress.
+        """
         if self.extractor is None and isinstance(speech, Frames):
             raise InputError("the recognizer was trained on embeddings; it cannot make them from speech")
         if isinstance(speech, Embeddings):
@@ -269,12 +326,24 @@ class Recognizer:
         return arrays_hash(self.arrays())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the recognizer to an NPZ file."""
+        """Write the recognizer to an NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, self.arrays())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Recognizer:
-        """Read a recognizer that was saved."""
+        """Read a recognizer that was saved.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         arrays = load_arrays(path, SCHEMA, ("options",))
         with naming_file(str(path)):
             options = RecognizerOptions(**json.loads(str(arrays["options"])))

@@ -78,7 +78,7 @@ def train_recognizer(
         'lda-cosine'.
     n_gaussians, n_factors
         Sizes of the background model and of the i-vectors; by default what the data can carry (see
-        :func:`~llrkit.recognize.training_sizes.sizes_for`).
+        ``sizes_for``).
     iterations
         Steps of each EM.
     rank

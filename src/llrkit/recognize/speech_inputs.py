@@ -46,7 +46,7 @@ def read_speech(
     Parameters
     ----------
     path
-        A list of speakers and files (see :func:`read_speech_list`), Kaldi's wav.scp, or a file of embeddings
+        A list of speakers and files (see ``read_speech_list``), Kaldi's wav.scp, or a file of embeddings
         or frames: NPZ, Kaldi ark or scp.
     source
         With a list: the file of frames or embeddings whose ids are in the list; without it, the list holds

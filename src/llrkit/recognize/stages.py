@@ -41,7 +41,15 @@ class Stages:
     folder: Path
 
     def load(self, name: str, key: str) -> Arrays | None:
-        """The arrays of a stage; None if it has to be made."""
+        """The arrays of a stage; None if it has to be made.
+
+        Parameters
+        ----------
+        name
+            Name of the stage.
+        key
+            What the stage was made from; another key means it has to be made again.
+        """
         file = self.folder / f"{name}.npz"
         if not file.is_file():
             return None
@@ -52,7 +60,17 @@ class Stages:
         return arrays if str(arrays.pop("key")) == key else None
 
     def save(self, name: str, key: str, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Keep the arrays of a stage."""
+        """Keep the arrays of a stage.
+
+        Parameters
+        ----------
+        name
+            Name of the stage.
+        key
+            What the stage was made from.
+        arrays
+            Named arrays, as they were saved.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         save_arrays(self.folder / f"{name}.npz", SCHEMA, {"key": np.array(key), **arrays})
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from llrkit import plot
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.words import Row, numbers
 from llrkit.plot.picture import Picture
@@ -59,15 +60,17 @@ def _about(uncertainty: Uncertainty) -> list[str]:
     return [*uncertainty.notes, *speakers]
 
 
-def calibration(checks: Mapping[str, CalibrationCheck], *, tested: bool = False) -> list[Section]:
+def calibration(
+    checks: Mapping[str, CalibrationCheck], *, tested: bool = False, unit: LlrUnit = NATS
+) -> list[Section]:
     """Whether the LLR of the LLR is the LLR, system by system; ``tested`` if the tests are shown already."""
     if not checks:
         return []
     said, tables, pictures = [], [], []
     for name, check in checks.items():
-        said.append(f"{name}: {check.verdict.sentence}")
+        said.append(f"{name}: {check.verdict.in_unit(unit).sentence}")
         if not tested:
-            tables.append(TextTable(HEADER, tuple(rows_of_tests(check)), name, numeric=True))
+            tables.append(TextTable(HEADER, tuple(rows_of_tests(check, unit)), name, numeric=True))
         if check.curves:
             picture: Picture = plot.idempotence(check, renderer="none")
             pictures.append(replace(picture, title=f"{picture.title}: {name}"))

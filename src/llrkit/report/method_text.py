@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit._version import __version__
 from llrkit.evaluation.result import Evaluation
 from llrkit.report.templating import TEXT
@@ -36,7 +37,11 @@ REFERENCES = {
 
 
 def methods_text(
-    systems: Mapping[str, Evaluation], methods: Sequence[str] = (), *, checked: bool = False
+    systems: Mapping[str, Evaluation],
+    methods: Sequence[str] = (),
+    *,
+    checked: bool = False,
+    unit: LlrUnit = NATS,
 ) -> str:
     """Paragraphs and references in plain text.
 
@@ -65,6 +70,7 @@ def methods_text(
         methods=list(methods),
         sure=first.uncertainty,
         checked=checked,
+        base_10=unit.base_10,
         cite=cite,
         cited=lambda: [REFERENCES[key] for key in cited],
     )

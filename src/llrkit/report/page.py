@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
+from llrkit._llr_units import NATS, LlrUnit, llr_unit
 from llrkit._plain import spelled
 from llrkit._version import __version__
 from llrkit._vocabulary import vocabulary
@@ -56,17 +57,22 @@ def write_report(
     llrs: bool = False,
     made_from: Provenance | None = None,
     words: str = "nist",
+    base_10: bool = False,
 ) -> None:
     """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
 
     A path that ends in ``.docx`` gets a Word document instead, which can be edited (extra ``docx``).
     The page opens without a network and makes no request. Its size does not grow with the number of
-    trials: lines are thinned for display, see :mod:`llrkit.plot.thin`; all numbers are exact.
+    trials: lines are thinned for display, see ``thin``; all numbers are exact.
 
     Parameters
     ----------
     results
         An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
+    path
+        Where the page is written.
+    title
+        Title of the page.
     by
         What the groups of the evaluations are, for headings.
     comparison
@@ -84,9 +90,11 @@ def write_report(
     llrs
         Whether the scores are LLRs that a calibration made, for the words at the axes.
     made_from
-        Files, command and date; see :func:`llrkit.report.provenance.provenance`.
+        Files, command and date; see ``provenance``.
     words
         The vocabulary of text, tables and plots: 'nist', 'forensic' or 'biometrics'.
+    base_10
+        Show LLRs, thresholds and log-odds to base ten; the JSON that the page offers stays in nats.
 
     Examples
     --------
@@ -100,7 +108,7 @@ def write_report(
     parts: dict[str, Any] = {
         "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
         "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "words": words,
-        "made_from": made_from,
+        "base_10": base_10, "made_from": made_from,
     }  # fmt: skip
     if str(path).lower().endswith(".docx"):
         from llrkit.report.evaluation_document import evaluation_document
@@ -127,22 +135,27 @@ def report_page(
     what: str = "",
     llrs: bool = False,
     words: str = "nist",
+    base_10: bool = False,
 ) -> str:
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
+    unit = llr_unit(base_10)
     comparison = results if isinstance(results, Comparison) else comparison
     systems = by_name(results)
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
     tested = any(section.banner for section in first)  # a validation shows the tests beside its matrix
-    own = system_sections(results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested)
-    said = said_of(systems, words)
+    own = system_sections(
+        results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested, unit=unit
+    )
+    said = said_of(systems, words, unit)
     all_sections = [*first, *(said.section(section) for section in (*own, *sections))]
     pictures: list[Picture] = []
     shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
     data = _data(systems, table, title)
     data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
-    about = _about(results, systems, comparison, table, checks, ties) | (
+    data["unit"] = {"nats": unit.nats, "suffix": f" {unit.suffix}" if base_10 else ""}
+    about = _about(results, systems, comparison, table, checks, ties, unit) | (
         {"headline": headline} if headline else {}
     )
     about = said.about(about)
@@ -154,6 +167,7 @@ def report_page(
         version=__version__,
         policy=Markup(PAGE_POLICY),
         what=what,
+        base_10=base_10,
         say=said.text,
         several=f"{what}es" if what.endswith("s") else f"{what}s",
         cautions=[said.text(caution) for caution in cautions],
@@ -179,6 +193,7 @@ def system_sections(
     *,
     llrs: bool,
     tested: bool,
+    unit: LlrUnit = NATS,
 ) -> list[Section]:
     """Intervals, curves, distributions, tests, conditions and calibrators, where they are known."""
     sections = [
@@ -186,7 +201,10 @@ def system_sections(
         page_contents.curves(systems, bands, llrs=llrs),
         page_contents.distributions(systems),
     ]
-    sections += [*certainty.calibration(checks, tested=tested), *page_contents.conditions(systems, by)]
+    sections += [
+        *certainty.calibration(checks, tested=tested, unit=unit),
+        *page_contents.conditions(systems, by),
+    ]
     if comparison is not None:
         sections.append(page_contents.calibrators(comparison, alone=comparison is results))
     return sections
@@ -199,6 +217,7 @@ def _about(
     table: Table,
     checks: Mapping[str, CalibrationCheck],
     ties: Mapping[str, TiedScores],
+    unit: LlrUnit,
 ) -> dict[str, Any]:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
@@ -206,21 +225,21 @@ def _about(
     return {
         "systems": list(systems),
         "headline": results.sentence if alone else page_contents.headline(systems, checks),
-        "verdicts": page_contents.verdicts(systems, checks, ties, advise=not alone),
+        "verdicts": page_contents.verdicts(systems, checks, ties, advise=not alone, unit=unit),
         "numbers": text_tables(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
         "methods": methods_text(
-            systems, list(comparison.maps) if comparison is not None else (), checked=bool(checks)
+            systems, list(comparison.maps) if comparison is not None else (), checked=bool(checks), unit=unit
         ),
         "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
     }
 
 
-def said_of(systems: Mapping[str, Evaluation], words: str) -> Said:
-    """A report in a vocabulary; names of systems and operating points stay as they are."""
+def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS) -> Said:
+    """A report in a vocabulary, its pictures in a unit; names of systems and points stay as they are."""
     points = (point.point.name for result in systems.values() for point in result.points)
-    return Said(vocabulary(words), (*systems, *points))
+    return Said(vocabulary(words), (*systems, *points), unit)
 
 
 def by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from llrkit import plot
 from llrkit._format import number, percent
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
@@ -62,6 +63,7 @@ def verdicts(
     ties: Mapping[str, TiedScores] = NO_TIES,
     *,
     advise: bool = True,
+    unit: LlrUnit = NATS,
 ) -> list[SystemVerdict]:
     """What to say about each system; badge, text and advice come from one verdict.
 
@@ -72,7 +74,8 @@ def verdicts(
     for name, verdict in judged(systems, checks).items():
         result = systems[name]
         todo = _todo(result, verdict, ties.get(name)) if advise else ()
-        told.append(SystemVerdict(name, *BADGES[verdict.outcome], sentence(result, verdict), todo))
+        said = sentence(result, verdict.in_unit(unit))
+        told.append(SystemVerdict(name, *BADGES[verdict.outcome], said, todo))
     return told
 
 

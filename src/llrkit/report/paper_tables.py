@@ -127,6 +127,10 @@ def format_table(
         ConditionTable, and what compares systems, give tables of their own.
     style
         'latex' (uses booktabs), 'markdown' or 'csv'.
+    row_title
+        Title of the first column.
+    caption
+        Caption of a LaTeX table.
     columns
         The columns to show, by their names in the CSV (``"eer"``, ``"min_dcf sre08"``) or their titles.
     intervals

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit._vocabulary import Vocabulary
+from llrkit.plot.base_ten import to_base_10
+from llrkit.plot.picture import Picture
 from llrkit.report.number_tables import Table
 from llrkit.report.sections import Section, TextTable
 
@@ -18,14 +21,14 @@ class Said:
     words: Vocabulary
     keep: tuple[str, ...]
     """Names of systems and operating points, which stay as they are."""
+    unit: LlrUnit = NATS
+    """Of the LLRs in pictures; texts and tables have theirs already."""
     of_sources: bool = False
-    """Whether texts speak of same-source and different-source trials, as those on validations do."""
+    """Whether cells of tables are texts on same-source and different-source trials, as in validations."""
 
     def text(self, text: str) -> str:
         """A sentence."""
-        if self.of_sources:
-            return self.words.say_of_sources(text, keep=self.keep)
-        return self.words.say(text, keep=self.keep)
+        return self.words.say_of_sources(text, keep=self.keep)
 
     def section(self, section: Section) -> Section:
         """A section with its tables and pictures."""
@@ -34,10 +37,14 @@ class Said:
             title=self.text(section.title),
             paragraphs=tuple(map(self.text, section.paragraphs)),
             tables=[self._table(table) for table in section.tables],
-            pictures=[picture.said_in(self.words, keep=self.keep) for picture in section.pictures],
+            pictures=[self._picture(picture) for picture in section.pictures],
             note=self.text(section.note),
             hint=self.text(section.hint),
         )
+
+    def _picture(self, picture: Picture) -> Picture:
+        shown = to_base_10(picture) if self.unit.base_10 else picture
+        return shown.said_in(self.words, keep=self.keep)
 
     def about(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """What the template says about the systems."""
@@ -61,6 +68,8 @@ class Said:
             return replace(
                 table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption)
             )
-        header = (table.header[0], *map(self.text, table.header[1:])) if table.header else ()
+        header = tuple(map(self.text, table.header))
+        if table.header and not self.of_sources:  # may be the name of a column
+            header = (table.header[0], *header[1:])
         rows = tuple(tuple(map(self.text, row)) for row in table.rows) if self.of_sources else table.rows
         return replace(table, header=header, rows=rows, caption=self.text(table.caption))

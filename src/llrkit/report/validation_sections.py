@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from llrkit._llr_units import llr_unit
 from llrkit._vocabulary import vocabulary
 from llrkit.report.said import Said
 from llrkit.report.sections import Banner, Section, TextTable
@@ -30,17 +31,22 @@ REFERENCES = (
 )
 
 
-def validation(result: Validation, *, verbal: bool = False, words: str = "forensic") -> list[Section]:
+def validation(
+    result: Validation, *, verbal: bool = False, words: str = "forensic", base_10: bool = False
+) -> list[Section]:
     """Outcome, validation matrix and tests of calibration; what was validated; the worst trials."""
-    said = Said(vocabulary(words), result.names, of_sources=True)
-    tests = TextTable(TESTS_HEADER, tuple(rows_of_tests(result.check)), "Tests of calibration", numeric=True)
-    matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row)) for row in result.rows))
-    header, cells = misleading_rows(result, verbal)
+    unit = llr_unit(base_10)
+    said = Said(vocabulary(words), result.names, unit, of_sources=True)
+    tested = tuple(rows_of_tests(result.check, unit))
+    tests = TextTable(TESTS_HEADER, tested, "Tests of calibration", numeric=True)
+    matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row, unit)) for row in result.rows))
+    header, cells = misleading_rows(result, verbal, unit)
+    facts = tuple(stated(result, unit))
     about = "Whatever is not stated was not given with the criteria; the rest is counted."
     sections = [
         Section("Validation", (outcome(result),), [matrix, tests], banner=Banner(SHOWN[result.outcome])),
         Section(
-            "What was validated", (about,), [TextTable(("", ""), tuple(stated(result)))], note=REFERENCES
+            "What was validated", (about,), [TextTable(("", ""), facts)], note=REFERENCES
         ),
         Section(
             "Most misleading trials", (misleading_shares(result),),

@@ -11,12 +11,16 @@ from llrkit.plot.picture import Picture
 from llrkit.report.sections import Banner, Section, TextTable, text_tables
 
 WIDTH = 6.0
-"""Of pictures and tables, in inches: what fits between the margins of a page."""
+"""Of pictures, in inches."""
+MARGIN, TABLE_WIDTH = 0.75, 6.75
+"""At the sides of a page, and what fits between the margins of the narrowest, A4, in inches."""
 SQUARE = 3.6
 """Of pictures as high as wide, so that two fit on a page."""
-LETTERS = 15.0
-"""That fit into an inch of a table, about."""
-LONGEST_WORD = 16
+LETTERS = {9: 11.5, 7: 15.0}
+"""That fit into an inch of a table, about, by the size of the letters in points."""
+PADDING = 2
+"""Letters that would fit into the margins of a cell."""
+LONGEST_WORD = 20
 """Letters that are kept together in a cell; hashes are longer."""
 MANY_COLUMNS = 7
 COLORS = {"good": "00694A", "fair": "7A5200", "poor": "A33400"}
@@ -25,8 +29,12 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 def fill(document: Any, title: str, sections: Sequence[Section], place: Path) -> None:
     """Write sections into an empty document; pictures pass through files in ``place``."""
+    from docx.shared import Inches
+
     document.core_properties.title = _text(title)
     document.core_properties.author = ""
+    for part in document.sections:
+        part.left_margin = part.right_margin = Inches(MARGIN)
     document.add_heading(_text(title), level=0)
     figures = tables = 0
     for section in sections:
@@ -63,8 +71,13 @@ def _add_table(document: Any, table: TextTable) -> None:
     made = document.add_table(rows=0, cols=len(table.header))
     made.style = "Light Grid Accent 1"
     made.autofit = False
-    widths = column_widths(rows, WIDTH)
-    size = Pt(9 if len(table.header) < MANY_COLUMNS else 7)
+    points = 9 if len(table.header) < MANY_COLUMNS else 7
+    widths = column_widths(rows, TABLE_WIDTH, LETTERS[points])
+    for column, width in zip(made.columns, widths, strict=True):
+        column.width = Inches(width)  # LibreOffice goes by these, Word by those of the cells
+    if not any(table.header):
+        _without_header(made)
+    size = Pt(points)
     for i, row in enumerate(rows):
         added = made.add_row()
         _keep_whole(added, is_header=i == 0 and any(table.header))
@@ -76,21 +89,31 @@ def _add_table(document: Any, table: TextTable) -> None:
     document.add_paragraph()
 
 
-def column_widths(rows: Sequence[Sequence[str]], width: float) -> list[float]:
+def _without_header(table: Any) -> None:
+    """Let the first row look like the others."""
+    from docx.oxml.ns import qn
+
+    for look in table._tblPr.findall(qn("w:tblLook")):
+        look.set(qn("w:firstRow"), "0")
+        look.set(qn("w:val"), "0480")
+
+
+def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -> list[float]:
     """Widths of columns that add up to ``width``: no word is broken if that can be, long texts get more.
 
     Examples
     --------
-    >>> [round(w, 1) for w in column_widths([("metric", "what was found"), ("eer", "3.25 % " * 8)], 6.0)]
+    >>> rows = [("metric", "what was found"), ("eer", "3.25 % " * 8)]
+    >>> [round(w, 1) for w in column_widths(rows, 6.0, 15.0)]
     [0.5, 5.5]
     """
     columns = list(zip(*rows, strict=True))
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
-    least = [min(longest, LONGEST_WORD) + 2 for longest in words]
+    least = [min(longest, LONGEST_WORD) + PADDING for longest in words]
     wanted = [
         max(low, sum(map(len, column)) / len(column)) for low, column in zip(least, columns, strict=True)
     ]
-    room = max(0.0, width * LETTERS - sum(least))
+    room = max(0.0, width * letters - sum(least))
     more = [want - low for want, low in zip(wanted, least, strict=True)]
     shares = [low + room * (extra / sum(more) if sum(more) else 1.0 / len(least))
               for low, extra in zip(least, more, strict=True)]  # fmt: skip

@@ -27,6 +27,11 @@ KEEP_UP_TO = 1 << 21  # trials of a set whose chunks, and whose scores in order,
 class Scores(ScoreSource):
     """Target and non-target scores, higher meaning more target-like.
 
+    Labels in place of the non-target scores are refused: booleans, or only 0 and 1 (-1 and 1), both of them,
+    for three or more trials, as many as the first array holds, whose values are others.
+
+    A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarizes.
+
     Parameters
     ----------
     target, nontarget
@@ -37,11 +42,6 @@ class Scores(ScoreSource):
         What else is known of each trial: name -> (values of the targets, values of the non-targets).
     categories
         For a column of integer codes: name -> the values the codes stand for.
-
-    Labels in place of the non-target scores are refused: booleans, or only 0 and 1 (-1 and 1), both of them,
-    for three or more trials, as many as the first array holds, whose values are others.
-
-    A ``Scores`` is a score source: it is cut into chunks that a pool of threads summarizes.
 
     Examples
     --------
@@ -122,6 +122,17 @@ class Scores(ScoreSource):
     ) -> Scores:
         """As ``Scores(target, nontarget)``, where the second array may look like labels.
 
+        Parameters
+        ----------
+        target
+            Scores of the targets.
+        nontarget
+            Scores of the non-targets.
+        columns
+            For each name, the values of the targets and those of the non-targets.
+        categories
+            For each column of codes, the values that the codes stand for.
+
         Examples
         --------
         >>> Scores.from_classes([2.0, 3.0, 0.5], [0.0, 1.0, 0.0])
@@ -144,6 +155,19 @@ class Scores(ScoreSource):
         """Split one array of scores by labels: bool, 0/1, -1/1, or the usual words.
 
         Two other kinds of labels are told apart by ``positive``, that of the targets.
+
+        Parameters
+        ----------
+        scores
+            Scores, higher meaning more target-like.
+        is_target
+            Labels: bool, 0/1, -1/1 or the usual words.
+        columns
+            For each name, one value per score.
+        categories
+            For each column of codes, the values that the codes stand for.
+        positive
+            The label that means target; all others do not.
 
         Examples
         --------
@@ -169,7 +193,19 @@ class Scores(ScoreSource):
         columns: Mapping[str, tuple[Array, Array]] | None = None,
         categories: Mapping[str, tuple[Any, ...]] | None = None,
     ) -> Scores:
-        """A chunk made by a source: arrays already checked, either class may be empty."""
+        """A chunk made by a source: arrays already checked, either class may be empty.
+
+        Parameters
+        ----------
+        target
+            Scores of the targets.
+        nontarget
+            Scores of the non-targets.
+        columns
+            For each name, the values of the targets and those of the non-targets.
+        categories
+            For each column of codes, the values that the codes stand for.
+        """
         chunk = cls.__new__(cls)
         chunk.target, chunk.nontarget = target, nontarget
         chunk.columns, chunk.categories = columns or {}, categories or {}
@@ -197,7 +233,15 @@ class Scores(ScoreSource):
         return Roles(names, factor=self._factor, carried=tuple(self.columns), calibrated=self._calibrated)
 
     def read_with(self, factor: float, calibrated: bool) -> Scores:
-        """These scores, remembering what those of a file were multiplied by, and whether a map made them."""
+        """These scores, remembering what those of a file were multiplied by, and whether a map made them.
+
+        Parameters
+        ----------
+        factor
+            What the scores of the file were multiplied by.
+        calibrated
+            Whether a calibration map wrote the scores.
+        """
         self._factor, self._calibrated = factor, calibrated
         return self
 
@@ -212,11 +256,23 @@ class Scores(ScoreSource):
         return {}
 
     def place(self, row: int) -> str:
-        """Arrays know their rows by number only."""
+        """Arrays know their rows by number only.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
         return row_in_words(row)
 
     def prepared(self, prepare: Callable[[Array], Prepared]) -> tuple[Prepared, Prepared]:
-        """Target and non-target scores prepared for summaries; made once, so that all of them share it."""
+        """Target and non-target scores prepared for summaries; made once, so that all of them share it.
+
+        Parameters
+        ----------
+        prepare
+            Function of one array of scores.
+        """
         if prepare not in self._prepared:
             self._prepared[prepare] = (prepare(self.target), prepare(self.nontarget))
         pair: tuple[Prepared, Prepared] = self._prepared[prepare]
@@ -227,12 +283,25 @@ class Scores(ScoreSource):
         return {}
 
     def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
-        """Summarize every chunk in a pool of threads and merge the summaries."""
+        """Summarize every chunk in a pool of threads and merge the summaries.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        threads
+            Number of threads; by default as many as there are processors.
+        """
         with stage("summarizing", self.n_target + self.n_nontarget) as done:
             return reduce_chunks(_counted(self.chunks(), done), summarize, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
 
         Examples
         --------
@@ -252,6 +321,13 @@ class Scores(ScoreSource):
     def select(self, target: Any, nontarget: Any) -> Scores:
         """Some of the trials of each class, by masks, slices or positions, with their columns.
 
+        Parameters
+        ----------
+        target
+            Mask, slice or positions of the targets.
+        nontarget
+            Mask, slice or positions of the non-targets.
+
         Examples
         --------
         >>> Scores([1.0, 2.0], [0.0, 3.0, 4.0]).select([0], slice(1, None)).nontarget
@@ -262,7 +338,13 @@ class Scores(ScoreSource):
         return some.read_with(self._factor, self._calibrated)
 
     def in_order(self, *, if_small: bool = False) -> Scores:
-        """The scores of one system in ascending order; those of a small set are kept."""
+        """The scores of one system in ascending order; those of a small set are kept.
+
+        Parameters
+        ----------
+        if_small
+            Sort only if the set is small enough for the sorted scores to be kept.
+        """
         from llrkit.scores.ascending import sorted_scores  # which is built on this module
 
         if self.ascending or self.target.ndim != 1 or (if_small and not self._small):
@@ -274,7 +356,13 @@ class Scores(ScoreSource):
         return self._sorted
 
     def chunks(self, size: int | None = None) -> Iterator[Scores]:
-        """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class."""
+        """Cut both classes into the same number of consecutive pieces, of at most ``size`` scores a class.
+
+        Parameters
+        ----------
+        size
+            Largest number of scores of a class in a chunk.
+        """
         if size is not None:
             if size < 1:
                 raise InputError(f"the size of a chunk must be at least 1, got {size}")

@@ -19,16 +19,16 @@ __all__ = ["ClassScores", "ClassSource", "ClassVectors", "positions"]
 class ClassScores(ClassVectors):
     """Log-likelihoods of K classes for each trial, natural logarithm, up to a constant per trial.
 
-    Parameters
-    ----------
-    loglik
-        Shape (n, K): one column per class. For several systems (n, K, systems).
-    labels, classes, ids, columns
-        As for :class:`ClassVectors`. Without ``classes`` the columns are named 0, 1, ..., K-1.
-
     Posteriors, logits and other scores that are log-likelihoods up to scale and offset may be given too:
     calibration is what makes log-likelihoods of them. One ``-inf`` says a class is impossible; a row
     of nothing but ``-inf`` is refused.
+
+    Parameters
+    ----------
+    vectors
+        Shape (n, K): one column per class. For several systems (n, K, systems).
+    labels, classes, ids, columns
+        As for :class:`ClassVectors`. Without ``classes`` the columns are named 0, 1, ..., K-1.
 
     Examples
     --------
@@ -101,6 +101,21 @@ class ClassScores(ClassVectors):
 
         ``prior`` holds one probability per class, or is "counts": the proportions of the labels.
 
+        Parameters
+        ----------
+        log_posteriors
+            Log-posteriors or logits, shape (trials, classes).
+        labels
+            The class of each trial: its name, or its position in ``classes``.
+        classes
+            Names of the classes.
+        ids
+            Identifiers of the trials.
+        prior
+            The prior that the posteriors contain: one probability per class, or ``"flat"``.
+        columns
+            Columns that go with the scores, by name.
+
         Examples
         --------
         >>> import numpy as np
@@ -110,7 +125,13 @@ class ClassScores(ClassVectors):
         return cls(log_posteriors, labels, classes, ids, columns=columns).without_prior(prior)
 
     def without_prior(self, prior: Any) -> ClassScores:
-        """The same trials with the logarithm of a prior taken away: log-likelihoods of log-posteriors."""
+        """The same trials with the logarithm of a prior taken away: log-likelihoods of log-posteriors.
+
+        Parameters
+        ----------
+        prior
+            The prior that the scores contain: one probability per class, or ``"flat"``.
+        """
         counts = self.counts
         share = counts / counts.sum() if isinstance(prior, str) and prior == "counts" else prior
         try:
@@ -128,6 +149,11 @@ class ClassScores(ClassVectors):
     @classmethod
     def stack(cls, systems: Sequence[ClassScores]) -> ClassScores:
         """Several systems' scores of the same trials, in the same order, as one set for fusion.
+
+        Parameters
+        ----------
+        systems
+            The trials scored by each system, in the same order.
 
         Examples
         --------

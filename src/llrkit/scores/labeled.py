@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
+from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.source import ScoreSource
@@ -18,6 +19,11 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 WEIGHT = "weight"
+SOURCE_DOCUMENTATION = """\
+Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, or a pair of arrays
+``(scores, labels)``.{} Arrays may come with ``positive=``, the label
+of the targets, and ``weights=``."""
+FIRST_OF_TWO = " Labels may also be the next argument."
 
 
 def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: Any = None) -> ScoreSource:
@@ -100,6 +106,10 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
             raise InputError("positive= and weights= go with arrays of scores and labels, not with a source")
         return cast(Callable[..., R_co], function)(*given, **options)
 
+    if function.__doc__:  # there is none with python -OO
+        text = SOURCE_DOCUMENTATION.format(FIRST_OF_TWO if one_source else "")
+        order = [parameter.name for parameter in named]
+        taking.__doc__ = with_parameters(function.__doc__, dict.fromkeys(sources, text), order)
     return cast("TakesLabels[P, R_co]", taking)
 
 

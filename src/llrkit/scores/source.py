@@ -50,15 +50,33 @@ class ScoreSource(ABC):
 
     @abstractmethod
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Summarize every chunk and merge the summaries."""
+        """Summarize every chunk and merge the summaries.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        """
 
     @abstractmethod
     def with_columns(self, *names: str) -> ScoreSource:
-        """The same trials, each chunk carrying these columns beside the scores."""
+        """The same trials, each chunk carrying these columns beside the scores.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
+        """
 
     @abstractmethod
     def place(self, row: int) -> str:
-        """Where a row is, in words: file and line, or the number of a row."""
+        """Where a row is, in words: file and line, or the number of a row.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
 
     @property
     def sizes(self) -> tuple[int, int] | None:
@@ -70,6 +88,11 @@ class ScoreSource(ABC):
 
         Sums of them have the same bits however the trials came, and counting them sorts nothing again.
         ``if_small`` leaves a set as it is whose sorted scores would not be kept for the next metric.
+
+        Parameters
+        ----------
+        if_small
+            Sort only if the set is small enough for the sorted scores to be kept.
         """
         return self
 

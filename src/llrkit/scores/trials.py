@@ -41,7 +41,11 @@ class Trials(ScoreSource):
     weight
         The column that says how often each trial counts, if not once; metrics and fits take it into account.
     origin
-        Where the table came from, for messages; ``lines`` gives the lines there of some rows.
+        Where the table came from, for messages.
+    lines
+        Function from row numbers to the lines of the file they came from.
+    carried
+        Names of columns that chunks carry.
 
     Examples
     --------
@@ -79,7 +83,19 @@ class Trials(ScoreSource):
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> Trials:
-        """Trials of a table whose roles are known; labels and scores are as they should be already."""
+        """Trials of a table whose roles are known; labels and scores are as they should be already.
+
+        Parameters
+        ----------
+        table
+            The table of trials.
+        roles
+            Which columns hold what.
+        origin
+            Where the trials come from, for messages.
+        lines
+            Function from row numbers to line numbers of the file.
+        """
         trials = cls(
             table,
             score=roles.score,
@@ -130,7 +146,13 @@ class Trials(ScoreSource):
         require_column(name, self.table.columns, self.origin)
 
     def place(self, row: int) -> str:
-        """Where a row stands, in words: its line in the file, or its number, which counts from 0."""
+        """Where a row stands, in words: its line in the file, or its number, which counts from 0.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
         where = row_in_words(row) if self.lines is None else f"line {self.lines([row])[0]}"
         return f"{self.origin}, {where}" if self.origin else where
 
@@ -205,7 +227,13 @@ class Trials(ScoreSource):
         return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
     def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
-        """A column as numbers: itself if numeric, else codes with the values they stand for."""
+        """A column as numbers: itself if numeric, else codes with the values they stand for.
+
+        Parameters
+        ----------
+        name
+            Name of the column.
+        """
         if name in (ROW, POSITION) and name not in self.table.columns:
             return self.column(name), None
         column = groupable(self.table[name], self.origin)
@@ -219,7 +247,13 @@ class Trials(ScoreSource):
         return joined["code"].to_numpy(), values
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """The values of a column in row order."""
+        """The values of a column in row order.
+
+        Parameters
+        ----------
+        name
+            Name of the column.
+        """
         if name == ROW and ROW not in self.table.columns:
             return np.arange(self.table.height)
         if name == POSITION and POSITION not in self.table.columns:
@@ -229,7 +263,13 @@ class Trials(ScoreSource):
         return as_array(self.table[name])
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
-        """Summarize every chunk and merge the summaries."""
+        """Summarize every chunk and merge the summaries.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        """
         if self._roles.weight is None:
             return self._scores.reduce(summarize)
         return self._weighed.reduce(weighted(summarize, WEIGHT))
@@ -240,7 +280,13 @@ class Trials(ScoreSource):
         return self._scores.sizes if self._roles.weight is None else None
 
     def in_order(self, *, if_small: bool = False) -> ScoreSource:
-        """The scores in ascending order, unless some trials count more than others."""
+        """The scores in ascending order, unless some trials count more than others.
+
+        Parameters
+        ----------
+        if_small
+            Sort only if the set is small enough for the sorted scores to be kept.
+        """
         return self._scores.in_order(if_small=if_small) if self._roles.weight is None else self
 
     @property
@@ -249,11 +295,22 @@ class Trials(ScoreSource):
         return self._scores.kept_counts if self._roles.weight is None else self._weighed.kept_counts
 
     def with_columns(self, *names: str) -> Trials:
-        """The same trials, each chunk carrying these columns."""
+        """The same trials, each chunk carrying these columns.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
+        """
         return self._replace(carried=names)
 
     def by(self, column: str) -> dict[Any, Trials]:
         """One set of trials for each value of a column, in the order of the values.
+
+        Parameters
+        ----------
+        column
+            Name of the column.
 
         Examples
         --------
@@ -281,21 +338,47 @@ class Trials(ScoreSource):
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def rescaled(self, factor: float) -> Trials:
-        """The same trials with all scores multiplied."""
+        """The same trials with all scores multiplied.
+
+        Parameters
+        ----------
+        factor
+            What scores are multiplied by.
+        """
         return self._replace(self.table.with_columns(pl.col(name) * factor for name in self.score))
 
     def read_with(self, *, factor: float, positive: str | None) -> Trials:
-        """These trials with all scores multiplied, remembering how they were read; for readers."""
+        """These trials with all scores multiplied, remembering how they were read; for readers.
+
+        Parameters
+        ----------
+        factor
+            What scores are multiplied by.
+        positive
+            The label that means target.
+        """
         trials = self if factor == 1.0 else self.rescaled(factor)
         trials._roles = replace(trials._roles, factor=factor, positive=positive)
         return trials
 
     def holding(self, factor: float) -> Trials:
-        """These trials, whose scores are still to be multiplied by a factor; for writers."""
+        """These trials, whose scores are still to be multiplied by a factor; for writers.
+
+        Parameters
+        ----------
+        factor
+            What scores are multiplied by.
+        """
         return self._replace(factor=factor)
 
     def weighed_by(self, column: str) -> Trials:
-        """The same trials, each counting as often as this column says."""
+        """The same trials, each counting as often as this column says.
+
+        Parameters
+        ----------
+        column
+            Column that says how often each trial counts.
+        """
         self._require(column)
         return self._replace(weight=column)
 

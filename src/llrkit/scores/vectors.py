@@ -23,11 +23,23 @@ class ClassSource(Protocol):
     """Anything that can summarize its trials of several classes: arrays, files, a cluster."""
 
     def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
-        """Summarize every chunk and merge the summaries."""
+        """Summarize every chunk and merge the summaries.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        """
         ...
 
     def with_columns(self, *names: str) -> ClassSource:
-        """The same trials, each chunk carrying these columns."""
+        """The same trials, each chunk carrying these columns.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
+        """
         ...
 
 
@@ -111,7 +123,13 @@ class ClassVectors:
         return f"{self._what}, dimension {where[0]}"
 
     def place(self, row: int) -> str:
-        """How messages name a trial."""
+        """How messages name a trial.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
         return f"trial {row}" if self.ids is None else f"trial {row} ({self.ids[row]})"
 
     @classmethod
@@ -122,7 +140,19 @@ class ClassVectors:
         classes: tuple[str, ...],
         columns: Mapping[str, Array] | None = None,
     ) -> Self:
-        """A chunk trials by a source: arrays already checked, classes may be missing."""
+        """A chunk trials by a source: arrays already checked, classes may be missing.
+
+        Parameters
+        ----------
+        values
+            Log-likelihoods, shape (trials, classes).
+        codes
+            The class of each trial as a number.
+        classes
+            Names of the classes.
+        columns
+            Columns that go with the scores, by name.
+        """
         trials = cls.__new__(cls)
         trials.values, trials.codes, trials.classes = values, codes, classes
         trials.ids, trials.columns = None, columns or {}
@@ -155,18 +185,38 @@ class ClassVectors:
         return len(self.values)
 
     def take(self, rows: Any) -> Self:
-        """Some of the trials, by a boolean mask, a slice or their places."""
+        """Some of the trials, by a boolean mask, a slice or their places.
+
+        Parameters
+        ----------
+        rows
+            A boolean mask, a slice or row numbers.
+        """
         columns = {name: column[rows] for name, column in self.columns.items()}
         trials = self.part(self.values[rows], self.codes[rows], self.classes, columns)
         trials.ids = None if self.ids is None else self.ids[rows]
         return trials
 
     def reduce(self, summarize: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
-        """Summarize every chunk in a pool of threads and merge the summaries."""
+        """Summarize every chunk in a pool of threads and merge the summaries.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        threads
+            Number of threads; by default as many as there are processors.
+        """
         return reduce_chunks(self.chunks(), summarize, threads=threads)
 
     def with_columns(self, *names: str) -> Self:
-        """The same trials carrying only these columns; ``position`` is the place within the class."""
+        """The same trials carrying only these columns; ``position`` is the place within the class.
+
+        Parameters
+        ----------
+        *names
+            Names of columns.
+        """
         own = dict(self.columns)
         if POSITION in names and POSITION not in own:
             own[POSITION] = positions(self.codes, np.zeros(len(self.classes), dtype=np.intp))

@@ -29,6 +29,13 @@ def weigh(source: ScoreSource, column: str) -> WeightedSource:
     Trials of the same weight are summarized together and the summary is multiplied, so every metric and every
     fit that is made of sums takes weights. ``Trials`` and ``scan_trials`` have a role for it.
 
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    column
+        Column that says how often each trial counts.
+
     Examples
     --------
     >>> import llrkit as lk

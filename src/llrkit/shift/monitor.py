@@ -100,6 +100,13 @@ class ShiftMonitor:
         speaker depend on each other, the level holds if speakers are drawn independently (Hölder's
         inequality). With the same speakers every day nothing is added after the first one: what these do from
         then on cannot be told from what they are.
+
+        Parameters
+        ----------
+        scores
+            An array of scores, or a source.
+        speakers
+            The column of the source, or values beside the array, that say on whom a score depends.
         """
         if self._by_speaker is not None and self._by_speaker != (speakers is not None):
             raise InputError("speakers are given with every batch or with none; reset() begins anew")

@@ -79,7 +79,13 @@ class Corpus:
         return f"corpus{self.number}"
 
     def speakers(self, n: int) -> FloatArray:
-        """What is common to all recordings of each of ``n`` speakers: gender and voice."""
+        """What is common to all recordings of each of ``n`` speakers: gender and voice.
+
+        Parameters
+        ----------
+        n
+            Number of speakers.
+        """
         space = self.population
         voices = np.concatenate(
             [
@@ -96,6 +102,17 @@ class Corpus:
         """``n`` recordings dealt to the speakers in turn, each cut to all durations.
 
         Another ``side`` ("enroll", "test", "train") gives other recordings of the same speakers.
+
+        Parameters
+        ----------
+        side
+            ``"enroll"``, ``"test"`` or ``"train"``: other recordings of the same speakers.
+        n_speakers
+            Number of speakers.
+        n
+            Number of recordings.
+        durations
+            Durations of speech in seconds.
         """
         if n_speakers < 2 or n_speakers % 2 or n < 1:
             raise InputError(

@@ -115,11 +115,25 @@ class CrossTrials(BlockSource):
         return self._counts[1]
 
     def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
-        """Score every block here, summarize it in a pool of threads, merge the summaries in order."""
+        """Score every block here, summarize it in a pool of threads, merge the summaries in order.
+
+        Parameters
+        ----------
+        summarize
+            Function of one chunk whose results can be merged with ``+``.
+        threads
+            Number of threads; by default as many as there are processors.
+        """
         return reduce_chunks(self.blocks(), summarize, threads=threads)
 
     def block(self, number: int) -> Scores:
-        """One piece, with the carried columns."""
+        """One piece, with the carried columns.
+
+        Parameters
+        ----------
+        number
+            Number of the piece, from 0.
+        """
         cells = self._cell_blocks[number]
         scores = np.asarray(
             self.scorer(

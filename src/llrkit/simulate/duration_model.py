@@ -48,6 +48,17 @@ class DurationModel:
         """The model whose EER is ``eer_full`` for two whole segments, ``eer_short`` for two short ones.
 
         The defaults are the two ends of the paper's range (van Leeuwen & Brümmer 2013, section 4.1).
+
+        Parameters
+        ----------
+        eer_full
+            Equal error rate of two whole segments.
+        eer_short
+            Equal error rate of two short segments.
+        short
+            Duration of a short segment in seconds.
+        full
+            Duration of a whole segment in seconds.
         """
         if not 0.0 < eer_full < eer_short < 0.5:
             raise InputError(
@@ -59,11 +70,25 @@ class DurationModel:
         return cls(sigma_full, (sigma_full / sigma_short - 1.0) / (1.0 / short - 1.0 / full), full)
 
     def spread(self, duration: npt.ArrayLike) -> FloatArray:
-        """``T(d)``: the variance of a segment, that of a whole one being 1."""
+        """``T(d)``: the variance of a segment, that of a whole one being 1.
+
+        Parameters
+        ----------
+        duration
+            Duration in seconds.
+        """
         return 1.0 + self.noise * (1.0 / np.asarray(duration, dtype=np.float64) - 1.0 / self.full)
 
     def pair(self, enroll: float, test: float) -> GaussianLLR:
-        """The calibrated LLRs of one combination of durations."""
+        """The calibrated LLRs of one combination of durations.
+
+        Parameters
+        ----------
+        enroll
+            Duration of the enrollment segment in seconds.
+        test
+            Duration of the test segment in seconds.
+        """
         return GaussianLLR(self.sigma_full / float(np.sqrt(self.spread(enroll) * self.spread(test))))
 
 
@@ -71,7 +96,7 @@ class DurationModel:
 class DurationPairs:
     """Calibrated Gaussian LLRs whose strength depends on the durations of both sides of each trial.
 
-    Given to :func:`~llrkit.simulate.simulate_trials` in place of a pair. Every trial is calibrated, so all
+    Given to :func:`llrkit.simulate_trials` in place of a pair. Every trial is calibrated, so all
     of them together are a mixture of Gaussian pairs, :meth:`mixture`.
 
     Examples
@@ -89,14 +114,32 @@ class DurationPairs:
     def draw(
         self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator
     ) -> FloatArray:
-        """``N(±sigma_ij^2 / 2, sigma_ij^2)`` for the durations i, j of each trial."""
+        """``N(±sigma_ij^2 / 2, sigma_ij^2)`` for the durations i, j of each trial.
+
+        Parameters
+        ----------
+        people
+            The speakers of the trials.
+        sides
+            The speaker on each side of the trials.
+        is_target
+            Whether the trials are target trials.
+        rng
+            A NumPy generator, or a seed.
+        """
         enroll, test = people.duration_codes(sides)
         sigma = self._sigmas(people.durations)[enroll, test]
         mu = 0.5 * sigma**2
         return np.asarray(rng.standard_normal(len(sigma)) * sigma + (mu if is_target else -mu))
 
     def mixture(self, durations: Sequence[float] = DURATIONS) -> MixtureLLR:
-        """What trials follow whose combinations of durations are equally frequent."""
+        """What trials follow whose combinations of durations are equally frequent.
+
+        Parameters
+        ----------
+        durations
+            Durations of speech in seconds.
+        """
         mu = 0.5 * self._sigmas(tuple(durations)).ravel() ** 2
         return MixtureLLR((1.0 / len(mu),) * len(mu), tuple(mu.tolist()))
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray, IntArray
+from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -62,7 +63,7 @@ class PairDrawing:
 
 @dataclass(frozen=True)
 class SimulatedTrials(BlockSource):
-    """Independent simulated trials; made by :func:`simulate_trials`."""
+    """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
 
     n_target: int
     n_nontarget: int
@@ -84,7 +85,13 @@ class SimulatedTrials(BlockSource):
         return COLUMNS
 
     def block(self, number: int) -> Scores:
-        """One piece, with the carried columns."""
+        """One piece, with the carried columns.
+
+        Parameters
+        ----------
+        number
+            Number of the piece, from 0.
+        """
         if not 0 <= number < self.n_blocks:
             raise InputError(f"block {number} of {self.n_blocks} does not exist")
         rng = block_rng(self.seed, number)
@@ -119,7 +126,7 @@ def simulate_trials(
     *,
     n_target: int,
     n_nontarget: int,
-    seed: int = 0,
+    rng: RNG = 0,
     scale: float = 1.0,
     offset: float = 0.0,
     speakers: int | None = None,
@@ -136,12 +143,18 @@ def simulate_trials(
     ----------
     pair
         Any pair of ``llrkit.theory``, calibrated or not.
-    seed
+    n_target
+        Number of target trials.
+    n_nontarget
+        Number of non-target trials.
+    rng
         The trials are the same for the same seed, whatever the number of threads.
     scale, offset
         Scores are ``scale * x + offset``: LLRs with a known mistake.
     speakers
         How many, half of them of each gender; by default one for some ten target trials.
+    durations
+        Durations of speech that trials are given, in seconds.
     dtype
         "float64" or "float32".
 
@@ -149,12 +162,13 @@ def simulate_trials(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, seed=1)
+    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, rng=1)
     >>> round(lk.cllr(trials), 3), round(pair.cllr, 3)
     (0.182, 0.184)
     >>> trials.trials()
     Trials(220,000 rows: score, label, enroll, test; columns enroll_speaker, test_speaker, gender, ...)
     """
+    seed = seed_of(rng)
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget)):
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST_TRIALS:

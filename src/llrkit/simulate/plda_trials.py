@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._random import RNG, seed_of
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -74,7 +75,7 @@ def simulate_plda(
     durations: Sequence[float] = DURATIONS[-1:],
     shift: float = 0.0,
     rougher: float = 1.0,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> ConcatenatedTrials:
     """All same-gender pairs of models and test segments, scored by the PLDA model of whole segments.
 
@@ -84,20 +85,31 @@ def simulate_plda(
 
     Parameters
     ----------
+    population
+        The population that is sampled.
+    n_speakers
+        Number of speakers.
+    n_models
+        Number of models.
+    n_tests
+        Number of test segments.
     durations
         Segments of both sides are cut to each of these; all combinations are scored.
     shift, rougher
         Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
         speakers.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> voices = lk.simulate.Population.between_eers(0.05, 0.25, dim=60)
-    >>> trials = lk.simulate.simulate_plda(voices, n_speakers=60, n_models=300, n_tests=600, seed=3)
+    >>> trials = lk.simulate.simulate_plda(voices, n_speakers=60, n_models=300, n_tests=600, rng=3)
     >>> trials.n_target, trials.n_nontarget, round(lk.eer(trials), 2), round(lk.cllr_cal(trials), 2)
     (3000, 87000, 0.05, 0.01)
     """
+    seed = seed_of(rng)
     alike = replace(population, gender_gap=0.0)
     corpus = Corpus(alike.rougher(rougher), 1, seed, shift)
     enroll, test = (

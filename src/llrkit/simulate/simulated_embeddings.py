@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._random import RNG, seed_of
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.simulate.corpus import Corpus, Recordings
 from llrkit.simulate.simulated_people import DURATIONS, GENDERS
@@ -22,7 +23,7 @@ def simulate_embeddings(
     durations: Sequence[float] = DURATIONS,
     shift: float = 0.3,
     rougher: float = 1.02,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> Embeddings:
     """Embeddings of three sets of speakers: 'train' for a recognizer, 'dev' to calibrate, 'eval' to evaluate.
 
@@ -31,12 +32,18 @@ def simulate_embeddings(
 
     Parameters
     ----------
+    population
+        The population that is sampled.
     n_background, n_speakers
         Speakers in 'train', and in 'dev' and 'eval' each.
     n_sessions
         Recordings of each speaker on each side.
+    durations
+        Durations of speech in seconds.
     shift, rougher
         How far the domain of 'eval' is from the others.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -44,6 +51,7 @@ def simulate_embeddings(
     >>> simulate_embeddings(voices, n_background=20, n_speakers=4, n_sessions=2)
     Embeddings(240 rows of 30 dimensions, 28 speakers; columns split, side, gender, duration)
     """
+    seed = seed_of(rng)
     full = max(durations, default=DURATIONS[-1])
     background = Corpus(population, 0, seed).recordings(
         "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]

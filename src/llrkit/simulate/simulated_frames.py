@@ -65,11 +65,27 @@ class FrameModel:
         return np.asarray(self.strength / np.sqrt(self.rank) * spread * drawn)
 
     def speaker_factor(self, speaker: int) -> FloatArray:
-        """The factor ``y`` of a speaker."""
+        """The factor ``y`` of a speaker.
+
+        Parameters
+        ----------
+        speaker
+            Number of the speaker.
+        """
         return block_rng(self.seed, _SPEAKER, speaker).standard_normal(self.rank)
 
     def recording(self, speaker: int, session: int, seconds: float) -> FloatArray:
-        """The frames of one recording; a longer one begins with the frames of a shorter one."""
+        """The frames of one recording; a longer one begins with the frames of a shorter one.
+
+        Parameters
+        ----------
+        speaker
+            Number of the speaker.
+        session
+            Number of the session.
+        seconds
+            Duration in seconds.
+        """
         if not 0.0 < seconds < np.inf:
             raise InputError(f"seconds must be a finite number above 0, got {seconds!r}")
         n = max(1, round(seconds * FRAMES_PER_SECOND))
@@ -87,6 +103,17 @@ class FrameModel:
         """Recordings of several speakers, made when they are needed; ids are speaker and session.
 
         Another ``first_speaker`` gives other people; even speakers are female, odd ones male.
+
+        Parameters
+        ----------
+        n_speakers
+            Number of speakers.
+        n_sessions
+            Number of sessions of each speaker.
+        seconds
+            Duration of each recording in seconds.
+        first_speaker
+            Number of the first speaker.
         """
         if n_speakers < 1 or n_sessions < 1:
             raise InputError(f"at least one speaker and session are needed, got {n_speakers}, {n_sessions}")

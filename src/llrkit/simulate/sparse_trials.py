@@ -42,7 +42,19 @@ class DrawnPairs:
 
     @classmethod
     def of(cls, enroll: Recordings, test: Recordings, *, n_trials: int, seed: int) -> DrawnPairs:
-        """All same-speaker pairs, and as many same-gender pairs of others as make ``n_trials`` together."""
+        """All same-speaker pairs, and as many same-gender pairs of others as make ``n_trials`` together.
+
+        Parameters
+        ----------
+        enroll
+            Recordings of the enrollment side.
+        test
+            Recordings of the test side.
+        n_trials
+            Number of trials.
+        seed
+            Seed of the random numbers; the same seed gives the same result.
+        """
         sames = [same_speaker(enroll, test, cells) for cells in cell_blocks(enroll, test)]
         n_target = sum(int(same.sum()) for same in sames)
         available = [same.size - int(same.sum()) for same in sames]

@@ -69,6 +69,19 @@ class Population:
 
         The total variance of a whole segment is 1. The defaults are the two ends of the paper's range (van
         Leeuwen & Brümmer 2013, section 4.1).
+
+        Parameters
+        ----------
+        eer_full
+            Equal error rate of two whole segments.
+        eer_short
+            Equal error rate of two short segments.
+        dim
+            Number of dimensions.
+        short
+            Duration of a short segment in seconds.
+        full
+            Duration of a whole segment in seconds.
         """
         if not 0.0 < eer_full < eer_short < 0.5 or not 0.0 < short < full < np.inf:
             raise InputError(
@@ -86,26 +99,60 @@ class Population:
         return cls(dim, between, channel, noise)
 
     def total(self, duration: float) -> float:
-        """The variance of a segment in each dimension: ``T(d)``, unless it shrinks."""
+        """The variance of a segment in each dimension: ``T(d)``, unless it shrinks.
+
+        Parameters
+        ----------
+        duration
+            Duration in seconds.
+        """
         return self.shrinkage(duration) ** 2 * self._unshrunk(duration)
 
     def shrinkage(self, duration: float) -> float:
-        """What a segment is multiplied by."""
+        """What a segment is multiplied by.
+
+        Parameters
+        ----------
+        duration
+            Duration in seconds.
+        """
         return (self.between + self.channel) / self._unshrunk(duration) if self.shrinks else 1.0
 
     def _unshrunk(self, duration: float) -> float:
         return self.between + self.channel + self.noise / duration
 
     def correlation(self, enroll: float, test: float) -> float:
-        """Correlation of two recordings of one speaker, cut to these durations."""
+        """Correlation of two recordings of one speaker, cut to these durations.
+
+        Parameters
+        ----------
+        enroll
+            Duration of the enrollment segment in seconds.
+        test
+            Duration of the test segment in seconds.
+        """
         return self.between / float(np.sqrt(self._unshrunk(enroll) * self._unshrunk(test)))
 
     def pair(self, enroll: float, test: float) -> PLDALLR:
-        """The exact LLRs of segments of these durations, whose model knows both."""
+        """The exact LLRs of segments of these durations, whose model knows both.
+
+        Parameters
+        ----------
+        enroll
+            Duration of the enrollment segment in seconds.
+        test
+            Duration of the test segment in seconds.
+        """
         return PLDALLR.isotropic(self.correlation(enroll, test), self.dim)
 
     def rougher(self, factor: float) -> Population:
-        """The same speakers with recordings and speech that vary ``factor`` times as much."""
+        """The same speakers with recordings and speech that vary ``factor`` times as much.
+
+        Parameters
+        ----------
+        factor
+            How many times the variance grows.
+        """
         return replace(self, channel=self.channel * factor, noise=self.noise * factor)
 
 

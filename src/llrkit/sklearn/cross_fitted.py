@@ -41,7 +41,7 @@ class LLRClassifierCV(LLRMethods):
     estimator
         A classifier with ``decision_function`` or ``predict_proba``; by default ``LogisticRegression()``.
     calibrator
-        A calibrator of :mod:`llrkit.sklearn`; by default ``LogisticCalibrator()`` at ``prior``.
+        A calibrator of ``sklearn``; by default ``LogisticCalibrator()`` at ``prior``.
     cv
         The folds: their number (5 by default), or a splitter of scikit-learn. With a number and ``groups``
         given to ``fit``, no group is in two folds.
@@ -100,7 +100,7 @@ class LLRClassifierCV(LLRMethods):
             How often each trial counts: for the calibration, and for the classifier if its ``fit`` takes it.
         groups
             What each trial belongs to (a speaker, a case): trials of one group are never on both sides.
-        fit_params
+        **fit_params
             More for ``fit`` of the classifier; with metadata routing, whatever parts have asked for.
         """
         if y is None:

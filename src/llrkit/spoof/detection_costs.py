@@ -66,11 +66,31 @@ class SpoofCosts:
         )  # fmt: skip
 
     def cost(self, p_miss: float, p_fa: float, p_fa_spoof: float) -> float:
-        """The normalized cost of these error rates; a rate that costs nothing need not be known."""
+        """The normalized cost of these error rates; a rate that costs nothing need not be known.
+
+        Parameters
+        ----------
+        p_miss
+            Miss rate, between 0 and 1.
+        p_fa
+            False-alarm rate, between 0 and 1.
+        p_fa_spoof
+            Rate at which spoofs are accepted, between 0 and 1.
+        """
         return float(self.costs(*(np.array([rate]) for rate in (p_miss, p_fa, p_fa_spoof)))[0])
 
     def costs(self, p_miss: FloatArray, p_fa: FloatArray, p_fa_spoof: FloatArray) -> FloatArray:
-        """The same of arrays."""
+        """The same of arrays.
+
+        Parameters
+        ----------
+        p_miss
+            Miss rate, between 0 and 1.
+        p_fa
+            False-alarm rate, between 0 and 1.
+        p_fa_spoof
+            Rate at which spoofs are accepted, between 0 and 1.
+        """
         total = np.zeros(len(p_miss))
         kinds = ("target", "nontarget", "spoof")
         for kind, weight, rate in zip(kinds, self.weights, (p_miss, p_fa, p_fa_spoof), strict=True):
@@ -98,6 +118,11 @@ DECIDING: tuple[System, ...] = ("sasv", "asv", "cm")
 def spoof_costs(given: Costs) -> SpoofCosts:
     """Costs by name, or as they are.
 
+    Parameters
+    ----------
+    given
+        The name of a preset, or costs.
+
     Examples
     --------
     >>> spoof_costs("a-dcf1").c_fa_spoof
@@ -123,6 +148,15 @@ def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float |
     ``threshold`` fixed on other trials. A score below which to reject is meant to be the log ratio of targets
     to that mixture of the others.
 
+    Parameters
+    ----------
+    trials
+        The trials.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
+    threshold
+        Threshold of the SASV scores; by default the Bayes threshold.
+
     References
     ----------
     Shim, Jung, Kinnunen et al., "a-DCF: an architecture agnostic metric with application to
@@ -142,6 +176,13 @@ def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float |
 
 def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
     """The smallest a-DCF that any threshold gives on these trials; see :func:`a_dcf`.
+
+    Parameters
+    ----------
+    trials
+        The trials.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
 
     Examples
     --------

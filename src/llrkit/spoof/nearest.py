@@ -41,6 +41,11 @@ def eer_nearest(source: ScoreSource) -> float:
     among ties and is a mean of two different rates; :func:`llrkit.eer_roc` has neither fault. For published
     numbers to the last digit.
 
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+
     Examples
     --------
     >>> import llrkit as lk

@@ -64,6 +64,15 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     On exact curves any prevalence gives the same; the organizers take one half. Ties are broken by kind
     (targets, non-targets, spoofs). For published numbers to the last digit; otherwise use :func:`t_eer`.
 
+    Parameters
+    ----------
+    trials
+        The trials.
+    prevalence
+        Share of spoofs among the trials that should be rejected.
+    attack
+        Keep only the spoofs of this attack.
+
     Examples
     --------
     >>> trials = SpoofTrials({"asv": [3.0, 2.0, -1.0, 2.5], "cm": [1.0, 2.0, 3.0, -1.0],

@@ -151,12 +151,18 @@ def attack_detection(
 
     Parameters
     ----------
+    trials
+        The trials.
     threshold
         Of the CM scores; by default the equal-error threshold on these trials.
     asv_threshold
         For the IAPAR, where attacks meet the ASV system alone; by default its equal-error threshold.
+    apcers
+        APCERs at which the BPCER is found.
     speakers
         The column, or the two columns, with the subjects of the two sides of a presentation.
+    level
+        Confidence level, between 0 and 1.
 
     Examples
     --------

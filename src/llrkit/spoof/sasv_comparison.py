@@ -22,7 +22,7 @@ SUM = "sum of scores"
 
 @dataclass(frozen=True, repr=False)
 class SasvComparison(Result):
-    """a-DCFs by method: minimum and actual, on the trials of the training and on others."""
+    """Detection costs (a-DCF) by method: minimum and actual, on the trials of the training and on others."""
 
     costs: str
     rows: tuple[dict[str, Any], ...]
@@ -65,6 +65,17 @@ def compare_sasv(
     """Train every fusion on some trials; a-DCFs there and on others, beside the plain sum of scores.
 
     The sum is no LLR and has no actual a-DCF. See :func:`fit_sasv` for the methods.
+
+    Parameters
+    ----------
+    dev
+        Trials that the fusions are trained on.
+    evaluation
+        Other trials that they are evaluated on.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
+    methods
+        Names of fusions.
 
     Examples
     --------

@@ -55,12 +55,16 @@ def fit_sasv(
 
     Parameters
     ----------
+    trials
+        The trials.
     method
         ``"bayes"``: each system is calibrated by itself (logistic regression), and the LLRs are
         combined in closed form, ``-log((1 - r) / LR_asv + r / LR_cm)``, the Bayes decision if the two
         systems err independently. ``"bayes-trained"``: the same form, its two straight lines trained
         together by the prior-weighted logarithmic loss. ``"linear"``: a weighted sum of the scores trained
         likewise.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
     regularization
         Of the trained methods: penalty on the slopes, of scores scaled to variance 1.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llrkit._random import RNG, seed_of
 from llrkit.core.counting import count_bins
 from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
@@ -35,12 +36,14 @@ def evaluate(
     asv_threshold: float | Literal["eer"] = "eer",
     speakers: Columns | None = None,
     level: float = 0.95,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> SpoofEvaluation:
     """Evaluate targets, non-targets and spoofs: EERs of each pair, a-DCF, t-DCF, t-EER, and every attack.
 
     Parameters
     ----------
+    trials
+        The trials.
     costs, tandem
         Priors and prices of the a-DCF and of the t-DCF: names of presets, or :class:`SpoofCosts`.
     eer
@@ -51,7 +54,7 @@ def evaluate(
     speakers
         The column, or the two columns, with the speakers of the two sides of a trial: all numbers get
         intervals for trials that share speakers (a jackknife).
-    level, seed
+    level, rng
         Of the intervals.
 
     Examples
@@ -67,6 +70,7 @@ def evaluate(
     >>> result.t_dcf[0].name, round(result.t_dcf[0].min, 3)
     ('asvspoof5', 0.322)
     """
+    seed = seed_of(rng)
     if not isinstance(trials, SpoofTrials):
         raise InputError(
             f"expected SpoofTrials, got {type(trials).__name__}: SpoofTrials(table, asv=, cm=, sasv=)"

@@ -94,7 +94,15 @@ class SpoofTrials:
         return KIND if self._table is not None else self.label
 
     def source_of(self, system: System, *columns: str) -> ScoreSource:
-        """The trials that have a score of a system; chunks carry their kind and these columns."""
+        """The trials that have a score of a system; chunks carry their kind and these columns.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        *columns
+            Names of columns that chunks carry.
+        """
         if system not in self.systems:
             raise InputError(
                 f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
@@ -119,7 +127,13 @@ class SpoofTrials:
         return DerivedSource(self._source, partial(_one_system, place=place), score=(name,))
 
     def reading_apart(self, sources: Mapping[System, ScoreSource]) -> SpoofTrials:
-        """The same, with a source of its own for each system, without the trials it gave no score."""
+        """The same, with a source of its own for each system, without the trials it gave no score.
+
+        Parameters
+        ----------
+        sources
+            A source for each system.
+        """
         apart = SpoofTrials(self._source, **dict(self.systems), label=self.label, attack=self.attack)
         apart._bases |= sources
         return apart
@@ -128,6 +142,17 @@ class SpoofTrials:
         self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
     ) -> DerivedSource:
         """Two classes of trials, made of these kinds; ``attack`` keeps only the spoofs of one attack.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        positive
+            Kinds of trials that form the first class.
+        negative
+            Kinds of trials that form the second class.
+        attack
+            Keep only the spoofs of this attack.
 
         Examples
         --------
@@ -149,7 +174,19 @@ class SpoofTrials:
     def pair_to_count(
         self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], *, attack: str | None = None
     ) -> ScoreSource:
-        """The same as :meth:`pair` without further columns; of a table the scores themselves."""
+        """The same as :meth:`pair` without further columns; of a table the scores themselves.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        positive
+            Kinds of trials that form the first class.
+        negative
+            Kinds of trials that form the second class.
+        attack
+            Keep only the spoofs of this attack.
+        """
         source = self.pair(system, positive, negative, attack=attack)
         if self._table is None:
             return source
@@ -161,7 +198,17 @@ class SpoofTrials:
         return self._last_pair[1]
 
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
-        """The trials with scores of both systems, those of the second -inf where the first rejects."""
+        """The trials with scores of both systems, those of the second -inf where the first rejects.
+
+        Parameters
+        ----------
+        gate
+            The system that decides first.
+        threshold
+            Its threshold.
+        system
+            The system whose scores are kept.
+        """
         first, second = self.systems[gate], self.systems[system]
         if self._table is not None:
             kept: Any = self._table.gated(first, threshold, second)
@@ -189,7 +236,15 @@ class SpoofTrials:
         return self._both
 
     def fused(self, fusion: Map, name: str = "sasv llr") -> SpoofTrials:
-        """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores."""
+        """The same trials with the LLRs that a fusion of ASV and CM scores gives, as SASV scores.
+
+        Parameters
+        ----------
+        fusion
+            A fusion of :func:`llrkit.spoof.fit_sasv`.
+        name
+            Name of the new column.
+        """
         both = self.source_of_both()
         if self._table is None:
             kept: Any = DerivedSource(fusion.on(both), _unchanged, score=(name,))
@@ -200,7 +255,13 @@ class SpoofTrials:
         return SpoofTrials(kept, sasv=name, label=self.label, attack=self.attack)
 
     def counts(self, system: System) -> dict[Kind, float]:
-        """How many trials of each kind have a score of a system."""
+        """How many trials of each kind have a score of a system.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        """
         name = self.kind_column
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
@@ -210,14 +271,30 @@ class SpoofTrials:
         return total
 
     def require(self, system: System, *kinds: Kind) -> None:
-        """Refuse a system without trials of these kinds."""
+        """Refuse a system without trials of these kinds.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        *kinds
+            Kinds of trials: ``"target"``, ``"nontarget"``, ``"spoof"``.
+        """
         have = self.counts(system)
         for kind in kinds:
             if not have[kind]:
                 raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")
 
     def where(self, column: str, value: Any) -> SpoofTrials:
-        """The trials that have one value in a column."""
+        """The trials that have one value in a column.
+
+        Parameters
+        ----------
+        column
+            Name of the column.
+        value
+            The value.
+        """
         if self._table is not None:
             kept: Any = self._table.where(column, value)
         else:

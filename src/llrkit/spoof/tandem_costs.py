@@ -101,6 +101,8 @@ def min_t_dcf(
 
     Parameters
     ----------
+    trials
+        The trials.
     costs
         "asvspoof5", "asvspoof2019" (the older form, without the errors of the ASV system), or any
         :class:`SpoofCosts`.
@@ -151,6 +153,17 @@ def t_dcf(
     The CM system accepts at or above ``log(c2 / c1)``, with ``c1`` and ``c2`` what its misses and false
     alarms cost behind this ASV system, or at or above ``cm_threshold``.
 
+    Parameters
+    ----------
+    trials
+        The trials.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
+    cm_threshold
+        Threshold of the countermeasure; by default the Bayes threshold.
+    asv_threshold
+        Threshold of the ASV system; ``"eer"`` is that of its equal error rate on these trials.
+
     Examples
     --------
     >>> trials = SpoofTrials({"asv": [3.0, 2.0, -1.0, 2.5], "cm": [1.0, 2.0, 3.0, -1.0],
@@ -167,6 +180,15 @@ def t_dcf_curve(
     trials: SpoofTrials, costs: Costs = "asvspoof5", *, asv_threshold: float | Literal["eer"] = "eer"
 ) -> TandemCostCurve:
     """The t-DCF at every threshold of the CM system that changes it.
+
+    Parameters
+    ----------
+    trials
+        The trials.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
+    asv_threshold
+        Threshold of the ASV system; ``"eer"`` is that of its equal error rate on these trials.
 
     Examples
     --------

@@ -57,6 +57,11 @@ def t_eer(trials: SpoofTrials) -> float:
     scores of targets (ASV) and at all scores (CM), ties pooled. :func:`t_eer_nearest` takes
     observed thresholds as the organizers do.
 
+    Parameters
+    ----------
+    trials
+        The trials.
+
     References
     ----------
     Kinnunen, Lee, Tak, Evans & Nautsch, "t-EER: parameter-free tandem evaluation of countermeasures and
@@ -159,6 +164,13 @@ def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1
     At a threshold of the ASV system, that of the CM system is chosen so that rejected targets are as frequent
     as accepted others, of which ``prevalence`` are spoofs. Paths of all prevalences meet in the concurrent
     t-EER. ASV thresholds that reject more targets than they accept others have no such point.
+
+    Parameters
+    ----------
+    trials
+        The trials.
+    prevalences
+        Shares of spoofs among the trials that should be rejected.
 
     Examples
     --------

@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit.core.special import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
-from llrkit.theory.distribution import RNG, Distribution, Mirrored, Size
+from llrkit.theory.distribution import Distribution, Mirrored, Size
 from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
@@ -79,19 +80,43 @@ class CalibratedPair(ABC):
         return False
 
     def p_miss(self, threshold: npt.ArrayLike) -> Any:
-        """``P(x < threshold | target)``."""
+        """``P(x < threshold | target)``.
+
+        Parameters
+        ----------
+        threshold
+            Threshold; a score at or above it is accepted.
+        """
         return self.target.below(threshold)
 
     def p_fa(self, threshold: npt.ArrayLike) -> Any:
-        """``P(x >= threshold | nontarget)``."""
+        """``P(x >= threshold | nontarget)``.
+
+        Parameters
+        ----------
+        threshold
+            Threshold; a score at or above it is accepted.
+        """
         return self.nontarget.at_least(threshold)
 
     def error_rates(self, threshold: npt.ArrayLike) -> tuple[Any, Any]:
-        """``(p_miss, p_fa)`` at a threshold."""
+        """``(p_miss, p_fa)`` at a threshold.
+
+        Parameters
+        ----------
+        threshold
+            Threshold; a score at or above it is accepted.
+        """
         return self.p_miss(threshold), self.p_fa(threshold)
 
     def log_ratio(self, x: npt.ArrayLike) -> Any:
-        """``log target.pdf(x) - log nontarget.pdf(x)``: ``x`` again, and NaN where both densities are 0."""
+        """``log target.pdf(x) - log nontarget.pdf(x)``: ``x`` again, and NaN where both densities are 0.
+
+        Parameters
+        ----------
+        x
+            LLRs in nats.
+        """
         above, under = np.asarray(self.target.logpdf(x)), np.asarray(self.nontarget.logpdf(x))
         empty = (above == -np.inf) & (under == -np.inf)
         out = np.where(empty, np.nan, above - np.where(empty, 0.0, under))
@@ -134,24 +159,55 @@ class CalibratedPair(ABC):
         return 1.0 - 0.5 * integrate(area, self._edges())
 
     def bayes_error(self, log_odds: npt.ArrayLike) -> Any:
-        """Error rate of Bayes decisions at prior log-odds ``log_odds``: ``P Pmiss(-l) + (1 - P) Pfa(-l)``."""
+        """Error rate of Bayes decisions at prior log-odds ``log_odds``: ``P Pmiss(-l) + (1 - P) Pfa(-l)``.
+
+        Parameters
+        ----------
+        log_odds
+            Prior log-odds in nats.
+        """
         odds = np.asarray(log_odds, dtype=np.float64)
         out = sigmoid(odds) * self.p_miss(-odds) + sigmoid(-odds) * self.p_fa(-odds)
         return float(out) if odds.ndim == 0 else out
 
     def act_dcf(self, point: Point, *, allow_unconfirmed: bool = False) -> float:
-        """Normalized detection cost at the Bayes threshold of an operating point or of a preset's name."""
+        """Normalized detection cost at the Bayes threshold of an operating point or of a preset's name.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+        allow_unconfirmed
+            Accept presets whose definition could not be confirmed.
+        """
         where = operating_point(point, allow_unconfirmed=allow_unconfirmed)
         return where.cost(*self.error_rates(where.threshold))
 
     def min_dcf(self, point: Point, *, allow_unconfirmed: bool = False) -> float:
-        """Smallest normalized detection cost; equals :meth:`act_dcf`, since the pair is calibrated."""
+        """Smallest normalized detection cost; equals :meth:`act_dcf`, since the pair is calibrated.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+        allow_unconfirmed
+            Accept presets whose definition could not be confirmed.
+        """
         return self.act_dcf(point, allow_unconfirmed=allow_unconfirmed)
 
     def c_primary(self, name: AnyPoint, *, allow_unconfirmed: bool = False) -> float:
         """Mean of the normalized costs over the operating points of a preset such as ``"sre12"``.
 
         There is one kind of non-target here, so a preset that mixes two kinds sees them as equal.
+
+        Parameters
+        ----------
+        name
+            Name of a preset.
+        allow_unconfirmed
+            Accept presets whose definition could not be confirmed.
         """
         chosen_preset = cost_of(name, allow_unconfirmed=allow_unconfirmed)
         return sum(self.act_dcf(point) for point in chosen_preset.points) / len(chosen_preset.points)
@@ -161,6 +217,13 @@ class CalibratedPair(ABC):
 
         The points are the crossings of the DET with the lines ``probit Pmiss - probit Pfa = c`` for ``c``
         on an even grid, so swapping the classes inverts the slope exactly.
+
+        Parameters
+        ----------
+        low
+            Lowest error rate.
+        high
+            Highest error rate.
         """
         if not 0.0 < low < high < 1.0:
             raise InputError(f"0 < low < high < 1 is needed, got low={low!r}, high={high!r}")
@@ -173,7 +236,17 @@ class CalibratedPair(ABC):
         return float(main[1] / main[0])
 
     def rvs(self, n_target: Size, n_nontarget: Size, rng: RNG = None) -> tuple[FloatArray, FloatArray]:
-        """Draw target LLRs and non-target LLRs."""
+        """Draw target LLRs and non-target LLRs.
+
+        Parameters
+        ----------
+        n_target
+            Number of target trials.
+        n_nontarget
+            Number of non-target trials.
+        rng
+            A NumPy generator, or a seed.
+        """
         generator = np.random.default_rng(rng)
         return self.target.rvs(n_target, generator), self.nontarget.rvs(n_nontarget, generator)
 

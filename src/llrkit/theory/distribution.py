@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG
 from llrkit.errors import InputError, NaNScoreError
 
-RNG = np.random.Generator | int | None
 Size = int | tuple[int, ...]
 
 
@@ -101,31 +101,73 @@ class Distribution(ABC):
         return -np.inf, np.inf
 
     def logpdf(self, x: npt.ArrayLike) -> Any:
-        """Natural logarithm of the density."""
+        """Natural logarithm of the density.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(self._logpdf, x, -np.inf, -np.inf)
 
     def pdf(self, x: npt.ArrayLike) -> Any:
-        """Density; a point mass is not part of it."""
+        """Density; a point mass is not part of it.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(lambda v: np.exp(self._logpdf(v)), x, 0.0, 0.0)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
-        """``P(X <= x)``."""
+        """``P(X <= x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(self._cdf, x, 0.0, 1.0)
 
     def sf(self, x: npt.ArrayLike) -> Any:
-        """``P(X > x)``, accurate also where it is tiny."""
+        """``P(X > x)``, accurate also where it is tiny.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(self._sf, x, 1.0, 0.0)
 
     def below(self, x: npt.ArrayLike) -> Any:
-        """``P(X < x)``."""
+        """``P(X < x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return self.cdf(x)
 
     def at_least(self, x: npt.ArrayLike) -> Any:
-        """``P(X >= x)``, accurate also where it is tiny."""
+        """``P(X >= x)``, accurate also where it is tiny.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return self.sf(x)
 
     def ppf(self, q: npt.ArrayLike) -> Any:
-        """Quantile: the inverse of :meth:`cdf`."""
+        """Quantile: the inverse of :meth:`cdf`.
+
+        Parameters
+        ----------
+        q
+            Probabilities.
+        """
         values = np.asarray(q, dtype=np.float64)
         if not np.all((values >= 0.0) & (values <= 1.0)):
             raise InputError("a quantile level must lie between 0 and 1")
@@ -136,7 +178,15 @@ class Distribution(ABC):
         return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
 
     def rvs(self, size: Size = 1, rng: RNG = None) -> FloatArray:
-        """Draw an array of ``size`` independent values with the generator (or seed) ``rng``."""
+        """Draw an array of ``size`` independent values with the generator (or seed) ``rng``.
+
+        Parameters
+        ----------
+        size
+            Shape of the result.
+        rng
+            A NumPy generator, or a seed.
+        """
         return self._rvs(size, np.random.default_rng(rng))
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
@@ -199,11 +249,23 @@ class Mirrored(Distribution):
         return -high, -low
 
     def below(self, x: npt.ArrayLike) -> Any:
-        """``P(-X < x)``."""
+        """``P(-X < x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return self.of.sf(-np.asarray(x, dtype=np.float64))
 
     def at_least(self, x: npt.ArrayLike) -> Any:
-        """``P(-X >= x)``."""
+        """``P(-X >= x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return self.of.cdf(-np.asarray(x, dtype=np.float64))
 
     def _logpdf(self, x: FloatArray) -> FloatArray:

@@ -29,6 +29,15 @@ def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -
 
     Other pairs are integrated. Infinity is returned where the moment does not exist or overflows.
 
+    Parameters
+    ----------
+    pair
+        A calibrated pair of distributions.
+    order
+        Power of the likelihood ratio.
+    given
+        The class under which the expectation is taken: ``"nontarget"`` or ``"target"``.
+
     Examples
     --------
     >>> pair = GaussianLLR(2.0)
@@ -96,6 +105,13 @@ def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     is why the sample mean of ``r`` is useless for good systems: with perfectly calibrated scores at 2 % EER
     half of all sets of 1000 non-targets have a mean below 0.28, although its expectation is 1.
 
+    Parameters
+    ----------
+    pair
+        A calibrated pair of distributions.
+    given
+        The class under which the expectation is taken: ``"nontarget"`` or ``"target"``.
+
     Examples
     --------
     >>> round(lr_variance(GaussianLLR(1.0)), 6)
@@ -112,6 +128,11 @@ def misleading_bound(ratio: npt.ArrayLike) -> Any:
 
     Markov's inequality with ``<r>_nontarget = 1``.
 
+    Parameters
+    ----------
+    ratio
+        Likelihood ratio, at least 1.
+
     Examples
     --------
     >>> misleading_bound(100.0)
@@ -124,6 +145,11 @@ def misleading_bound_gaussian(ratio: npt.ArrayLike) -> Any:
     """Largest ``P(r >= k | nontarget)`` over all Gaussian pairs, ``Phi(-sqrt(2 ln k))`` for ``k >= 1``.
 
     It is reached at ``sigma = sqrt(2 ln k)``.
+
+    Parameters
+    ----------
+    ratio
+        Likelihood ratio, at least 1.
 
     References
     ----------

@@ -15,7 +15,7 @@ from llrkit.theory.gaussian_pair import GaussianLLR
 
 @dataclass(frozen=True)
 class GaussianFusion:
-    """A linear fusion ``x = weights . scores + offset`` and the calibrated pair it leads to.
+    """A linear fusion ``x = weights @ scores + offset`` and the calibrated pair it leads to.
 
     Examples
     --------
@@ -48,8 +48,10 @@ def fuse_calibrated(systems: Sequence[GaussianLLR], correlation: npt.ArrayLike) 
 
     Parameters
     ----------
-    systems : the calibrated pairs
-    correlation : one number for all pairs of systems, or a matrix
+    systems
+        The calibrated pairs.
+    correlation
+        One number for all pairs of systems, or a matrix.
 
     Examples
     --------
@@ -82,6 +84,19 @@ def fuse_moments(
     ``V = alpha V_e + (1 - alpha) V_d``, ``w = V^-1 (m_e - m_d)``, ``b = -w'(m_e + m_d)/2``: constrained
     maximum likelihood Gaussian calibration in several dimensions. ``fused`` is exact when the covariances are
     equal and a prediction otherwise.
+
+    Parameters
+    ----------
+    mean_target
+        Mean of the targets.
+    mean_nontarget
+        Mean of the non-targets.
+    cov_target
+        Covariance of the targets.
+    cov_nontarget
+        Covariance of the non-targets.
+    alpha
+        Weight of the covariance of the targets.
 
     Examples
     --------

@@ -51,6 +51,11 @@ class GaussianLLR(CalibratedPair):
     def from_sigma(cls, sigma: float) -> GaussianLLR:
         """From the standard deviation of the LLRs.
 
+        Parameters
+        ----------
+        sigma
+            Standard deviation of the LLRs in nats.
+
         Examples
         --------
         >>> GaussianLLR.from_sigma(2.0).mu
@@ -61,6 +66,11 @@ class GaussianLLR(CalibratedPair):
     @classmethod
     def from_d_prime(cls, d_prime: float) -> GaussianLLR:
         """From d', the distance of the means in standard deviations, which equals sigma.
+
+        Parameters
+        ----------
+        d_prime
+            Distance of the means in standard deviations.
 
         Examples
         --------
@@ -73,6 +83,11 @@ class GaussianLLR(CalibratedPair):
     def from_mu(cls, mu: float) -> GaussianLLR:
         """From the mean of the target LLRs, ``sigma = sqrt(2 mu)``.
 
+        Parameters
+        ----------
+        mu
+            Mean of the target LLRs in nats.
+
         Examples
         --------
         >>> GaussianLLR.from_mu(2.0).sigma
@@ -83,6 +98,11 @@ class GaussianLLR(CalibratedPair):
     @classmethod
     def from_eer(cls, eer: float) -> GaussianLLR:
         """From the equal error rate, a fraction between 0 and 0.5: ``sigma = -2 probit(eer)``.
+
+        Parameters
+        ----------
+        eer
+            Equal error rate, between 0 and 0.5.
 
         Examples
         --------
@@ -99,6 +119,11 @@ class GaussianLLR(CalibratedPair):
     @classmethod
     def from_cllr(cls, cllr: float) -> GaussianLLR:
         """From Cllr in bits, strictly between 0 and 1, by root finding to machine precision.
+
+        Parameters
+        ----------
+        cllr
+            Cllr in bits, between 0 and 1.
 
         Examples
         --------
@@ -162,7 +187,15 @@ class GaussianLLR(CalibratedPair):
         return DetLine(-1.0, -self.sigma)
 
     def det_slope(self, low: float = 0.001, high: float = 0.5) -> float:
-        """-1: the DET is a line, whatever part of it is looked at."""
+        """-1: the DET is a line, whatever part of it is looked at.
+
+        Parameters
+        ----------
+        low
+            Lowest error rate.
+        high
+            Highest error rate.
+        """
         return -1.0
 
 
@@ -170,6 +203,11 @@ def cllr_from_eer(eer: Any) -> Any:
     """Cllr in bits of calibrated Gaussian LLRs with a given EER (a fraction, 0 to 0.5; number or array).
 
     ``1/ln 2 ∫ N(x | mu, sigma) log(1 + e^-x) dx`` with ``sigma = -2 probit(eer)``, ``mu = sigma^2/2``.
+
+    Parameters
+    ----------
+    eer
+        Equal error rate, between 0 and 0.5.
 
     References
     ----------
@@ -190,6 +228,11 @@ def eer_from_cllr(cllr: Any) -> Any:
     """EER of calibrated Gaussian LLRs with a given Cllr in bits (0 to 1; number or array).
 
     The inverse of :func:`cllr_from_eer`, exact to rounding.
+
+    Parameters
+    ----------
+    cllr
+        Cllr in bits, between 0 and 1.
 
     Examples
     --------

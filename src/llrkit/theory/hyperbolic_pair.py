@@ -209,6 +209,15 @@ class HyperbolicLLR(CalibratedPair):
     def from_nig(cls, alpha: float, beta: float, delta: float) -> HyperbolicLLR:
         """Tied normal inverse Gaussian pair; ``m = delta (sqrt(psi1) - sqrt(psi0))``.
 
+        Parameters
+        ----------
+        alpha
+            Steepness of the tails.
+        beta
+            Asymmetry of the non-targets.
+        delta
+            Scale.
+
         Examples
         --------
         >>> pair = HyperbolicLLR.from_nig(alpha=1.0, beta=-0.5, delta=3.0)
@@ -223,6 +232,13 @@ class HyperbolicLLR(CalibratedPair):
 
         ``d(x) = (2 theta)^-k / Gamma(k) sqrt(2/pi) e^{-x/2} (|x|/kappa)^{k-1/2} K_{k-1/2}(kappa |x|)``,
         ``kappa^2 = 1/4 + 1/theta``; ``e(x) = d(-x)``.
+
+        Parameters
+        ----------
+        shape
+            Shape of the gamma distribution of ``mu``.
+        scale
+            Scale of the gamma distribution of ``mu``.
 
         Examples
         --------

@@ -28,7 +28,13 @@ def information_from_sigma(sigma: npt.ArrayLike) -> Any:
 
     ``[sigma^2/4 - E log cosh(x/2)] / ln 2`` with ``x ~ N(sigma^2/2, sigma)``: ``log(1 + e^-x)`` is
     ``log 2 - x/2 + log cosh(x/2)``, so nothing of size 1 is subtracted. Small sigma:
-    ``(sigma^2/8 - sigma^4/64 + ...) / ln 2``. Trapezoid rule in ``z = (x - mu)/sigma``, step 0.1, |z| <= 10.
+    ``(sigma^2/8 - sigma^4/64 + ...) / ln 2``. Trapezoid rule in ``z = (x - mu)/sigma``, step 0.1,
+    from -10 to 10.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of the LLRs in nats.
 
     Examples
     --------
@@ -54,6 +60,11 @@ def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
     distributions by its other form
     ``e^{-sigma^2/8} / (sqrt(2 pi) sigma ln 2) ∫ e^{-x^2/(2 sigma^2)} e^{x/2} log(1 + e^-x) dx``.
 
+    Parameters
+    ----------
+    sigma
+        Standard deviation of the LLRs in nats.
+
     Examples
     --------
     >>> cllr_from_sigma(0.0)
@@ -73,6 +84,11 @@ def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
     Root of :func:`information_from_sigma` ``= 1 - cllr`` where Cllr is near 1, of the logarithm of Cllr
     where it is small, started at :func:`sigma_from_cllr_approx`.
 
+    Parameters
+    ----------
+    cllr
+        Cllr in bits, between 0 and 1.
+
     Examples
     --------
     >>> round(sigma_from_cllr(cllr_from_sigma(3.0)), 14)
@@ -89,6 +105,11 @@ def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
 
     ``[-(1/0.3073) log2(1 - (1 - cllr)^(1/1.1064))]^(1/1.787)``, from
     ``1 - Cllr = (1 - 2^(-0.3073 sigma^1.787))^1.1064``.
+
+    Parameters
+    ----------
+    cllr
+        Cllr in bits, between 0 and 1.
 
     References
     ----------

@@ -89,11 +89,23 @@ class NormalMixture(Distribution):
         return float(self.weights @ (self.scales**2 + (self.locs - self.mean()) ** 2))
 
     def below(self, x: npt.ArrayLike) -> Any:
-        """``P(X < x)``."""
+        """``P(X < x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(lambda v: self._tail(v, +1.0, strict=True), x, 0.0, 1.0)
 
     def at_least(self, x: npt.ArrayLike) -> Any:
-        """``P(X >= x)``."""
+        """``P(X >= x)``.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         return elementwise(lambda v: self._tail(v, -1.0, strict=False), x, 1.0, 0.0)
 
     def _cdf(self, x: FloatArray) -> FloatArray:

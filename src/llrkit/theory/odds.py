@@ -16,6 +16,11 @@ from llrkit.errors import InputError
 def log_odds(p: npt.ArrayLike) -> Any:
     """Log-odds of a probability, ``log(p / (1 - p))`` in nats; infinite at 0 and 1.
 
+    Parameters
+    ----------
+    p
+        Probabilities.
+
     Examples
     --------
     >>> log_odds(0.5), round(log_odds(0.01), 6)
@@ -26,6 +31,11 @@ def log_odds(p: npt.ArrayLike) -> Any:
 
 def probability_from_log_odds(x: npt.ArrayLike) -> Any:
     """Probability with given log-odds, ``1 / (1 + e^-x)``.
+
+    Parameters
+    ----------
+    x
+        Log-odds in nats.
 
     Examples
     --------
@@ -40,6 +50,13 @@ def posterior(llr: npt.ArrayLike, prior: float) -> Any:
 
     The likelihood ratio is sufficient: whatever was observed, its LLR and the prior are all that matters.
 
+    Parameters
+    ----------
+    llr
+        LLRs in nats.
+    prior
+        Prior probability of a target.
+
     Examples
     --------
     >>> posterior(np.log(99.0), 0.01)
@@ -51,6 +68,13 @@ def posterior(llr: npt.ArrayLike, prior: float) -> Any:
 def llr_from_posterior(p: npt.ArrayLike, prior: float) -> Any:
     """LLR in nats that takes a prior to a posterior, ``logit p - logit P``; the inverse of :func:`posterior`.
 
+    Parameters
+    ----------
+    p
+        Posterior probabilities of a target.
+    prior
+        Prior probability of a target.
+
     Examples
     --------
     >>> round(llr_from_posterior(0.5, 0.01), 12)  # log 99
@@ -61,6 +85,13 @@ def llr_from_posterior(p: npt.ArrayLike, prior: float) -> Any:
 
 def posterior_log_odds(llr: npt.ArrayLike, prior: float) -> Any:
     """Posterior log-odds, the odds form of Bayes' rule: ``llr + logit P``.
+
+    Parameters
+    ----------
+    llr
+        LLRs in nats.
+    prior
+        Prior probability of a target.
 
     Examples
     --------
@@ -77,8 +108,10 @@ def other_class_density(
 
     Parameters
     ----------
-    logpdf : log density of the LLR in one class
-    given : that class, "nontarget" or "target"
+    logpdf
+        Log density of the LLR in one class.
+    given
+        That class: ``"nontarget"`` or ``"target"``.
 
     Examples
     --------

@@ -92,6 +92,15 @@ class OperatingPoint:
     def cost(self, p_miss: float, p_fa: float, *, normalized: bool = True) -> float:
         """Detection cost of a pair of error rates, by default divided by ``default_cost``.
 
+        Parameters
+        ----------
+        p_miss
+            Miss rate, between 0 and 1.
+        p_fa
+            False-alarm rate, between 0 and 1.
+        normalized
+            Divide by the cost of deciding without scores.
+
         Examples
         --------
         >>> OperatingPoint(0.001).cost(0.5, 0.0001)
@@ -161,6 +170,13 @@ PRESETS: dict[str, Preset] = {
 def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     """The cost of an evaluation by name.
 
+    Parameters
+    ----------
+    name
+        Name of the evaluation, such as ``"sre08"``.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
     Examples
     --------
     >>> preset("sre12").averages
@@ -191,6 +207,14 @@ Points = AnyPoint | Sequence[AnyPoint]
 def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> OperatingPoint:
     """One operating point: itself, a prior, a prior and two costs, or the name of a preset.
 
+    Parameters
+    ----------
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
     Examples
     --------
     >>> operating_point("sre10").p_target
@@ -212,6 +236,14 @@ def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> Operati
 
 def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
     """One cost, whichever way it is given: a preset, its name, or an operating point.
+
+    Parameters
+    ----------
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------

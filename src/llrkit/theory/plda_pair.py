@@ -49,7 +49,13 @@ class ChiSquareDifference(Distribution):
     down: FloatArray
 
     def cumulant(self, order: int) -> float:
-        """Cumulant of a given order: mean, variance, third central moment, ..."""
+        """Cumulant of a given order: mean, variance, third central moment, ...
+
+        Parameters
+        ----------
+        order
+            Order of the cumulant, from 1.
+        """
         if order < 1:
             raise InputError(f"the order of a cumulant must be at least 1, got {order!r}")
         powers = self.up**order + (-self.down) ** order
@@ -64,7 +70,13 @@ class ChiSquareDifference(Distribution):
         return self.cumulant(2)
 
     def characteristic_function(self, t: FloatArray) -> ComplexArray:
-        """``E exp(i t x)``."""
+        """``E exp(i t x)``.
+
+        Parameters
+        ----------
+        t
+            Frequencies.
+        """
         return np.exp(self._cgf(np.asarray(1j * np.asarray(t), dtype=np.complex128)))
 
     def _cgf(self, s: ComplexArray) -> ComplexArray:
@@ -191,6 +203,13 @@ class PLDALLR(CalibratedPair):
     def isotropic(cls, rho: float, dim: int) -> PLDALLR:
         """The same correlation in ``dim`` dimensions.
 
+        Parameters
+        ----------
+        rho
+            Correlation of two recordings of one source.
+        dim
+            Number of dimensions.
+
         Examples
         --------
         >>> PLDALLR.isotropic(0.5, 2)
@@ -203,6 +222,13 @@ class PLDALLR(CalibratedPair):
     @classmethod
     def from_variances(cls, between: Sequence[float], within: Sequence[float]) -> PLDALLR:
         """From the variances between and within sources, dimension by dimension: ``rho = b / (b + w)``.
+
+        Parameters
+        ----------
+        between
+            Variances between sources.
+        within
+            Variances within sources.
 
         Examples
         --------

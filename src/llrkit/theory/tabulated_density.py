@@ -54,7 +54,13 @@ class Axis:
         return np.linspace(start, stop, int(2 * (stop - start)) + 1)
 
     def x(self, u: FloatArray) -> FloatArray:
-        """The point of the support."""
+        """The point of the support.
+
+        Parameters
+        ----------
+        u
+            Points of the unbounded axis.
+        """
         from scipy.special import expit
 
         low, high = self.support
@@ -68,7 +74,13 @@ class Axis:
         return self.center + self.scale * np.sinh(u)
 
     def log_slope(self, u: FloatArray) -> FloatArray:
-        """``log dx/du``."""
+        """``log dx/du``.
+
+        Parameters
+        ----------
+        u
+            Points of the unbounded axis.
+        """
         low, high = self.support
         match self.kind:
             case (True, True):
@@ -80,7 +92,13 @@ class Axis:
         return np.asarray(np.log(self.scale) + np.logaddexp(u, -u) - np.log(2.0))
 
     def u(self, x: FloatArray) -> FloatArray:
-        """The inverse map, for points inside the support."""
+        """The inverse map, for points inside the support.
+
+        Parameters
+        ----------
+        x
+            Points at which the function is evaluated.
+        """
         low, high = self.support
         match self.kind:
             case (True, True):
@@ -92,7 +110,13 @@ class Axis:
         return np.asarray(np.arcsinh((x - self.center) / self.scale))
 
     def weighted(self, log_density: LogDensity) -> LogDensity:
-        """``log density(x(u)) dx/du`` as a function of ``u``, checked for NaN."""
+        """``log density(x(u)) dx/du`` as a function of ``u``, checked for NaN.
+
+        Parameters
+        ----------
+        log_density
+            The logarithm of a density.
+        """
 
         def function(u: FloatArray) -> FloatArray:
             # somebody else's density, asked far outside its bulk: an overflow there is minus infinity

@@ -107,10 +107,13 @@ def tilt(
 
     Parameters
     ----------
-    density : frozen scipy.stats distribution, or vectorized log density
-    support : two numbers, by default those of the distribution, or the whole line
-    center, scale : where and how wide the density is, by default its median and half its interquartile
-        range, or 0 and 1; needed for a callable only if it lives far from 0 or is narrow
+    density
+        A frozen distribution of ``scipy.stats``, or a vectorized log density.
+    support
+        Two numbers, by default those of the distribution, or the whole line.
+    center, scale
+        Where and how wide the density is, by default its median and half its interquartile range, or 0 and 1;
+        needed for a callable only if it lives far from 0 or is narrow.
 
     Raises
     ------

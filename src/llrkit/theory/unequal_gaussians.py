@@ -84,6 +84,13 @@ class UnequalGaussians:
     def llr(self, score: npt.ArrayLike, *, monotone: bool = False) -> Any:
         """LLR of a score in nats; ``monotone`` holds it constant beyond the vertex.
 
+        Parameters
+        ----------
+        score
+            Scores.
+        monotone
+            Hold the LLR constant beyond the vertex.
+
         Examples
         --------
         >>> scores = UnequalGaussians(2.0, 2.0, -2.0, 1.0)
@@ -129,6 +136,17 @@ def moment_solution(
 
     ``mu = (me - md)^2 / (ve + vd)``, ``a = 2 mu / (me - md)``, ``b = -a (me + md)/2``. This is exactly
     constrained maximum likelihood Gaussian calibration with equal class weights.
+
+    Parameters
+    ----------
+    mean_target
+        Mean of the targets.
+    mean_nontarget
+        Mean of the non-targets.
+    var_target
+        Variance of the targets.
+    var_nontarget
+        Variance of the non-targets.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         Operating points, as for :func:`llrkit.evaluate`.
     positive
         The label of the targets, if it is none of the usual ones.
-    options
+    **options
         Options of ``torchmetrics.Metric``, such as ``sync_on_compute``.
 
     Examples
@@ -82,14 +82,30 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
             self.add_state(name, default=[], dist_reduce_fx="cat")
 
     def update(self, preds: Any, target: Any) -> None:
-        """Take a batch: scores, higher meaning more target-like, and as many labels."""
+        """Take a batch: scores, higher meaning more target-like, and as many labels.
+
+        Parameters
+        ----------
+        preds
+            Scores, higher meaning more target-like.
+        target
+            Labels, as many as scores.
+        """
         device = preds.device if isinstance(preds, torch.Tensor) else self.device
         of_targets, of_nontargets = batch_by_class(preds, target, self.positive)
         self.target.append(torch.as_tensor(of_targets, dtype=torch.float64, device=device))
         self.nontarget.append(torch.as_tensor(of_nontargets, dtype=torch.float64, device=device))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Take a batch and give the numbers of that batch alone, NaN where it holds one class."""
+        """Take a batch and give the numbers of that batch alone, NaN where it holds one class.
+
+        Parameters
+        ----------
+        *args
+            Scores and labels of the batch.
+        **kwargs
+            The same by name.
+        """
         self._of_one_batch = True
         try:
             with warnings.catch_warnings():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from llrkit._format import chance, number, p_words
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.trust.calibration.verdict import LEVEL, SHAPE_LEVEL
 
@@ -18,12 +19,13 @@ _JUDGED = {"cllr_cal": SHAPE_LEVEL}
 _NAMES = {"cllr_cal": "Cllr - min Cllr", "dev_pav": "devPAV", "cv_loss": "cross-validated loss"}
 
 
-def rows_of_tests(check: CalibrationCheck) -> list[tuple[str, str, str, str, str]]:
+def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[str, str, str, str, str]]:
     """Each number beside what calibrated LLRs have, its p-value, and the level of the verdict."""
     line, rows = check.recalibration, []
     if line is not None:
         rows.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", "", ""))
-        rows.append(("offset (nats)", _with_error(line.b, line.se_b), "0", "", ""))
+        offset = _with_error(unit.of(line.b), unit.of(line.se_b))
+        rows.append((f"offset ({unit.short})", offset, "0", "", ""))
         rows.append(("slope and offset together", "", "", chance(line.p_value), _level(LEVEL)))
     losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
     if check.loss is not None:

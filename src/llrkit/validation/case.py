@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._llr_units import LOG10, llr_unit
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
+from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.core.summary import SummaryBase
@@ -20,7 +23,7 @@ from llrkit.scores.source import as_source
 from llrkit.trust.intervals.interval import clopper_pearson
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
-from llrkit.validation.verbal_scale import LN10
+from llrkit.validation.markdown import clean
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class CaseLLR:
     @property
     def log10_lr(self) -> float:
         """The LLR to base ten."""
-        return self.llr / LN10
+        return LOG10.of(self.llr)
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,37 @@ class CaseReport(Result):
 
         return case_to_dict(self)
 
-    def to_markdown(self, made_from: Sequence[tuple[str, str]] = ()) -> str:
-        """The report as text."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people named or wrote themselves, and no vocabulary changes."""
+        return (self.h1, self.h2, self.conditions, *(item.name for item in self.comparisons))
+
+    def to_markdown(
+        self,
+        made_from: Sequence[tuple[str, str]] = (),
+        *,
+        words: str = "forensic",
+        base_10: bool = False,
+    ) -> str:
+        """The report as text.
+
+        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
+        only, not in nats.
+
+        Parameters
+        ----------
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
+        words
+            The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
+        """
         from llrkit.validation.case_words import case_markdown
 
-        return case_markdown(self, made_from)
+        keep = (*self.names, *(text for pair in made_from for text in pair))
+        text = case_markdown(self, made_from, llr_unit(base_10))
+        return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
 
 def case_report(
@@ -128,7 +157,7 @@ def case_report(
     speakers: str | Sequence[str] | None = None,
     level: float = 0.95,
     replicates: int = 500,
-    seed: int = 0,
+    rng: RNG = 0,
     conditions: str = "",
     verbal: bool = False,
 ) -> CaseReport:
@@ -150,6 +179,12 @@ def case_report(
         as strong as those of the case were misleading.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
+    level
+        Confidence level, between 0 and 1.
+    replicates
+        Number of times that speakers are drawn for the interval.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
     conditions
         For which recordings the calibration may be used, in your words.
     verbal
@@ -159,7 +194,7 @@ def case_report(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, seed=1).scores()
+    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, rng=1).scores()
     >>> case = lk.case_report(lk.fit_cmlg(train), 4.0, train=train,
     ...     h1="the suspect is the speaker", h2="another man of the same region is the speaker")
     >>> comparison = case.comparisons[0]
@@ -169,6 +204,7 @@ def case_report(
     The score is about 65 times more probable if the suspect is the speaker rather than if another man of
     the same region is the speaker (95 % interval 45 to 95).
     """
+    seed = seed_of(rng)
     first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
     if calibration.needs:
         raise InputError(

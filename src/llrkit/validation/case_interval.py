@@ -62,7 +62,7 @@ def llr_intervals(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> train = lk.simulate_trials(pair, n_target=200, n_nontarget=2000, seed=1).scores()
+    >>> train = lk.simulate_trials(pair, n_target=200, n_nontarget=2000, rng=1).scores()
     >>> found, _ = llr_intervals(lk.fit_cmlg(train), train, np.array([3.0]))
     >>> found[0].low < 3.0 < found[0].high
     True

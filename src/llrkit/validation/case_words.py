@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llrkit._format import printable
+from llrkit._llr_units import LN10, LOG10, NATS, LlrUnit
 from llrkit.validation.case import AsExtreme, CaseLLR, CaseReport
 from llrkit.validation.markdown import clean, markdown_table
 from llrkit.validation.validated_scope import WHY
-from llrkit.validation.verbal_scale import LN10, verbal_word
+from llrkit.validation.verbal_scale import verbal_word
 
-TABLE_HEADER = ("comparison", "score", "LLR (nats)", "log10 LR", "LR", "interval of the LR")
 PLACE_HEADER = ("trials of known origin", "same-source, as low", "different-source, as high")
 PLACES_TITLE = "Trials of known origin with LLRs like these"
 READER = (
@@ -100,15 +100,24 @@ def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
         )
 
 
-def comparison_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
-    """One row for each comparison, under ``TABLE_HEADER``."""
+def table_header(unit: LlrUnit = NATS) -> tuple[str, ...]:
+    """The head of the table of comparisons: LLRs in a unit, and always to base ten."""
+    return ("comparison", "score", *(one.column for one in _units(unit)), "LR", "interval of the LR")
+
+
+def _units(unit: LlrUnit) -> list[LlrUnit]:
+    return list(dict.fromkeys((unit, LOG10)))
+
+
+def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str, ...], ...]:
+    """One row for each comparison, under :func:`table_header`."""
     rows = []
     for item in report.comparisons:
         ends = ""
         if item.interval is not None:
             ends = f"{_signed(item.interval.low)} to {_signed(item.interval.high)}"
-        cells = (f"{item.score:.6g}", f"{item.llr:.3f}", f"{item.log10_lr:.3f}", _signed(item.llr), ends)
-        rows.append((item.name, *cells))
+        llrs = (f"{one.of(item.llr):.3f}" for one in _units(unit))
+        rows.append((item.name, f"{item.score:.6g}", *llrs, _signed(item.llr), ends))
     return tuple(rows)
 
 
@@ -132,7 +141,7 @@ def _shares(found: AsExtreme) -> tuple[str, str]:
     return tuple(f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)  # type: ignore[return-value]
 
 
-def facts(report: CaseReport) -> list[tuple[str, str]]:
+def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
     """What the LLRs rest on: propositions, calibration, intervals, bounds, conditions of use."""
     known = report.calibration.provenance
     trained = ""
@@ -146,7 +155,7 @@ def facts(report: CaseReport) -> list[tuple[str, str]]:
         ("first proposition", report.h1),
         ("second proposition", report.h2),
         ("calibration", f"{made}{trained}"),
-        ("bounds of the LLR", _bounds_in_words(report)),
+        ("bounds of the LLR", _bounds_in_words(report, unit)),
         ("interval", _how(report)),
         ("conditions of use", report.conditions or "not stated"),
         ("validation", _validated(report)),
@@ -156,12 +165,12 @@ def facts(report: CaseReport) -> list[tuple[str, str]]:
     return rows
 
 
-def _bounds_in_words(report: CaseReport) -> str:
+def _bounds_in_words(report: CaseReport, unit: LlrUnit) -> str:
     if report.bounds is None:
         return "none"
     low, high = report.bounds
     why = WHY.get(report.calibration.method.rpartition("+")[2].strip() or "", "")
-    said = f"LR from {_signed(low)} to {_signed(high)} ({low:.2f} to {high:.2f} nats)"
+    said = f"LR from {_signed(low)} to {_signed(high)} ({unit.span(low, high)})"
     return f"{said}, {why}" if why else said
 
 
@@ -238,17 +247,17 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = ()) -> str:
+def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = (), unit: LlrUnit = NATS) -> str:
     """The report in Markdown."""
     lines = ["# Case report", ""]
     for text in (*statements(report), *all_remarks(report), READER):
         lines += [clean(text), ""]
-    lines += ["## Comparisons", "", *markdown_table(TABLE_HEADER, comparison_rows(report)), ""]
+    lines += ["## Comparisons", "", *markdown_table(table_header(unit), comparison_rows(report, unit)), ""]
     places = place_rows(report)
     if places:
         lines += [f"## {PLACES_TITLE}", "", *markdown_table(PLACE_HEADER, places), ""]
     lines += ["## What the LLRs rest on", ""]
-    lines += [f"- **{name}**: {clean(text)}" for name, text in facts(report)]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in facts(report, unit)]
     if made_from:
         lines += ["", "## Provenance", "", *(f"- **{name}**: {clean(text)}" for name, text in made_from)]
     return printable("\n".join(lines) + "\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from llrkit._llr_units import Amount
 from llrkit.errors import FileFormatError, InputError
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import kind_asked_for
@@ -36,6 +37,8 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 _CRITERION = ("characteristic", "metric", "at_most", "at_least", "use", "by", "change_from", "graph", "data")
 _USES = ("estimate", "interval")
+LLRS = ("misleading_target", "misleading_nontarget")
+"""Metrics that are LLRs: the strongest one for the wrong side among the trials of a class."""
 RATES = frozenset({"eer", "eer_roc", "p_miss", "p_fa"})
 """Metrics that are shares of trials: shown in percent, limits from 0 to 1. The area under the ROC is a share
 of pairs, with the same limits."""
@@ -69,12 +72,24 @@ class Criterion:
         return self.kind in RATES
 
     @property
+    def is_llr(self) -> bool:
+        """Whether the metric is an LLR, in nats."""
+        return self.metric in LLRS
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """The LLRs in its words."""
+        limits = (limit for limit in (self.at_least, self.at_most) if math.isfinite(limit))
+        return tuple(Amount(limit, "g") for limit in limits) if self.is_llr else ()
+
+    @property
     def words(self) -> str:
-        """The criterion as a sentence; limits of rates in percent."""
+        """The criterion as a sentence; limits of rates in percent, those of LLRs in nats."""
         bounds = []
         for sign, limit in ((">=", self.at_least), ("<=", self.at_most)):
             if math.isfinite(limit):
-                bounds.append(f"{sign} {100 * limit:g} %" if self.is_rate else f"{sign} {limit:g}")
+                shown = f"{100 * limit:g} %" if self.is_rate else f"{limit:g}"
+                bounds.append(f"{sign} {Amount(limit, 'g') if self.is_llr else shown}")
         said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
         said += f" more than in {self.change_from}" if self.change_from else ""
@@ -106,6 +121,11 @@ def criteria_template() -> str:
 
 def read_criteria(path: str | Path) -> Criteria:
     """Read a TOML file of criteria.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
 
     Examples
     --------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from llrkit._format import counted, percent
+from llrkit._llr_units import Amount
 from llrkit.calibrate.maps import Map
 from llrkit.engine.open_trials import read_trials
 from llrkit.errors import InputError, UnknownNameError
@@ -17,13 +18,13 @@ from llrkit.evaluation.result import Evaluation
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check import CalibrationCheck
 from llrkit.validation.calibration_words import p_with_level
+from llrkit.validation.criteria import LLRS as WORST
 from llrkit.validation.criteria import Criteria, Criterion
 from llrkit.validation.misleading import MisleadingTrial
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 AT_POINTS = ("min_dcf", "act_dcf", "p_miss", "p_fa")
 CHECKED = ("dev_pav", "cv_loss")
-WORST = ("misleading_target", "misleading_nontarget")
 DECISIONS = {True: "passed", False: "failed", None: "not decided"}
 
 Range = tuple[float, float]
@@ -45,6 +46,10 @@ class ValidationRow:
     note: str = ""
     is_rate: bool = False
     """Whether the result is a share, to be shown in percent."""
+    is_llr: bool = False
+    """Whether the result is an LLR in nats."""
+    amounts: tuple[Amount, ...] = ()
+    """The LLRs in its words, which are in nats."""
 
     @property
     def decision(self) -> str:
@@ -138,7 +143,7 @@ class Judge:
         """
         verdict = self.check.verdict
         passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-        return _row(criterion, verdict.text, passed, "")
+        return replace(_row(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""
@@ -227,5 +232,5 @@ def _row(criterion: Criterion, result: Measured | str, passed: bool | None, note
     interval = None if isinstance(result, str) else result.interval
     return ValidationRow(
         criterion.characteristic, criterion.metric, criterion.graph, criterion.words, criterion.data, shown,
-        interval, passed, note, criterion.is_rate,
+        interval, passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
     )  # fmt: skip

@@ -63,6 +63,11 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     File and line, rows and ids are given where the source is a table; files that are read in batches are read
     once more for the lines.
 
+    Parameters
+    ----------
+    n
+        Number of trials of each class.
+
     Examples
     --------
     >>> import llrkit as lk

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from llrkit._llr_units import llr_unit
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
@@ -81,17 +83,34 @@ class Validation(Result):
         return (*self.report.values(), *places, *points)
 
     def to_markdown(
-        self, *, verbal: bool = False, words: str = "forensic", made_from: Sequence[tuple[str, str]] = ()
+        self,
+        *,
+        verbal: bool = False,
+        words: str = "forensic",
+        base_10: bool = False,
+        made_from: Sequence[tuple[str, str]] = (),
     ) -> str:
         """A validation report: what was validated, the matrix, the numbers, the worst trials, their origin.
 
-        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'.
+        ``words`` is the vocabulary: 'nist', 'forensic' or 'biometrics'. ``base_10`` shows LLRs as log10 LR
+        instead of nats.
 
         ``made_from`` says where the numbers come from, as pairs of a name and a text, see
-        :meth:`llrkit.report.provenance.Provenance.lines`; without it date and version are stated.
+        ``Provenance.lines``; without it date and version are stated.
+
+        Parameters
+        ----------
+        verbal
+            Add the strength of evidence in words (ENFSI 2015).
+        words
+            The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+        base_10
+            Show LLRs to base ten only, not in nats.
+        made_from
+            Lines on the origin of the report, as pairs of a name and a text.
         """
         keep = (*self.names, *(text for pair in made_from for text in pair))
-        text = markdown(self, verbal=verbal, made_from=made_from)
+        text = markdown(self, verbal=verbal, unit=llr_unit(base_10), made_from=made_from)
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:
@@ -108,11 +127,18 @@ def validate(
     curves: bool = False,
     worst: int = 10,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     trained_on_these: bool = False,
     cautions: Sequence[str] = (),
 ) -> Validation:
     """Validate LLRs against criteria: the validation matrix of Meuwly, Ramos & Haraksim (2017).
+
+    Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
+    ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
+    for the wrong side, in nats), and ``verdict`` (no evidence of miscalibration).
+    A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
+    whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
+    Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
 
     Parameters
     ----------
@@ -133,21 +159,13 @@ def validate(
         Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
     worst
         How many of the most misleading trials of each class are listed.
-    replicates, seed
+    replicates, rng
         Of the null distributions of the calibration losses.
     trained_on_these
         Whoever knows that these trials trained the calibration says so; trials with the counts, the moments
         and the range of its training scores are recognized anyway.
     cautions
         Sentences that stand before the numbers wherever the result is shown.
-
-    Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
-    ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
-    for the wrong side, in nats), and ``verdict`` (no evidence of miscalibration).
-
-    A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
-    whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
-    Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
 
     References
     ----------
@@ -165,6 +183,7 @@ def validate(
     >>> [row.passed for row in validation.rows], validation.passed
     ([True, False, True], False)
     """
+    seed = seed_of(rng)
     source = as_source(source)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
@@ -174,7 +193,7 @@ def validate(
     source, options = given.llrs, dict(criteria.options)
     result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
-    check = check_calibration(source, speakers=speakers, replicates=replicates, seed=seed, curves=curves)
+    check = check_calibration(source, speakers=speakers, replicates=replicates, rng=seed, curves=curves)
     listed = misleading_trials(source, worst)
     setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import bound_elub
@@ -51,9 +52,10 @@ class Bounds:
     n_at_high: int
     n_beyond: int
 
-    def __str__(self) -> str:
+    def words(self, unit: LlrUnit = NATS) -> str:
+        """As a reader is told them."""
         why = WHY.get(self.method, self.method)
-        said = f"{self.low:.2f} to {self.high:.2f} nats, {why}; "
+        said = f"{unit.span(self.low, self.high)}, {why}; "
         said += f"{self.n_at_low:,} LLRs lie at the lower one and {self.n_at_high:,} at the upper one"
         if self.n_beyond:
             said += f"; {self.n_beyond:,} lie beyond them, so this map did not make these LLRs"
@@ -86,17 +88,17 @@ class ValidatedScope:
                 plain[name]["columns"] = list(plain[name]["columns"])
         return plain | {"supported": list(self.supported)}
 
-    def words(self) -> dict[str, str]:
+    def words(self, unit: LlrUnit = NATS) -> dict[str, str]:
         """Everything that is known, by what it is."""
-        low, high = self.supported
+        bounds = self.bounds.words(unit) if self.bounds else "none"
         said = {
             "trials": f"{self.n_target:,} same-source, {self.n_nontarget:,} different-source",
             "sources": str(self.sources) if self.sources else "",
             "recordings": str(self.recordings) if self.recordings else "",
             "calibration map": self.calibration or "",
-            "bounds of the map": str(self.bounds) if self.bounds else "none" if self.calibration else "",
-            "range of the LLRs": f"{self.lowest:.2f} to {self.highest:.2f} nats",
-            "range these trials support": f"{low:.2f} to {high:.2f} nats, {WHY['elub']}; "
+            "bounds of the map": bounds if self.bounds or self.calibration else "",
+            "range of the LLRs": unit.span(self.lowest, self.highest),
+            "range these trials support": f"{unit.span(*self.supported)}, {WHY['elub']}; "
             f"{self.n_beyond:,} of the LLRs are stronger",
         }
         return {name: text for name, text in said.items() if text}

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llrkit._format import number, percent
+from llrkit._llr_units import LOG10, NATS, LlrUnit, in_unit
 from llrkit._version import __version__
 from llrkit.evaluation import words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import LEGEND, rows_of_tests
 from llrkit.validation.criteria import REPORT_FIELDS
 from llrkit.validation.markdown import clean, markdown_rows, markdown_table
-from llrkit.validation.verbal_scale import LN10
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -26,19 +26,23 @@ SHOWN = {"passed": "PASS", "failed": "FAIL", "not decided": "NOT DECIDED"}
 FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
 
 
-def full_cells(row: ValidationRow) -> list[str]:
+def full_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
     """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
-    characteristic, metric, criterion, *rest = matrix_cells(row)
+    characteristic, metric, criterion, *rest = matrix_cells(row, unit)
     return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
 
 
-def matrix_cells(row: ValidationRow) -> list[str]:
-    """One row of the matrix for a terminal; rates in percent."""
+def matrix_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
+    """One row of the matrix for a terminal; rates in percent, LLRs in a unit."""
     show = percent if row.is_rate else number
-    result = row.result if isinstance(row.result, str) else show(row.result)
+    if isinstance(row.result, str):
+        result = in_unit(row.result, row.amounts, unit)
+    else:
+        result = unit.said(row.result, ".3f") if row.is_llr else show(row.result)
     if row.interval is not None:
         result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
-    return [row.characteristic, row.metric, row.criterion, result, SHOWN[row.decision], row.note]
+    criterion = in_unit(row.criterion, row.amounts, unit)
+    return [row.characteristic, row.metric, criterion, result, SHOWN[row.decision], row.note]
 
 
 def summary_lines(validation: Validation) -> list[str]:
@@ -74,17 +78,24 @@ def _named(rows: Sequence[ValidationRow]) -> str:
     return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
 
 
-def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[str, str]] = ()) -> str:
+def markdown(
+    validation: Validation,
+    *,
+    verbal: bool,
+    unit: LlrUnit = NATS,
+    made_from: Sequence[tuple[str, str]] = (),
+) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation
+    matrix = [full_cells(row, unit) for row in validation.rows]
     lines = ["# Validation report", "", *(f"**{clean(caution)}**\n" for caution in validation.cautions)]
     lines += [f"**{SHOWN[validation.outcome]}**", "", outcome(validation), "", "## What was validated", ""]
-    lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation)]
-    lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, map(full_cells, validation.rows))]
-    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result))]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation, unit)]
+    lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, matrix)]
+    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result, unit))]
     lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    lines += [clean(validation.check.verdict.sentence), ""]
-    lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check)), "", LEGEND]
+    lines += [clean(validation.check.verdict.in_unit(unit).sentence), ""]
+    lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check, unit)), "", LEGEND]
     lines += [f"- {clean(note)}" for note in validation.check.notes]
     lines += [
         "",
@@ -92,7 +103,7 @@ def markdown(validation: Validation, *, verbal: bool, made_from: Sequence[tuple[
         "",
         misleading_shares(validation),
         "",
-        *_misleading(validation, verbal),
+        *_misleading(validation, verbal, unit),
         "",
         "## Provenance",
         "",
@@ -106,12 +117,12 @@ def _made_now() -> list[tuple[str, str]]:
     return [("made", now), ("with", f"llrkit {__version__}")]
 
 
-def stated(validation: Validation) -> list[tuple[str, str]]:
+def stated(validation: Validation, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
     """What was validated and on what: in the words of its owner, then as counted.
 
     What a calibration file states of itself is not missing where its owner says nothing.
     """
-    counted = validation.setting.words()
+    counted = validation.setting.words(unit)
     instead = {"calibration": "calibration map", "bounds": "bounds of the map"}
     missing = [name for name in REPORT_FIELDS if instead.get(name) not in counted]
     said = dict.fromkeys(missing, "not stated") | dict(validation.report)
@@ -141,19 +152,20 @@ def misleading_shares(validation: Validation) -> str:
 
 
 def misleading_rows(
-    validation: Validation, verbal: bool
+    validation: Validation, verbal: bool, unit: LlrUnit = NATS
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Header and rows of the most misleading trials."""
-    header = ("truth", "LLR (nats)", "log10 LR", "trial", *(("in words",) if verbal else ()))
+    units = list(dict.fromkeys((unit, LOG10)))
+    header = ("truth", *(one.column for one in units), "trial", *(("in words",) if verbal else ()))
     cells = []
     for trial in validation.misleading:
         where = trial.words_of_place
-        truth = "same source" if trial.is_target else "different sources"
-        row = (truth, f"{trial.llr:.3f}", f"{trial.llr / LN10:.3f}", where)
+        truth = "same-source" if trial.is_target else "different-source"
+        row = (truth, *(f"{one.of(trial.llr):.3f}" for one in units), where)
         cells.append((*row, trial.words) if verbal else row)
     return header, tuple(cells)
 
 
-def _misleading(validation: Validation, verbal: bool) -> list[str]:
-    header, cells = misleading_rows(validation, verbal)
+def _misleading(validation: Validation, verbal: bool, unit: LlrUnit) -> list[str]:
+    header, cells = misleading_rows(validation, verbal, unit)
     return markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]

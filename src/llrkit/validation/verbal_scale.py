@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
+from llrkit._llr_units import LN10
 from llrkit.errors import NaNScoreError
-
-LN10 = math.log(10.0)
 
 ENFSI = (
     (2.0, "no support for either"),
@@ -31,6 +30,8 @@ def verbal_scale(llr: float, *, log10: bool = False) -> str:
     ----------
     llr
         Natural-log LLR, or a log10 LLR with ``log10=True``.
+    log10
+        The LLR is to base ten.
 
     Examples
     --------

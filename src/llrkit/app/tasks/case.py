@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llrkit._atomic import write_atomically
+from llrkit._vocabulary import VOCABULARIES
 from llrkit.app.commands import case_commands
 from llrkit.app.project import CALIBRATION
 from llrkit.app.tasks.task import Task, in_documents, shown
@@ -15,6 +16,8 @@ from llrkit.report.case_document import case_document
 from llrkit.validation.case import case_report
 from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
 from llrkit.validation.case_words import all_remarks, statements
+
+FORENSIC = VOCABULARIES["forensic"]
 
 
 def case_task(task: Task) -> dict[str, Any]:
@@ -40,10 +43,10 @@ def case_task(task: Task) -> dict[str, Any]:
     commands = case_commands(reading, asked, questioned=questioned, train=train, validation=validation)
     used = [path for path in (map_path, questioned, train, validation) if path]
     made = task.made_from(commands[0], *used).lines()
-    document = case_document(report, made)
+    document = case_document(report, made, base_10=asked["base_10"])
     document.write_html(task.out / "case.html")
     document.write_word(task.out / "case.docx")
-    write_atomically(task.out / "case.md", report.to_markdown(made))
+    write_atomically(task.out / "case.md", report.to_markdown(made, base_10=asked["base_10"]))
     task.write_json({"map": map_path, **report.to_dict()}, "case", "case.json")
     sections, pictures = shown(document.sections[1:], task)
     remarks = all_remarks(report)
@@ -51,7 +54,7 @@ def case_task(task: Task) -> dict[str, Any]:
         remarks.append(f"There is no interval: {report.no_interval}.")
     return {
         "statements": statements(report),
-        "remarks": remarks,
+        "remarks": [FORENSIC.say_of_sources(text, keep=report.names) for text in remarks],
         "sections": sections,
         "documents": [*(f"case.{ending}" for ending in ("html", "docx", "md", "json")), *pictures],
         "commands": commands,

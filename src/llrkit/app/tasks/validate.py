@@ -7,6 +7,8 @@ from typing import Any
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._inputs import file_sha256
+from llrkit._llr_units import llr_unit
+from llrkit._vocabulary import VOCABULARIES
 from llrkit.app.commands import validate_commands
 from llrkit.app.criteria_form import criteria_text
 from llrkit.app.project import CALIBRATION
@@ -20,6 +22,8 @@ from llrkit.report.validation_sections import validation
 from llrkit.validation.criteria import read_criteria
 from llrkit.validation.validate import validate
 from llrkit.validation.validation_report import SHOWN, outcome
+
+FORENSIC = VOCABULARIES["forensic"]
 
 
 def validate_task(task: Task) -> dict[str, Any]:
@@ -36,24 +40,30 @@ def validate_task(task: Task) -> dict[str, Any]:
     commands = validate_commands(path, task.reading(name), asked)
     made = task.made_from(commands[0], path, map_path, str(criteria_path))
     (title,) = titles_of([path])
+    how = {"verbal": asked["verbal"], "base_10": asked["base_10"]}
+    verdict = checked.check.verdict.in_unit(llr_unit(asked["base_10"]))
     write_report(
         {title: checked.evaluation}, task.out / "validation.html", title="Validation report",
-        first=validation(checked, verbal=asked["verbal"]), checks={title: checked.check},
+        first=validation(checked, **how), checks={title: checked.check}, llrs=True,
         bands={} if checked.bands is None else {title: checked.bands}, cautions=checked.cautions,
-        made_from=made,
+        words="forensic", base_10=asked["base_10"], made_from=made,
     )  # fmt: skip
-    text = checked.to_markdown(verbal=asked["verbal"], made_from=made.lines())
+    text = checked.to_markdown(made_from=made.lines(), **how)
     write_atomically(task.out / "validation.md", printable(text))
-    document = validation_document(title, checked, verbal=asked["verbal"], made_from=made)
+    document = validation_document(title, checked, made_from=made, **how)
     document.write_word(task.out / "validation.docx")
     content = {"scores": path, "criteria": in_documents("criteria.toml"), **checked.to_dict()}
     task.write_json(content, "validate", "validation.json")
-    sections, pictures = shown([*validation(checked, verbal=asked["verbal"]), *document.curves], task)
+    sections, pictures = shown([*validation(checked, **how), *document.curves], task)
     banner = Banner(SHOWN[checked.outcome])
     written = ["criteria.toml", *(f"validation.{ending}" for ending in ("html", "docx", "md", "json"))]
     return {
-        "banner": {"word": banner.word, "grade": banner.grade, "text": outcome(checked)},
-        "remarks": [*checked.cautions, checked.check.verdict.sentence],
+        "banner": {
+            "word": banner.word,
+            "grade": banner.grade,
+            "text": FORENSIC.say_of_sources(outcome(checked)),
+        },
+        "remarks": [FORENSIC.say_of_sources(text) for text in (*checked.cautions, verdict.sentence)],
         "sections": sections,
         "documents": [*written, *pictures],
         "commands": commands,

@@ -63,6 +63,8 @@ def fit_bayes(
     ``df = N_c - 1`` and ``S_c`` in each class. LLRs shrink by themselves when trials are few, and tend to
     ``fit_cmlg`` (``alpha`` the share of targets) or ``fit_gaussian`` when they are many. One pass.
 
+    The map's ``details`` hold the monotone interval and the share of the (Gaussian) classes outside it.
+
     Parameters
     ----------
     shared_variance
@@ -73,8 +75,6 @@ def fit_bayes(
     monotone
         A score far outside both classes loses its weight: the LLR turns back, towards
         ``df log(r_e/r_d)``. With ``True`` it is held constant outside the monotone interval instead.
-
-    The map's ``details`` hold the monotone interval and the share of the (Gaussian) classes outside it.
 
     References
     ----------

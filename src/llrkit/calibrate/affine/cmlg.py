@@ -67,6 +67,13 @@ def fit_cmlg(
     ``v = alpha v_e + (1 - alpha) v_d``: the maximum of the class-weighted Gaussian likelihood under the
     constraint that the result is calibrated. One pass, three with ``alpha="auto"``.
 
+    The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
+    log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
+    assumption (``gaussian_tests``), the predicted cost beside logistic regression (``predicted_cost``, or why
+    there is none in ``no_predicted_cost``), and with "auto" the cost at every weight (``alpha_choice``). A
+    ``ShapeWarning`` says when the scores do not look Gaussian with equal variances: the method is not
+    recommended then.
+
     Parameters
     ----------
     alpha
@@ -88,13 +95,6 @@ def fit_cmlg(
     basis
         What the quadratics are of: the 'log' of the conditions (the default), their 'inverse', or 'linear',
         the conditions themselves.
-
-    The map's ``details`` hold the standard errors of a and b (for independent trials), the weighted
-    log-likelihood, what the Gaussian pair promises (mu, EER, Cllr), the shape of the scores, tests of the
-    assumption (``gaussian_tests``), the predicted cost beside logistic regression (``predicted_cost``, or why
-    there is none in ``no_predicted_cost``), and with "auto" the cost at every weight (``alpha_choice``). A
-    ``ShapeWarning`` says when the scores do not look Gaussian with equal variances: the method is not
-    recommended then.
 
     Examples
     --------

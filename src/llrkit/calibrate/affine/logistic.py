@@ -38,6 +38,8 @@ def fit_logistic(
     ``z = a s + b + logit p``; the result is an LLR whatever the prior and the class sizes. A first guess
     on a sample is followed by three to five Newton steps, each one pass.
 
+    Classes that do not overlap raise ``SeparationError`` unless ``robust`` or ``regularization`` is given.
+
     Parameters
     ----------
     prior
@@ -48,8 +50,6 @@ def fit_logistic(
         Weight ``regularization / df`` of copies that say nothing and pull the LLR towards 0 (Morrison &
         Poh 2018); ``df`` is by default the number of targets. 0.01 is a numerical safeguard, 1 and more
         is deliberate shrinkage.
-
-    Classes that do not overlap raise ``SeparationError`` unless ``robust`` or ``regularization`` is given.
 
     Examples
     --------
@@ -78,6 +78,13 @@ def fit_rule(
     and all other trials can be told apart, the best slope is then very large or without end. If the line
     loses twice as much as logistic regression on the training trials, and 0.05 bits more, 1 to 30 % of the
     logarithmic rule are mixed in, as few as it takes; ``details["log_share"]`` and a ``ShapeWarning`` say so.
+
+    Parameters
+    ----------
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Where the fit should be best: the prior of a target, costs included.
 
     Examples
     --------

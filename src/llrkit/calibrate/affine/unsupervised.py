@@ -70,6 +70,9 @@ def fit_unsupervised(
     looked at: any split into two classes gives the same answer, and an array of scores alone is enough. Two
     passes.
 
+    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
+    that two such Gaussians promise. Whether the scores *are* two Gaussians nothing here can tell.
+
     Parameters
     ----------
     prior
@@ -77,9 +80,6 @@ def fit_unsupervised(
     supervised
         Name of a column of true/false values: where it is true, the label of the trial may be used.
         Such trials enter with the Gaussian of their class (and, when the prior is free, count for it).
-
-    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
-    that two such Gaussians promise. Whether the scores *are* two Gaussians nothing here can tell.
 
     References
     ----------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._llr_units import LN10
 from llrkit.calibrate.class_gap import gap_of_moments, highest_score, lowest_score
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.source_counts import SourceCounts, count_sources
@@ -22,11 +23,18 @@ from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
-LN10 = math.log(10.0)
-
 
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     """Clip LLRs to given bounds, in nats: ``low <= 0 <= high``.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    low
+        Lower bound in nats, at most 0.
+    high
+        Upper bound in nats, at least 0.
 
     Examples
     --------
@@ -51,11 +59,13 @@ def bound_sources(
     The upper limit is ``log(1 + non-target sources)``, the lower one ``-log(1 + target sources)``: had one
     more source been seen beyond all others, the rate of such sources would be about one in so many. A source
     of the non-targets is a pair of speakers, one of the targets a speaker, both only as far as the trials
-    show them; without ``speakers`` every trial is a source (:func:`count_sources`). One pass, and
+    show them; without ``speakers`` every trial is a source (``count_sources``). One pass, and
     one to three more with ``speakers``.
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
     source
         The training data; or the number of sources of each class.
     speakers
@@ -133,6 +143,12 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    misleading
+        Number of misleading trials that are added in each class.
     step
         Distance of the thresholds in log10.
 
@@ -192,8 +208,14 @@ def bound_invariance(
 
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     thresholds
         Candidates in log10, increasing; otherwise the multiples of ``step`` in the range of the LLRs.
+    step
+        Distance in nats between the LLRs that are tried.
     limit
         No threshold and no bound is further than this from 0, in log10.
 

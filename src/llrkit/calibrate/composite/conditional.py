@@ -124,6 +124,10 @@ def fit_by(
         Name of a column of the source, of words or of numbers.
     method
         A fit function, for example ``fit_cmlg``.
+    fallback
+        Fit a map to all trials too, for values that training has not seen.
+    **options
+        Keywords of the method.
 
     Examples
     --------

@@ -55,6 +55,14 @@ def fit_fusion(
         ``w = V^-1 (m_e - m_d)``, ``b = -w (m_e + m_d) / 2``, ``V = alpha V_e + (1 - alpha) V_d``, the
         multivariate CMLG; ``precalibrated``: each system is a calibrated LLR already, and the weights follow
         from their Cllr and their correlations, which are reported for both classes.
+    prior
+        Where the fit should be best: the prior of a target, costs included.
+    alpha
+        For ``method="gaussian"`` and ``"precalibrated"``: weight of the covariance of the targets.
+    robust
+        Weight of a mislabeled copy of every trial.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
     quality_columns, features, scaled
         Side information by column name (logistic only), see :func:`fit_quality`.
     missing
@@ -147,6 +155,19 @@ def fit_quality(
     ``features`` is ``linear`` (each column as it is), ``durations`` (two columns in seconds) or
     ``bilinear`` (qualities of one side, then of the other); ``scaled`` lets the slope depend on them too.
     The result is ``w_0 + w_1 s + Q(columns)`` (Mandasari et al. 2013; BOSARIS).
+
+    Parameters
+    ----------
+    columns
+        Columns with quality measures.
+    features
+        ``"linear"``, ``"durations"`` or another set of functions of the columns.
+    scaled
+        Let the columns change the slope, too.
+    prior
+        Where the fit should be best: the prior of a target, costs included.
+    regularization
+        Weight of copies of the trials that say nothing and pull LLRs towards 0.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from llrkit.errors import NaNScoreError
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LinearMap(Map):
-    """``llr = weights . (scores, features) + offset`` for K systems.
+    """``llr = weights @ (scores, features) + offset`` for K systems.
 
     With ``missing="subset"`` a trial without a score (NaN) of some systems gets the fusion of the others.
     """
@@ -54,7 +54,15 @@ class LinearMap(Map):
         return list(self.systems)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The weighted sum, of the systems that are there."""
+        """The weighted sum, of the systems that are there.
+
+        Parameters
+        ----------
+        scores
+            Scores as float64, shape (n, systems).
+        columns
+            Columns that go with the scores, by name.
+        """
         if self.accepts_missing and np.isnan(scores).any():
             return self._by_pattern(scores, columns)
         wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)

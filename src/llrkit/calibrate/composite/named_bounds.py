@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from llrkit._format import number
+from llrkit._llr_units import LN10
 from llrkit._warn import warn_caller
 from llrkit.calibrate.class_gap import gap_sentence
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import (
-    LN10,
     bound_elub,
     bound_fixed,
     bound_invariance,
@@ -71,8 +71,14 @@ def bound_map(
 ) -> Map:
     """Bound the LLRs of a map by the data it was trained on.
 
+    The ``details`` of the bounded map hold ``bound``, ``low`` and ``high`` in nats, ``low_log10`` and
+    ``high_log10``, what was counted, and ``gap`` if the classes do not overlap in the training scores;
+    those of the fit are in ``bounded.map.details``. :func:`bound_sentence` says the same in words.
+
     Parameters
     ----------
+    fitted
+        The map whose LLRs are bounded.
     source
         The training data.
     bound
@@ -81,10 +87,6 @@ def bound_map(
         all LLRs here). ``"none"``: the map itself.
     speakers
         For ``"sources"``: the column, or the two columns, with the speakers of the two sides of a trial.
-
-    The ``details`` of the bounded map hold ``bound``, ``low`` and ``high`` in nats, ``low_log10`` and
-    ``high_log10``, what was counted, and ``gap`` if the classes do not overlap in the training scores;
-    those of the fit are in ``bounded.map.details``. :func:`bound_sentence` says the same in words.
 
     Examples
     --------
@@ -132,6 +134,11 @@ def _warn_of_gap(fitted: Map) -> None:
 
 def bound_sentence(fitted: Map) -> str:
     """The bounds of a map and what they rest on, in words.
+
+    Parameters
+    ----------
+    fitted
+        A map with bounds.
 
     Examples
     --------

@@ -29,15 +29,15 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     exchanged: skewed to the right. ``a``, ``b`` and ``k`` (between 0.001 and 1e4) maximize the
     class-weighted log-likelihood; ``b`` has a closed form. Two passes.
 
+    The map's ``details`` hold ``shape`` (k), ``mirror``, what the pair promises (EER, Cllr) and the
+    log-likelihood.
+
     Parameters
     ----------
     alpha
         Weight of the targets, strictly between 0 and 1.
     mirror
         Which of the two models; ``None`` takes the more likely one.
-
-    The map's ``details`` hold ``shape`` (k), ``mirror``, what the pair promises (EER, Cllr) and the
-    log-likelihood.
 
     Examples
     --------

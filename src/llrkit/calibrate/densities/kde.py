@@ -33,6 +33,14 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h)``, computed on the density grid by
     fast convolution and saved as at most 4,096 knots, 1e-4 nats close. Two passes.
 
+    The classes share the bandwidth, so ties and hard edges, which the kernel smears alike in both, cancel in
+    the ratio. A kernel estimate says nothing where there are no trials. As if one trial more of each class
+    were distributed as the other class is, the density of a class is
+    ``(N_c f_c + f_other) / (N_c + 1)``: the LLR goes to about ``log(N_d + 1)`` where only targets
+    are, to about ``-log(N_e + 1)`` where only non-targets are, and is constant beyond the training scores.
+    The map's ``details`` hold the bandwidth, the largest change ``monotone`` made, and the largest error in
+    LLR of the knots.
+
     Parameters
     ----------
     bandwidth
@@ -42,15 +50,6 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     monotone
         Pool both estimates where their ratio would turn back, as PAV pools trials: the LLR of a pooled
         stretch is the log-ratio of the masses of the two classes in it.
-
-    The classes share the bandwidth, so ties and hard edges, which the kernel smears alike in both, cancel in
-    the ratio. A kernel estimate says nothing where there are no trials. As if one trial more of each class
-    were distributed as the other class is, the density of a class is
-    ``(N_c f_c + f_other) / (N_c + 1)``: the LLR goes to about ``log(N_d + 1)`` where only targets
-    are, to about ``-log(N_e + 1)`` where only non-targets are, and is constant beyond the training scores.
-
-    The map's ``details`` hold the bandwidth, the largest change ``monotone`` made, and the largest error in
-    LLR of the knots.
 
     References
     ----------

@@ -47,20 +47,20 @@ def fit_mixture(
     difficulty, every one calibrated. ``a``, ``b``, the weights and the ``mu_k`` maximize the class-weighted
     log-likelihood; one component is CMLG. Two passes.
 
+    The map's ``details`` hold ``weights``, ``mu``, what the mixture promises (EER, Cllr) and the
+    log-likelihood (of the trials outside the point mass).
+
     Parameters
     ----------
     components
         Number of components whose ``mu_k`` (between 0.02 and 1e4) are free, or given values of ``mu_k``
         of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
-        nonparametric maximum-likelihood estimate of w(mu) (:mod:`llrkit.calibrate.densities.mixture_grid`).
+        nonparametric maximum-likelihood estimate of w(mu) (``mixture_grid``).
     alpha
         Weight of the targets, strictly between 0 and 1.
     point_mass
         A score at which uninformative trials pile up. They form a component of their own at ``mu = 0``,
         and the map gives them an LLR of exactly 0.
-
-    The map's ``details`` hold ``weights``, ``mu``, what the mixture promises (EER, Cllr) and the
-    log-likelihood (of the trials outside the point mass).
 
     Examples
     --------

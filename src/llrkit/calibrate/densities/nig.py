@@ -73,13 +73,13 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     The family holds the Gaussian as a limit; ``|beta|/alpha`` is kept below 0.988, where one end of the
     density would become hard. Two passes.
 
+    The map's ``details`` hold the interval, the share of the training scores outside it, the
+    log-likelihood (classes weighted equally) and what is left of its gradient.
+
     Parameters
     ----------
     monotone
-        Hold the LLR constant where the ratio turns back in the tails; how is said in :class:`RatioMap`.
-
-    The map's ``details`` hold the interval, the share of the training scores outside it, the
-    log-likelihood (classes weighted equally) and what is left of its gradient.
+        Hold the LLR constant where the ratio turns back in the tails; how is said in ``RatioMap``.
 
     References
     ----------

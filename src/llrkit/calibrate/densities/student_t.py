@@ -73,14 +73,14 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     ``llr = log t(s | df_e, m_e, s_e) - log t(s | df_d, m_d, s_d)``. Degrees of freedom are between 1 and
     1e6; a class with lighter tails than a Gaussian gets the Gaussian itself (``df = inf``). Two passes.
 
+    The map's ``details`` hold the interval, the share of the training scores outside it, the
+    log-likelihood (classes weighted equally) and what is left of its gradient.
+
     Parameters
     ----------
     monotone
         Hold the LLR constant in the tails, where a ratio of t densities turns back; how is said in
-        :class:`RatioMap`.
-
-    The map's ``details`` hold the interval, the share of the training scores outside it, the
-    log-likelihood (classes weighted equally) and what is left of its gradient.
+        ``RatioMap``.
 
     References
     ----------

@@ -33,13 +33,13 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     limit of Gaussian classes, and what is returned when nothing else is more likely, or when the classes are
     so far apart (200 standard deviations) that nothing is known of where they would meet. Two passes.
 
+    The map's ``details`` hold the parameters (``shape`` is A), the weighted log-likelihood, that of CMLG,
+    and whether the Gaussian limit was taken (the parameters are infinite then).
+
     Parameters
     ----------
     alpha
         Weight of the targets, strictly between 0 and 1, as in ``fit_cmlg``.
-
-    The map's ``details`` hold the parameters (``shape`` is A), the weighted log-likelihood, that of CMLG,
-    and whether the Gaussian limit was taken (the parameters are infinite then).
 
     References
     ----------

@@ -70,13 +70,13 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     ``llr = log N(s | m_e, v_e) - log N(s | m_d, v_d)`` with the 1/N means and variances (two-class
     quadratic discriminant analysis). One pass.
 
+    The map's ``details`` hold the vertex, which side of it is held constant, and the share of each class
+    that the fitted Gaussians put there.
+
     Parameters
     ----------
     monotone
-        Hold the LLR constant beyond the vertex, where the parabola turns back, as in :class:`RatioMap`.
-
-    The map's ``details`` hold the vertex, which side of it is held constant, and the share of each class
-    that the fitted Gaussians put there.
+        Hold the LLR constant beyond the vertex, where the parabola turns back, as in ``RatioMap``.
 
     References
     ----------

@@ -41,17 +41,17 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     counts scores up to and including ``s``. Two passes, or three when the first dropped the class that
     turned out to be the smaller.
 
+    The map is exact at up to 4,096 distinct scores, with straight lines in between and constant beyond.
+    With more, scores sharing one of the 16,384 cells of the density grid are represented by two points
+    per class; ``details`` hold the largest error in LLR that this may have caused
+    (``discretization_error``), and that of thinning to 4,096 knots (``thinning_error``).
+
     Parameters
     ----------
     sigma_from
         Where sigma comes from: ``"cllr"`` (Cllr of the training scores after logistic regression with
         regularization 0.01), ``"eer"`` (of the ROC convex hull) or ``"min_cllr"`` (PAV); the Cllr is turned
         into sigma by the exact inverse, not by a regression formula.
-
-    The map is exact at up to 4,096 distinct scores, with straight lines in between and constant beyond.
-    With more, scores sharing one of the 16,384 cells of the density grid are represented by two points
-    per class; ``details`` hold the largest error in LLR that this may have caused
-    (``discretization_error``), and that of thinning to 4,096 knots (``thinning_error``).
 
     References
     ----------

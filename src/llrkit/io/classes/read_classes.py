@@ -57,6 +57,10 @@ def read_classes(
 
     Parameters
     ----------
+    path
+        The file.
+    key
+        A file with the classes, if they are not in the first one.
     classes
         The classes, in the order wanted; by default all that the file has.
     label

@@ -78,7 +78,13 @@ class Backend(ReadOnlyArrays):
         return self.model[0]
 
     def prepare(self, embeddings: Embeddings) -> Embeddings:
-        """Raw embeddings made ready for scoring."""
+        """Raw embeddings made ready for scoring.
+
+        Parameters
+        ----------
+        embeddings
+            The embeddings.
+        """
         ready: Embeddings = self.chain(embeddings)
         return ready
 
@@ -87,11 +93,27 @@ class Backend(ReadOnlyArrays):
         embeddings: Embeddings,
         models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     ) -> Embeddings:
-        """Raw sessions made ready for scoring, one row per model (by default per speaker)."""
+        """Raw sessions made ready for scoring, one row per model (by default per speaker).
+
+        Parameters
+        ----------
+        embeddings
+            The embeddings.
+        models
+            Sessions of each model, or the model of each session; by default speakers are models.
+        """
         return self.pool(self.chain(embeddings), models)
 
     def pool(self, ready: Embeddings, models: Any = None) -> Embeddings:
-        """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`."""
+        """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`.
+
+        Parameters
+        ----------
+        ready
+            Embeddings that are ready for scoring.
+        models
+            Sessions of each model, or the model of each session; by default speakers are models.
+        """
         return pool_sessions(ready, models, plda=self.plda or self.htplda)
 
     def scores(
@@ -108,12 +130,18 @@ class Backend(ReadOnlyArrays):
 
         Parameters
         ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
         normalize
             'none', 'z', 't', 'zt', 'tz', 's', 'as1' or 'as2' (adaptive: see :func:`as_norm`).
         cohort
             Impostors, made ready too; needed to normalize.
         top
             Size of the adapted cohort of 'as1' and 'as2'.
+        dtype
+            Type of the result.
         """
 
         def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
@@ -130,7 +158,13 @@ class Backend(ReadOnlyArrays):
         return f"Backend({self.chain!r}, {name if model is None else repr(model)})"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the back-end to one NPZ file."""
+        """Write the back-end to one NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, self.arrays())
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -142,7 +176,15 @@ class Backend(ReadOnlyArrays):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, where: str) -> Backend:
-        """The back-end that :meth:`arrays` described."""
+        """The back-end that :meth:`arrays` described.
+
+        Parameters
+        ----------
+        arrays
+            Named arrays, as they were saved.
+        where
+            What the arrays belong to, for messages.
+        """
         chain = Chain.from_arrays(arrays, where)
         saved = {name for name in MODELS if any(key.startswith(f"{name}.") for key in arrays)}
         return cls(chain, **{name: MODELS[name].from_arrays(arrays, f"{name}.") for name in saved})
@@ -150,6 +192,11 @@ class Backend(ReadOnlyArrays):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
         """Read a back-end that was saved.
+
+        Parameters
+        ----------
+        path
+            The file.
 
         Examples
         --------
@@ -242,6 +289,21 @@ def normalized_scores(
     top: int | None = None,
 ) -> npt.NDArray[Any]:
     """Scores of all pairs by any scorer, normalized by a cohort that stands for impostor models and segments.
+
+    Parameters
+    ----------
+    score
+        Function of two sets of embeddings that gives all scores.
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    cohort
+        Impostors that scores are normalized by.
+    normalize
+        ``"none"``, ``"z"``, ``"t"``, ``"zt"``, ``"tz"``, ``"s"``, ``"as1"`` or ``"as2"``.
+    top
+        Number of cohort members with the highest scores that adaptive normalization uses.
 
     Examples
     --------

@@ -23,6 +23,17 @@ def cosine_scores(
 ) -> npt.NDArray[Any]:
     """Cosines of the angles between all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
 
+    Parameters
+    ----------
+    enroll
+        Embeddings of the enrollment side.
+    test
+        Embeddings of the test side.
+    dtype
+        Type of the result.
+    out
+        Array that the result is written into.
+
     Examples
     --------
     >>> cosine_scores([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])

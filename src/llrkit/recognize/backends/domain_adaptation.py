@@ -31,6 +31,13 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     The mean of each linear step becomes that of the unlabeled embeddings where they reach it, and so does the
     mean of PLDA, Gaussian or heavy-tailed.
 
+    Parameters
+    ----------
+    backend
+        The back-end.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
+
     Examples
     --------
     >>> from llrkit.recognize.plda.plda_model import PLDA
@@ -54,6 +61,15 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
     """CORAL: background embeddings with the mean and covariance of those of the new domain.
+
+    Parameters
+    ----------
+    background
+        Embeddings with known speakers.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
 
     Examples
     --------

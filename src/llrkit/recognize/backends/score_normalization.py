@@ -37,6 +37,15 @@ def z_norm(scores: npt.ArrayLike, enroll_cohort: npt.ArrayLike, *, use: Array | 
 
     ``(s_ij - mean_i) / sd_i`` over row ``i`` of ``enroll_cohort``.
 
+    Parameters
+    ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    enroll_cohort
+        Scores of the models against cohort segments, shape (models, cohort).
+    use
+        Boolean mask of the scores to take the mean and deviation from; by default all.
+
     Examples
     --------
     >>> z_norm([[2.0, 3.0]], [[0.0, 2.0]])
@@ -54,6 +63,15 @@ def t_norm(scores: npt.ArrayLike, cohort_test: npt.ArrayLike, *, use: Array | No
     """Normalize by what impostor models score against each test segment.
 
     ``(s_ij - mean_j) / sd_j`` over column ``j`` of ``cohort_test``.
+
+    Parameters
+    ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    cohort_test
+        Scores of cohort models against the segments, shape (cohort, segments).
+    use
+        Boolean mask of the scores to take the mean and deviation from; by default all.
 
     References
     ----------
@@ -81,6 +99,19 @@ def zt_norm(
 ) -> Array:
     """First z-norm, then t-norm with cohort models that are z-normalized in the same way.
 
+    Parameters
+    ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    enroll_cohort
+        Scores of the models against cohort segments, shape (models, cohort).
+    cohort_test
+        Scores of cohort models against the segments, shape (cohort, segments).
+    cohort_cohort
+        Scores of the cohort against itself.
+    use
+        Boolean mask of the scores to take the mean and deviation from; by default all.
+
     Examples
     --------
     >>> zt_norm([[3.0]], [[0.0, 2.0]], [[1.0], [3.0]], [[0.0, 2.0], [0.0, 2.0]])
@@ -99,6 +130,19 @@ def tz_norm(
 ) -> Array:
     """First t-norm, then z-norm with cohort segments that are t-normalized in the same way.
 
+    Parameters
+    ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    enroll_cohort
+        Scores of the models against cohort segments, shape (models, cohort).
+    cohort_test
+        Scores of cohort models against the segments, shape (cohort, segments).
+    cohort_cohort
+        Scores of the cohort against itself.
+    use
+        Boolean mask of the scores to take the mean and deviation from; by default all.
+
     Examples
     --------
     >>> tz_norm([[3.0]], [[0.0, 2.0]], [[1.0], [3.0]], [[0.0, 1.0], [2.0, 3.0]])
@@ -109,6 +153,15 @@ def tz_norm(
 
 def s_norm(scores: npt.ArrayLike, enroll_cohort: npt.ArrayLike, cohort_test: npt.ArrayLike) -> Array:
     """Symmetric normalization: half the sum of the z- and the t-normalized score.
+
+    Parameters
+    ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    enroll_cohort
+        Scores of the models against cohort segments, shape (models, cohort).
+    cohort_test
+        Scores of cohort models against the segments, shape (cohort, segments).
 
     Examples
     --------
@@ -130,6 +183,12 @@ def as_norm(
 
     Parameters
     ----------
+    scores
+        Scores of all pairs, shape (models, segments).
+    enroll_cohort
+        Scores of the models against cohort segments, shape (models, cohort).
+    cohort_test
+        Scores of cohort models against the segments, shape (cohort, segments).
     top
         Size of the adapted cohort; all by default, which is :func:`s_norm`.
     selection

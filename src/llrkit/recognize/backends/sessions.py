@@ -26,6 +26,8 @@ def pool_sessions(
     :meth:`PLDA.scores` uses both. Where every session has a covariance of its own, sessions have to be
     weighted by how much they say, which depends on the model: give it as ``plda``.
 
+    Columns that have one value for all sessions of every model are kept, the others are left out.
+
     Parameters
     ----------
     embeddings
@@ -36,8 +38,6 @@ def pool_sessions(
     plda
         Weigh sessions by their precision under this model; the result has the covariances that make
         :meth:`PLDA.scores` exact, or the column ``weight`` that :meth:`HeavyTailedPLDA.scores` uses.
-
-    Columns that have one value for all sessions of every model are kept, the others are left out.
 
     Examples
     --------

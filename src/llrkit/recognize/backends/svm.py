@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
@@ -50,7 +51,15 @@ class LinearModels(ReadOnlyArrays):
     def scores(
         self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
     ) -> npt.NDArray[Any]:
-        """Scores of all models (rows) on all test embeddings (columns)."""
+        """Scores of all models (rows) on all test embeddings (columns).
+
+        Parameters
+        ----------
+        test
+            Embeddings of the test side.
+        dtype
+            Type of the result.
+        """
         kind = float_type(dtype)
         vectors = vectors_of(test, self.weights.shape[1], "test embeddings").astype(kind)
         scores = np.empty((len(self.ids), len(vectors)), dtype=kind)
@@ -59,12 +68,24 @@ class LinearModels(ReadOnlyArrays):
         return scores
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the models to an NPZ file."""
+        """Write the models to an NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, {"ids": self.ids, "weights": self.weights, "offsets": self.offsets})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> LinearModels:
-        """Read models that were saved."""
+        """Read models that were saved.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         arrays = load_arrays(path, SCHEMA, ("ids", "weights", "offsets"))
         with naming_file(str(path)):
             return cls(arrays["ids"], arrays["weights"], arrays["offsets"])
@@ -79,7 +100,7 @@ def train_svm(
     models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
     *,
     cost: float = 1.0,
-    seed: int = 0,
+    rng: RNG = 0,
 ) -> LinearModels:
     """Train a linear support vector machine per model: its sessions against the background cohort.
 
@@ -96,7 +117,7 @@ def train_svm(
         As in :func:`pool_sessions`: the model of each row, or model -> ids; by default every row is one.
     cost
         Price of an error relative to the width of the margin (C of the support vector machine).
-    seed
+    rng
         For the order in which the solver visits the vectors.
 
     References
@@ -111,6 +132,7 @@ def train_svm(
     >>> (models.scores([[3.0, 5.0], [0.0, 0.0]]) > 0).tolist()
     [[True, False]]
     """
+    seed = seed_of(rng)
     try:
         from sklearn.svm import LinearSVC
     except ImportError:

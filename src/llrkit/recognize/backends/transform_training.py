@@ -24,6 +24,11 @@ Trainable = Embeddings | npt.ArrayLike
 def train_centering(vectors: Trainable) -> Affine:
     """Subtract the mean.
 
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+
     Examples
     --------
     >>> train_centering([[1.0, 0.0], [3.0, 0.0]]).mean
@@ -37,6 +42,15 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
 
     ``shrinkage`` adds that share of the mean variance to every direction first. Without ``dim``, directions
     in which the embeddings do not vary are left out, and a warning says so.
+
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+    dim
+        Number of dimensions to keep; by default all.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
 
     Examples
     --------
@@ -76,6 +90,17 @@ def train_lda(
     The columns solve ``S_b v = lambda W v`` with ``v' W v = 1``. At most as many dimensions as there are
     speakers less one.
 
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+    speakers
+        The speaker of each row; by default that of the embeddings.
+    dim
+        Number of dimensions to keep; by default all.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
+
     Examples
     --------
     >>> lda = train_lda([[0.0, 1.0], [0.0, -1.0], [9.0, 1.5], [9.2, -1.0]], list("aabb"))
@@ -100,6 +125,15 @@ def train_wccn(
 
     The matrix is the Cholesky factor of the inverse of the covariance within speakers (Hatch, Kajarekar &
     Stolcke, Interspeech 2006).
+
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+    speakers
+        The speaker of each row; by default that of the embeddings.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
 
     Examples
     --------

@@ -177,7 +177,13 @@ class Chain(Transform):
         return embeddings
 
     def then(self, step: Transform) -> Chain:
-        """The chain with one step more, or with the steps of another chain."""
+        """The chain with one step more, or with the steps of another chain.
+
+        Parameters
+        ----------
+        step
+            A transform or a chain.
+        """
         return Chain((*self.steps, *(step.steps if isinstance(step, Chain) else (step,))))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -191,7 +197,15 @@ class Chain(Transform):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, where: str = "a chain") -> Chain:
-        """The chain that :meth:`arrays` described."""
+        """The chain that :meth:`arrays` described.
+
+        Parameters
+        ----------
+        arrays
+            Named arrays, as they were saved.
+        where
+            What the arrays belong to, for messages.
+        """
         steps: list[Transform] = []
         for i, kind in enumerate(np.atleast_1d(arrays["kinds"]).tolist() if "kinds" in arrays else ()):
             own = {n.split(".", 1)[1]: a for n, a in arrays.items() if n.startswith(f"step{i}.")}
@@ -205,12 +219,23 @@ class Chain(Transform):
         return cls(tuple(steps))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the chain to an NPZ file."""
+        """Write the chain to an NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         save_arrays(path, SCHEMA, self.arrays())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Chain:
         """Read a chain that was saved.
+
+        Parameters
+        ----------
+        path
+            The file.
 
         Examples
         --------

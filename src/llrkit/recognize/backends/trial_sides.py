@@ -59,7 +59,15 @@ class Side:
         return len(self.ids)
 
     def save(self, path: str | PathLike[str], *, cohort: bool = False) -> None:
-        """Write enrolled models, or a cohort, to an NPZ file."""
+        """Write enrolled models, or a cohort, to an NPZ file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        cohort
+            Whether this is a cohort.
+        """
         if self.frames is not None:
             raise InputError(
                 f"{path}: what a ubm-gmm recognizer is tested with are frames, which are not saved; "
@@ -86,7 +94,15 @@ class Side:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, cohort: bool = False) -> Side:
-        """Read enrolled models, or a cohort."""
+        """Read enrolled models, or a cohort.
+
+        Parameters
+        ----------
+        path
+            The file.
+        cohort
+            Whether a cohort is wanted.
+        """
         arrays = load_arrays(path, COHORT_SCHEMA if cohort else SCHEMA, ("ids", "recognizer"))
         ids, speakers = arrays["ids"], arrays.get("speakers")
         embeddings = mixtures = machines = None

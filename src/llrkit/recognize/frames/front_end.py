@@ -93,6 +93,17 @@ class FrontEnd:
         Deltas are made before anything is cut, so that they never reach over a gap; frames that are not
         speech are dropped, then all beyond the first seconds, and only then is normalized: a short segment
         knows no more than itself.
+
+        Parameters
+        ----------
+        cepstra
+            Cepstra, shape (frames, coefficients).
+        levels
+            Level of each frame in dB of full scale.
+        name
+            Name of the utterance, for messages.
+        speech
+            Which frames are speech, if that is known.
         """
         loudest = float(levels.max(initial=-np.inf))
         if loudest < SILENCE_DB:

@@ -56,7 +56,13 @@ class Recording:
         return f"{self.path} from {self.start:g} s" + ("" if self.end is None else f" to {self.end:g} s")
 
     def speech_mask(self, n_frames: int) -> Array | None:
-        """Which of the frames are speech; None where that has to be found out."""
+        """Which of the frames are speech; None where that has to be found out.
+
+        Parameters
+        ----------
+        n_frames
+            Number of frames of the recording.
+        """
         if self.speech is not None:
             if abs(len(self.speech) - n_frames) > _MOST_EXTRA:
                 raise FileFormatError(

@@ -79,7 +79,17 @@ class Frames(Sequence[Array]):
         ids: Sequence[str] | None = None,
         speakers: Sequence[Any] | None = None,
     ) -> Frames:
-        """Frames that are in memory; Frames are given back as they are."""
+        """Frames that are in memory; Frames are given back as they are.
+
+        Parameters
+        ----------
+        arrays
+            Frames of each utterance, shape (frames, dimensions).
+        ids
+            Identifiers, one per row.
+        speakers
+            The speaker of each utterance.
+        """
         if isinstance(arrays, Frames):
             return arrays
         if hasattr(arrays, "ndim") or len(arrays) == 0:
@@ -113,7 +123,13 @@ class Frames(Sequence[Array]):
             yield from in_order(pool, self.__getitem__, range(len(self)), 2 * workers)
 
     def subset(self, places: Sequence[int]) -> Frames:
-        """The utterances at these places."""
+        """The utterances at these places.
+
+        Parameters
+        ----------
+        places
+            Positions, from 0.
+        """
         speakers = None if self.speakers is None else tuple(self.speakers[i] for i in places)
         ids = tuple(self.ids[i] for i in places)
         columns = {name: tuple(values[i] for i in places) for name, values in self.columns.items()}
@@ -124,17 +140,35 @@ class Frames(Sequence[Array]):
         )  # fmt: skip
 
     def first(self, n_frames: int) -> Frames:
-        """Every utterance cut to its first frames."""
+        """Every utterance cut to its first frames.
+
+        Parameters
+        ----------
+        n_frames
+            Number of frames to keep.
+        """
         if n_frames < 1:
             raise InputError(f"an utterance must keep at least 1 frame, got {n_frames}")
         return replace(self, load=lambda i: self[i][:n_frames], contents=None)
 
     def with_columns(self, columns: Mapping[str, tuple[Any, ...]]) -> Frames:
-        """The same with more columns, or with others in their place."""
+        """The same with more columns, or with others in their place.
+
+        Parameters
+        ----------
+        columns
+            Values by name of the column.
+        """
         return replace(self, columns={**self.columns, **columns})
 
     def kept(self, limit: int = KEPT_BYTES) -> Frames:
-        """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them."""
+        """The same frames; those loaded once stay in memory, up to ``limit`` bytes of them.
+
+        Parameters
+        ----------
+        limit
+            Largest number of bytes to keep.
+        """
         in_memory: dict[int, Array] = {}
         used, lock = 0, Lock()
 

@@ -104,7 +104,13 @@ class Statistics(ReadOnlyArrays):
         return np.asarray(self.zeroth.sum(axis=1))
 
     def subset(self, places: Sequence[int] | npt.NDArray[np.intp]) -> Statistics:
-        """The utterances at these places."""
+        """The utterances at these places.
+
+        Parameters
+        ----------
+        places
+            Positions, from 0.
+        """
         at = [int(i) for i in places]
         return Statistics(
             tuple(self.ids[i] for i in at), self.zeroth[at], self.first[at], self.log_likelihood[at],

@@ -97,7 +97,13 @@ class DiagonalGMM(SavedModel):
         return np.concatenate([(means * precisions).T, -0.5 * precisions.T, constant[None]])
 
     def expanded(self, frames: Array) -> Array:
-        """Frames as (x, x * x, 1), x counted from the center; the type of the frames decides that of all."""
+        """Frames as (x, x * x, 1), x counted from the center; the type of the frames decides that of all.
+
+        Parameters
+        ----------
+        frames
+            The frames.
+        """
         n, d = frames.shape
         dtype = frames.dtype if frames.dtype == np.float32 else np.dtype(np.float64)
         wide = np.empty((n, 2 * d + 1), dtype)
@@ -107,12 +113,24 @@ class DiagonalGMM(SavedModel):
         return wide
 
     def joint(self, wide: Array) -> Array:
-        """``log(w_c N(x; m_c, v_c))`` of expanded frames for every Gaussian, shape (T, C)."""
+        """``log(w_c N(x; m_c, v_c))`` of expanded frames for every Gaussian, shape (T, C).
+
+        Parameters
+        ----------
+        wide
+            What ``expanded`` returned.
+        """
         # one matrix product for all Gaussians; BLAS threads it
         return np.asarray(wide @ self._coefficients.astype(wide.dtype))
 
     def log_density(self, frames: npt.ArrayLike) -> FloatArray:
-        """Log-density of each frame."""
+        """Log-density of each frame.
+
+        Parameters
+        ----------
+        frames
+            The frames.
+        """
         densities = [
             log_sum_exp(self.joint(self.expanded(piece)))
             for piece in pieces(checked_frames(frames, self.n_dimensions))
@@ -120,7 +138,13 @@ class DiagonalGMM(SavedModel):
         return np.concatenate(densities).astype(np.float64)
 
     def posteriors(self, frames: npt.ArrayLike) -> FloatArray:
-        """For each frame the probability of each Gaussian, shape (T, C)."""
+        """For each frame the probability of each Gaussian, shape (T, C).
+
+        Parameters
+        ----------
+        frames
+            The frames.
+        """
         posteriors = []
         for piece in pieces(checked_frames(frames, self.n_dimensions)):
             joint = self.joint(self.expanded(piece))

@@ -37,7 +37,15 @@ class Extractor:
     front_end: FrontEnd | None = None
 
     def statistics(self, frames: Frames, watch: Watch | None = None) -> Statistics:
-        """Baum-Welch statistics of utterances."""
+        """Baum-Welch statistics of utterances.
+
+        Parameters
+        ----------
+        frames
+            The frames.
+        watch
+            Function that is told of the progress.
+        """
         return baum_welch(frames, self.ubm, report=None if watch is None else partial(watch, "statistics"))
 
     @cached_property
@@ -46,7 +54,17 @@ class Extractor:
         return arrays_hash(self.arrays())
 
     def embed(self, frames: Frames, *, covariances: bool = False, watch: Watch | None = None) -> Embeddings:
-        """I-vectors of utterances."""
+        """I-vectors of utterances.
+
+        Parameters
+        ----------
+        frames
+            Frames of the utterances.
+        covariances
+            Also compute posterior covariances.
+        watch
+            Function that is told of the progress.
+        """
         if self.model is None:
             raise InputError("the model has no i-vectors: it was trained for UBM-GMM scoring")
         statistics = self.statistics(frames, watch)
@@ -63,7 +81,13 @@ class Extractor:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Extractor | None:
-        """The extractor that :meth:`arrays` described; None where there is none."""
+        """The extractor that :meth:`arrays` described; None where there is none.
+
+        Parameters
+        ----------
+        arrays
+            Named arrays, as they were saved.
+        """
         if "ubm.means" not in arrays:
             return None
         ubm = DiagonalGMM.from_arrays(arrays, "ubm.")

@@ -42,6 +42,15 @@ def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 
     ``m_c + n_c / (n_c + r) * (E_c[x] - m_c)``, the maximum a posteriori estimate with relevance factor r
     (Reynolds, Quatieri & Dunn 2000). For one model per speaker give ``statistics.by_speaker()``.
 
+    Parameters
+    ----------
+    statistics
+        Baum-Welch statistics of utterances.
+    gmm
+        The background model.
+    relevance
+        Number of frames at which a mean moves half the way.
+
     Examples
     --------
     >>> from llrkit.recognize.ivectors.baum_welch import baum_welch

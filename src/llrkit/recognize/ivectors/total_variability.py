@@ -37,7 +37,7 @@ class TotalVariability(SavedModel):
     variances
         V, shape (C, D).
     offsets
-        m minus the means of the background model, shape (C, D).
+        The mean ``m`` minus the means of the background model, shape (C, D).
     log_likelihoods
         Of the training, before each of its steps: log-likelihood per utterance beyond that of the
         background model.
@@ -91,7 +91,13 @@ class TotalVariability(SavedModel):
         return squares
 
     def deviations(self, statistics: Statistics) -> FloatArray:
-        """``inv(sqrt(V)) (F - N offset)`` of each utterance as one long row, shape (U, C D)."""
+        """``inv(sqrt(V)) (F - N offset)`` of each utterance as one long row, shape (U, C D).
+
+        Parameters
+        ----------
+        statistics
+            Baum-Welch statistics of utterances.
+        """
         if statistics.first.shape[1:] != self.variances.shape:
             raise InputError(
                 f"statistics for {statistics.first.shape[1:]}, a model for {self.variances.shape}"
@@ -101,7 +107,13 @@ class TotalVariability(SavedModel):
         return white.reshape(len(white), -1)
 
     def posteriors(self, statistics: Statistics) -> Iterator[tuple[slice, Posterior]]:
-        """Posteriors of w, some utterances at a time."""
+        """Posteriors of w, some utterances at a time.
+
+        Parameters
+        ----------
+        statistics
+            Baum-Welch statistics of utterances.
+        """
         size = max(1, _BLOCK_BYTES // (8 * self.n_factors**2))
         rows, columns = np.tril_indices(self.n_factors)
         flat = self.white.reshape(-1, self.n_factors)
@@ -118,6 +130,13 @@ class TotalVariability(SavedModel):
         """The i-vector of every utterance, if asked for with its posterior covariance.
 
         Ids, speakers and the number of frames (column ``frames``) come from the statistics.
+
+        Parameters
+        ----------
+        statistics
+            Baum-Welch statistics of utterances.
+        covariances
+            Also compute posterior covariances.
         """
         vectors = np.empty((len(statistics), self.n_factors))
         spread = np.empty((len(statistics), self.n_factors, self.n_factors)) if covariances else None

@@ -84,7 +84,13 @@ class HeavyTailedPLDA(SavedModel):
         return self.gaussian.rank
 
     def weights(self, vectors: Embeddings | npt.ArrayLike) -> FloatArray:
-        """As how many sessions of Gaussian PLDA each row counts."""
+        """As how many sessions of Gaussian PLDA each row counts.
+
+        Parameters
+        ----------
+        vectors
+            Embeddings, or an array with one row each.
+        """
         x = np.asarray(vectors_of(vectors, self.dim), dtype=np.float64)
         beside = (x - self.mean) @ self.gaussian.eigen[1][:, self.rank :]
         n = float(self.degrees)
@@ -102,6 +108,17 @@ class HeavyTailedPLDA(SavedModel):
 
         A row of ``enroll`` may be the average of several sessions, weighted by :meth:`weights`; their sum is
         then given as ``weights``, or in the column ``weight`` that ``pool_sessions`` makes.
+
+        Parameters
+        ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
+        weights
+            Sum of the weights of the sessions in each enrollment row.
+        dtype
+            Type of the result.
         """
         left = self._rows(enroll, weights, "enrollment embeddings")
         right = self._rows(test, None, "test embeddings")

@@ -39,6 +39,15 @@ def recoloring(source: FloatArray, target: FloatArray, *, shrinkage: float = 1e-
     ``A = source^(-1/2) target^(1/2)`` with symmetric square roots; ``shrinkage`` adds that share of the mean
     variance to every direction of both first.
 
+    Parameters
+    ----------
+    source
+        The covariance of the rows.
+    target
+        The covariance that is wanted.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
+
     References
     ----------
     Sun, Feng & Saenko, "Return of frustratingly easy domain adaptation", AAAI 2016; Alam, Bhattacharya &
@@ -70,6 +79,10 @@ def coral_plus(plda: PLDA, unlabeled: Unlabeled, *, between: float = 0.8, within
 
     Parameters
     ----------
+    plda
+        The PLDA model.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
     between, within
         The weights ``g`` of the new covariances.
 
@@ -120,6 +133,19 @@ def kaldi_adapted(
     diagonal, the excess ``s_i - 1`` of each direction, where positive, is added to ``W`` and to ``B`` with
     the weights ``within`` and ``between``.
 
+    Parameters
+    ----------
+    plda
+        The PLDA model.
+    unlabeled
+        Embeddings of the new domain; their speakers need not be known.
+    between
+        Share of the excess that goes between speakers.
+    within
+        Share of the excess that goes within speakers.
+    mean_difference
+        Weight of the difference of the means.
+
     Examples
     --------
     >>> plda = PLDA([0.0], [[3.0]], [[1.0]])
@@ -142,6 +168,15 @@ def kaldi_adapted(
 
 def interpolated(plda: PLDA, in_domain: PLDA, weight: float = 0.5) -> PLDA:
     """Covariances of two labeled models, ``weight`` of the one of the domain; its mean.
+
+    Parameters
+    ----------
+    plda
+        The PLDA model.
+    in_domain
+        A model of the new domain.
+    weight
+        Weight of the model of the new domain.
 
     References
     ----------

@@ -104,6 +104,13 @@ class PLDA(SavedModel):
         In each dimension the averages of ``n`` and ``m`` sessions of one speaker have the correlation
         ``lambda / sqrt((lambda + 1/n) (lambda + 1/m))``, and nothing else matters.
 
+        Parameters
+        ----------
+        sessions
+            Number of enrollment sessions.
+        test_sessions
+            Number of test sessions.
+
         Examples
         --------
         >>> plda = PLDA([0.0], [[1.0]], [[1.0]])
@@ -140,7 +147,7 @@ class PLDA(SavedModel):
             'exact', or 'diagonal': only the variances in the model's own dimensions are used, which is much
             faster where every row has another covariance.
         dtype
-            float32 halves memory and time; its error is about 1e-6 of the largest term of the LLR.
+            Float32 halves memory and time; its error is about 1e-6 of the largest term of the LLR.
         out
             A matrix to write to, for example a memory map.
 
@@ -175,6 +182,25 @@ class PLDA(SavedModel):
         dtype: npt.DTypeLike = np.float64,
     ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
         """The same scores some enrollment rows at a time: (rows, their scores), some 64 MB each.
+
+        Parameters
+        ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
+        counts
+            Number of sessions in each enrollment row.
+        test_counts
+            Number of sessions in each test row.
+        covariances
+            Posterior covariance of each enrollment row.
+        test_covariances
+            Posterior covariance of each test row.
+        uncertainty
+            How covariances are used.
+        dtype
+            Type of the result.
 
         Examples
         --------

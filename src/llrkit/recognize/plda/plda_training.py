@@ -36,6 +36,12 @@ def train_plda(
 ) -> PLDATraining:
     """Train a PLDA model by expectation-maximization.
 
+    The speaker space is found by regression on the latent variables, followed by a minimum-divergence step,
+    which needs far fewer iterations than the textbook updates of the two covariances and has the same
+    optimum; the log-likelihood never falls. EM cannot leave a direction in which speakers do not differ at
+    all, so from the moments it starts with at least a thousandth of the variance within speakers in every
+    direction.
+
     Parameters
     ----------
     vectors, speakers
@@ -50,12 +56,6 @@ def train_plda(
         Adds this share of the mean variance within speakers to that variance in every direction, for
         embeddings some of whose directions do not vary. The log-likelihood then includes the penalty that
         this amounts to.
-
-    The speaker space is found by regression on the latent variables, followed by a minimum-divergence step,
-    which needs far fewer iterations than the textbook updates of the two covariances and has the same
-    optimum; the log-likelihood never falls. EM cannot leave a direction in which speakers do not differ at
-    all, so from the moments it starts with at least a thousandth of the variance within speakers in every
-    direction.
 
     References
     ----------
@@ -92,6 +92,15 @@ def moment_estimate(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.
     ``within = S_w / (N - K)``, ``between = (S_b / (K - 1) - within) / n0`` with
     ``n0 = (N - sum n_i^2 / N) / (K - 1)``; negative variances between speakers are set to zero. Unbiased
     for any number of sessions per speaker, apart from that.
+
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+    speakers
+        The speaker of each row; by default that of the embeddings.
+    shrinkage
+        Share of the mean variance that is mixed into the covariance.
 
     Examples
     --------

@@ -67,7 +67,19 @@ class PSDA(SavedModel):
         *,
         dtype: npt.DTypeLike = np.float64,
     ) -> npt.NDArray[Any]:
-        """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``)."""
+        """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``).
+
+        Parameters
+        ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
+        counts
+            Number of sessions in each enrollment row.
+        dtype
+            Type of the result.
+        """
         scale = float(self.within)
         own, other = (
             scale * session_sums(rows, sizes, self.dim, what)
@@ -92,6 +104,15 @@ def train_psda(
     vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None, *, iterations: int = 20
 ) -> PSDATraining:
     """Train PSDA by expectation-maximization, both steps of which are exact; the log-likelihood never falls.
+
+    Parameters
+    ----------
+    vectors
+        Embeddings, or an array with one row each.
+    speakers
+        The speaker of each row; by default that of the embeddings.
+    iterations
+        Number of iterations.
 
     Examples
     --------

@@ -117,7 +117,19 @@ class ToroidalPSDA(SavedModel):
         *,
         dtype: npt.DTypeLike = np.float64,
     ) -> npt.NDArray[Any]:
-        """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``)."""
+        """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``).
+
+        Parameters
+        ----------
+        enroll
+            Embeddings of the enrollment side.
+        test
+            Embeddings of the test side.
+        counts
+            Number of sessions in each enrollment row.
+        dtype
+            Type of the result.
+        """
         own, other = (
             session_sums(rows, sizes, self.dim, what)
             for rows, sizes, what in ((enroll, counts, "enrollment"), (test, None, "test"))

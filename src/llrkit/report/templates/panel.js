@@ -30,6 +30,8 @@ function decoded(stored) {
 const KINDS = ["actual_miss", "actual_fa", "best_miss", "best_fa"];
 const grids = data.rates.map((stored) => KINDS.map((kind) => decoded(stored[kind])));
 const gridOdds = (i) => (i === data.grid.n - 1 ? -data.grid.first : i * data.grid.step + data.grid.first);
+const inUnit = (nats) => (data.unit.nats === 1 ? nats : nats / data.unit.nats);
+const oddsName = data.unit.nats === 1 ? "log-odds" : "log10-odds";
 const logit = (p) => Math.log(p) - Math.log1p(-p);
 const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 
@@ -60,7 +62,7 @@ function show(odds, prior, ratesOf, words) {
   data.systems.forEach((_, s) => {
     const [miss, fa, bestMiss, bestFa] = ratesOf(s);
     const texts = [
-      fixed(0 - odds, 3), percent(miss), percent(fa), fixed(cost(odds, miss, fa), 4),
+      fixed(inUnit(0 - odds), 3), percent(miss), percent(fa), fixed(cost(odds, miss, fa), 4),
       fixed(cost(odds, bestMiss, bestFa), 4), fixed(1000 * (prior * miss), 2), fixed(1000 * ((1 - prior) * fa), 2),
     ];
     texts.forEach((text, k) => { rows[s].cells[k + 1].textContent = text; });
@@ -84,7 +86,8 @@ function moveShapes() {
 function describe(odds, prior, miss, fa, note) {
   const [target, one, other] = data.words;
   return `${target} ${Number(prior.toPrecision(4))}, ${one} ${miss}, ${other} ${fa}: ` +
-    `accept when the LLR is at least ${fixed(0 - odds, 3)} (prior log-odds ${fixed(odds + 0, 3)}${note}).`;
+    `accept when the LLR is at least ${fixed(inUnit(0 - odds), 3)}${data.unit.suffix} ` +
+    `(prior ${oddsName} ${fixed(inUnit(odds + 0), 3)}${note}).`;
 }
 
 function atGrid(i, note) {
@@ -94,7 +97,7 @@ function atGrid(i, note) {
   const odds = gridOdds(i);
   const prior = sigmoid(odds - Math.log(miss / fa));
   slider.value = i;
-  slider.setAttribute("aria-valuetext", `log-odds ${fixed(odds, 2)}`);
+  slider.setAttribute("aria-valuetext", `${oddsName} ${fixed(inUnit(odds), 2)}`);
   show(odds, prior, (s) => grids[s].map((rates) => rates[i]), describe(odds, prior, miss, fa, note));
   return prior;
 }

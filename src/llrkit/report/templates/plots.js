@@ -64,7 +64,8 @@ let logOdds = 0.0;
 let used = null;
 
 function shapesOf(figure) {
-  const along = { ape: logOdds, bayes_error: logOdds, ece: logOdds / Math.LN10 };
+  const shown = logOdds / data.unit.nats;
+  const along = { ape: shown, bayes_error: shown, cross_entropy: logOdds / Math.LN10 };
   if (!(figure.kind in along)) return [];
   const x = along[figure.kind];
   const line = { color: theme === "dark" ? "#79bdf0" : "#0060a0", width: 1.2 };

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from llrkit._random import RNG, seed_of
 from llrkit.choose.best import cross_calibrate
 from llrkit.choose.methods import Fit
 from llrkit.metrics.llr_costs import cross_entropy
@@ -21,7 +22,7 @@ def calibration_loss(
     groups: str | Sequence[str] | None = None,
     folds: int | str = 5,
     prior: float = 0.5,
-    seed: int = 0,
+    rng: RNG = 0,
     **options: Any,
 ) -> CalibrationLoss:
     """What calibrating the LLRs again would gain, by cross-validation (Ferrer & Ramos 2025).
@@ -31,12 +32,16 @@ def calibration_loss(
 
     Parameters
     ----------
-    method, options
+    method, **options
         The calibrator that is cross-validated, and its options.
     groups
         Columns with the speakers: folds keep them apart, see :func:`cross_calibrate`.
+    folds
+        Number of folds of the cross-validation.
     prior
         Where the cross-entropy is taken, normalized by that of the prior; Cllr at 1/2.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -48,5 +53,6 @@ def calibration_loss(
     >>> round(gain.raw, 3), round(gain.calibrated, 3), f"{100 * gain.relative:.0f} %"
     (0.452, 0.359, '21 %')
     """
-    crossed = cross_calibrate(source, method, groups=groups, folds=folds, seed=seed, **options)
+    seed = seed_of(rng)
+    crossed = cross_calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)
     return CalibrationLoss(cross_entropy(source, prior), cross_entropy(crossed.source, prior))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._format import number
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
@@ -79,6 +80,11 @@ class CalibrationCheck(Result):
 
         nan where there is no null distribution: those of ``dev_pav`` and ``cv_loss`` are known for
         independent trials only.
+
+        Parameters
+        ----------
+        name
+            ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
         """
         observed = self.in_cells[name]
         return math.nan if self.null is None else self.null.p_value(name, observed)
@@ -131,10 +137,10 @@ def check_calibration(
     speakers: str | Sequence[str] | None = None,
     level: float = LEVEL,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     curves: bool = True,
 ) -> CalibrationCheck:
-    """Are the LLRs what they claim to be: is the LLR of the LLR the LLR?
+    """Test whether LLRs are what they claim to be: whether the LLR of the LLR is the LLR.
 
     A line is fitted to the LLRs by logistic regression; its slope and offset are tested together against 1
     and 0. Cllr - min Cllr, devPAV and the cross-validated loss come with what perfectly calibrated LLRs
@@ -151,6 +157,8 @@ def check_calibration(
         Of the test of slope and offset.
     replicates
         Sets drawn for the null distributions; 0 leaves them out.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
     curves
         Also estimate the LLR of the LLR as curves, with bands.
 
@@ -165,6 +173,7 @@ def check_calibration(
     >>> lk.check_calibration(lk.Scores(target + 1, nontarget + 1), curves=False).verdict.text
     'biased towards same-source by 0.8 nats (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
+    seed = seed_of(rng)
     probability(level, "level")
     checked_replicates(replicates, 0)
     moments = training_moments(source)

@@ -7,12 +7,11 @@ import math
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._llr_units import LN10
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
-
-LN10 = math.log(10.0)
 
 
 @takes_labels

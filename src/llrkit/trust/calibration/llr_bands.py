@@ -63,6 +63,10 @@ def llr_band(
         The column, or the two columns, with the speakers of the two sides, as in :func:`evaluate`.
     at
         Scores at which the curve is wanted; by default 101 even ones between the extremes.
+    level
+        Confidence level, between 0 and 1.
+    **options
+        Keywords of the calibrator.
 
     Examples
     --------

@@ -51,7 +51,15 @@ class MapUncertainty(LineErrors, Result):
     """Slope and offset without each speaker; None for independent trials."""
 
     def interval(self, score: float, level: float = 0.95) -> tuple[float, float, float]:
-        """LLR of a score, and the ends of its interval: what the training trials leave open."""
+        """LLR of a score, and the ends of its interval: what the training trials leave open.
+
+        Parameters
+        ----------
+        score
+            The score, as the map was trained on.
+        level
+            Confidence level, between 0 and 1.
+        """
         (aa, ab), (_, bb) = self.covariance
         error = math.sqrt(max(score * score * aa + 2.0 * score * ab + bb, 0.0))
         llr = self.a * score + self.b
@@ -84,6 +92,10 @@ def map_uncertainty(
     ----------
     method
         ``"logistic"`` or ``"cmlg"``, fitted here with ``options``: ``prior``, or ``alpha``.
+    speakers
+        The column, or the two columns, with the speakers of a trial.
+    **options
+        Keywords of the calibrator.
 
     Examples
     --------

@@ -15,6 +15,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.core.hull import pav_blocks
 from llrkit.core.score_bins import ScoreBins
@@ -47,12 +48,26 @@ class CalibrationNull(ReadOnlyArrays, Result):
     eer: FloatArray
 
     def known(self, name: str) -> FloatArray:
-        """The values of those sets that have one: devPAV does not exist where the classes do not overlap."""
+        """The values of those sets that have one: devPAV does not exist where the classes do not overlap.
+
+        Parameters
+        ----------
+        name
+            ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
+        """
         drawn: FloatArray = getattr(self, name)
         return drawn[np.isfinite(drawn)]
 
     def p_value(self, name: str, observed: float) -> float:
-        """Share of sets, the observed one included, that show at least as large a value."""
+        """Share of sets, the observed one included, that show at least as large a value.
+
+        Parameters
+        ----------
+        name
+            ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
+        observed
+            The value seen on the trials at hand.
+        """
         drawn = self.known(name)
         if not len(drawn) or math.isnan(observed):
             return math.nan
@@ -78,21 +93,31 @@ def calibration_null(
     n_nontarget: int,
     *,
     replicates: int = 200,
-    seed: int = 0,
+    rng: RNG = 0,
     folds: int = 5,
     cross_validate: bool = True,
 ) -> CalibrationNull:
     """Draw sets of calibrated trials and see what calibration losses they show.
 
+    The result has, for each set, Cllr - min Cllr (``cllr_cal``), ``dev_pav`` in log10, the cross-validated
+    loss ``cv_loss`` in bits and the ROCCH-EER (``eer``). Trials are independent.
+
     Parameters
     ----------
     model
         A calibrated pair of distributions, such as ``lk.theory.GaussianLLR.from_eer(0.05)``.
+    n_target
+        Number of target trials.
+    n_nontarget
+        Number of non-target trials.
+    replicates
+        Number of sets that are drawn.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
+    folds
+        Number of folds of the cross-validation.
     cross_validate
         Whether ``cv_loss`` is wanted, which takes most of the time; nan otherwise.
-
-    The result has, for each set, Cllr - min Cllr (``cllr_cal``), ``dev_pav`` in log10, the cross-validated
-    loss ``cv_loss`` in bits and the ROCCH-EER (``eer``). Trials are independent.
 
     Examples
     --------
@@ -101,6 +126,7 @@ def calibration_null(
     >>> round(float(null.cllr_cal.mean()), 3)  # nothing is wrong, and yet
     0.034
     """
+    seed = seed_of(rng)
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget), ("replicates", replicates)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")

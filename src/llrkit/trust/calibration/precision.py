@@ -36,7 +36,13 @@ class LlrPrecision(Result):
         return self.n_trials - self.n_pairs
 
     def half_width(self, level: float = 0.95) -> float:
-        """Half the width of the interval of one LLR: ``t sd``, in nats."""
+        """Half the width of the interval of one LLR: ``t sd``, in nats.
+
+        Parameters
+        ----------
+        level
+            Confidence level, between 0 and 1.
+        """
         return quantile(level, self.df) * self.sd
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from llrkit._format import p_words
+from llrkit._llr_units import Amount, LlrUnit, in_unit
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
@@ -48,6 +49,9 @@ class Verdict:
     """What is wrong: ``"over-confident"``, ``"under-confident"``, ``"same-source"``, ``"different-source"``
     (biased towards it), two of them joined by ``" and "``, or ``"shape"``; empty unless there is evidence."""
     text: str
+    """LLRs in it are in nats."""
+    amounts: tuple[Amount, ...] = ()
+    """The LLRs in the text, in their order."""
 
     def __str__(self) -> str:
         return self.text
@@ -60,7 +64,22 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words."""
-        return asdict(self) | {"p_value": None if math.isnan(self.p_value) else self.p_value}
+        plain = asdict(self) | {"p_value": None if math.isnan(self.p_value) else self.p_value}
+        del plain["amounts"]
+        return plain
+
+    def in_unit(self, unit: LlrUnit) -> Verdict:
+        """The same verdict with the LLRs of its text in another unit.
+
+        Examples
+        --------
+        >>> from llrkit._llr_units import LOG10
+        >>> offset = Amount(0.8123, ".1f")
+        >>> found = Verdict("evidence", 0.001, 0.03, "same-source", f"biased by {offset}", (offset,))
+        >>> found.in_unit(LOG10).text
+        'biased by 0.4 in log10 LR'
+        """
+        return replace(self, text=in_unit(self.text, self.amounts, unit)) if self.amounts else self
 
 
 def judge(
@@ -116,36 +135,39 @@ def judge(
     given = "" if tested.by_speaker else INDEPENDENT
     p = tested.test.p_value
     if p < level:
-        kind, text = _wrong(tested.line, tested.test, _gap(result))
-        return Verdict("evidence", p, level, kind, f"{text} ({_shown(p, level)}{given})")
+        kind, text, *amounts = _wrong(tested.line, tested.test, _gap(result))
+        said = f"{text} ({_shown(p, level)}{given})"
+        return Verdict("evidence", p, level, kind, said, tuple(amounts))
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict("evidence", p_shape, level, "shape", f"{text} ({_shown(p_shape, SHAPE_LEVEL)}{given})")
     text = f"no evidence of miscalibration ({_shown(p, level)}{given})"
-    if sensitivity:
-        text = f"{text}; {_sensitivity(tested, level)}"
-    return Verdict("none_found", p, level, "", text)
+    if not sensitivity:
+        return Verdict("none_found", p, level, "", text)
+    finds, *amounts = _sensitivity(tested, level)
+    return Verdict("none_found", p, level, "", f"{text}; {finds}", tuple(amounts))
 
 
-def _sensitivity(tested: CalibrationTest, level: float) -> str:
-    """What size of error the test finds in such sets."""
+def _sensitivity(tested: CalibrationTest, level: float) -> tuple[str, *tuple[Amount, ...]]:
+    """What size of error the test finds in such sets, and the LLRs in these words."""
     if tested.test.n_effective < ENOUGH:
-        return "so few trials are in doubt that only a large error would have been found"
+        return ("so few trials are in doubt that only a large error would have been found",)
     factor, offset = detectable(tested.null, tested.test, level)
-    found = f"an offset of {offset:.2f} nats would have been found in about 80 % of such sets"
+    amount = Amount(offset)
+    found = f"an offset of {amount} would have been found in about 80 % of such sets"
     if factor < LARGEST_FACTOR:
-        return f"a factor {factor:.2f} or {found}"
-    return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}"
+        return f"a factor {factor:.2f} or {found}", amount
+    return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}", amount
 
 
 def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
     """Hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give."""
     p = misleading_p_value(*_gap(result), result.n_target, result.n_nontarget)
     if p < level:
-        kind, text = _wrong(tested.line, tested.test, _gap(result))
-        strongest = max(_gap(result)[0], -_gap(result)[1])
-        text = f"{text} ({_shown(p, level)}: an LLR of {strongest:.4g} nats for the wrong side)"
-        return Verdict("evidence", p, level, kind, text)
+        kind, text, *amounts = _wrong(tested.line, tested.test, _gap(result))
+        strongest = Amount(max(_gap(result)[0], -_gap(result)[1]), ".4g")
+        text = f"{text} ({_shown(p, level)}: an LLR of {strongest} for the wrong side)"
+        return Verdict("evidence", p, level, kind, text, (*amounts, strongest))
     text = (
         "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is close "
         f"to 0, can show it; these {result.n_target + result.n_nontarget:,} trials are worth "
@@ -163,12 +185,14 @@ def _shown(p: float, level: float) -> str:
     return f"{p_words(p)} at a level of {100 * level:.0f} %"
 
 
-def _wrong(line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]) -> tuple[str, str]:
-    """Kind and text of what is wrong, given that something is."""
+def _wrong(
+    line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]
+) -> tuple[str, str, *tuple[Amount, ...]]:
+    """Kind and text of what is wrong, given that something is, and the LLRs in the text."""
     return _wrong_without_line(test, gap) if line is None else _wrong_with_line(line)
 
 
-def _wrong_with_line(line: Recalibration) -> tuple[str, str]:
+def _wrong_with_line(line: Recalibration) -> tuple[str, str, *tuple[Amount, ...]]:
     if abs(line.a) < FLAT:
         return "over-confident", "over-confident without limit: the best straight line is flat"
     tests = {"factor": line.p_factor, "bias": line.p_bias}
@@ -183,7 +207,9 @@ def _wrong_with_line(line: Recalibration) -> tuple[str, str]:
             words.append(f"{parts[-1]} by a factor {max(line.factor, 1.0 / line.factor):.1f}")
     if "bias" in named:
         parts.append("same-source" if line.bias > 0.0 else "different-source")
-        words.append(f"biased towards {parts[-1]} by {abs(line.bias):.1f} nats")
+        bias = Amount(abs(line.bias), ".1f")
+        words.append(f"biased towards {parts[-1]} by {bias}")
+        return " and ".join(parts), " and ".join(words), bias
     return " and ".join(parts), " and ".join(words)
 
 

@@ -41,7 +41,13 @@ class PairwiseComparison(Result):
         return self.pairs[0].level
 
     def number_name(self, key: str) -> str:
-        """A number in words: ``"points.0.min_dcf"`` is the minimum cost at the first operating point."""
+        """A number in words: ``"points.0.min_dcf"`` is the minimum cost at the first operating point.
+
+        Parameters
+        ----------
+        key
+            Key of a number in the differences.
+        """
         kind, _, rest = key.partition(".")
         if not rest:
             return _WORDS.get(key, key)
@@ -52,7 +58,13 @@ class PairwiseComparison(Result):
         return f"{_WORDS[name]} {found.primaries[int(place)].name}"
 
     def table(self, pair: int) -> tuple[list[str], list[list[str]]]:
-        """Header and rows of one pair; the corrected p-values stand there if there are several pairs."""
+        """Header and rows of one pair; the corrected p-values stand there if there are several pairs.
+
+        Parameters
+        ----------
+        pair
+            Position of the pair, from 0.
+        """
         comparison, many = self.pairs[pair], len(self.pairs) > 1
         header = ["", *comparison.names, "difference", f"{100 * self.level:g} % interval", "p"]
         rows = []
@@ -76,7 +88,13 @@ class PairwiseComparison(Result):
         return tables + html_text(self.sentence)
 
     def not_tested(self, pair: int) -> list[str]:
-        """The numbers of a pair that could not be tested, each reason once."""
+        """The numbers of a pair that could not be tested, each reason once.
+
+        Parameters
+        ----------
+        pair
+            Position of the pair, from 0.
+        """
         by_reason: dict[str, list[str]] = {}
         for key, reason in self.pairs[pair].no_test.items():
             by_reason.setdefault(reason, []).append(self.number_name(key))
@@ -153,16 +171,18 @@ def compare_many_systems(
     """Differences between systems that scored the same trials: the first against each other, or all pairs.
 
     Each pair is compared by :func:`compare_systems`. The p-values of each number are also corrected for the
-    number of pairs by Holm's method, see :func:`holm`; they are not corrected for the choice of a number.
+    number of pairs by Holm's method, see ``holm``; they are not corrected for the choice of a number.
 
     Parameters
     ----------
     source
         Trials with two or more scores each: ``Trials(..., score=["a", "b", "c"])``, or ``Scores`` of shape
         (n, K).
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     all_pairs
         Compare every system with every other; by default the first with each of the others.
-    options
+    **options
         As in :func:`compare_systems`: ``ci``, ``speakers``, ``recordings``, ``level``, ``replicates``,
         ``seed``, ``allow_unconfirmed``.
 

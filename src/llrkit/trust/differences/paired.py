@@ -13,6 +13,7 @@ from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
+from llrkit._random import RNG, seed_of
 from llrkit._results import Result, text_table
 from llrkit.core.special import probability
 from llrkit.errors import SystemCountError, UnknownNameError
@@ -126,15 +127,20 @@ def compare_systems(
     recordings: str | Sequence[str] | None = None,
     level: float = 0.95,
     replicates: int = 1000,
-    seed: int = 0,
+    rng: RNG = 0,
     allow_unconfirmed: bool = False,
 ) -> SystemComparison:
     """Differences between two systems that scored the same trials, with intervals and tests.
+
+    The two systems see the same trials, so most of what chance does to one it does to the other: the
+    interval of the difference is much shorter than those of the two numbers suggest.
 
     Parameters
     ----------
     source
         Trials with two scores each: ``Trials(..., score=["a", "b"])``, or ``Scores`` of shape (n, 2).
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     ci
         ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
         minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
@@ -142,11 +148,10 @@ def compare_systems(
         the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio, and no test
         where few speakers make the errors. ``"bootstrap"``: speakers are drawn with replacement, the same for
         both systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
-    speakers, recordings, level, replicates, seed
+    speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
-
-    The two systems see the same trials, so most of what chance does to one it does to the other: the
-    interval of the difference is much shorter than those of the two numbers suggest.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
 
     Examples
     --------
@@ -159,6 +164,7 @@ def compare_systems(
     >>> comparison["eer"].difference < 0, comparison["eer"].p_value < 0.001
     (True, True)
     """
+    seed = seed_of(rng)
     source = as_source(source)
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)

@@ -82,7 +82,13 @@ class CurveBands(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self, kind: FrameKind = "polars") -> Any:
-        """The bands side by side; shorter columns end with missing values."""
+        """The bands side by side; shorter columns end with missing values.
+
+        Parameters
+        ----------
+        kind
+            ``"polars"`` or ``"pandas"``.
+        """
         bands = {"det": self.det, "tippett": self.tippett, "ece": self.ece}
         columns = {
             f"{name}.{key}": values
@@ -117,6 +123,8 @@ def curve_bands(
     speakers
         The column, or the two columns, with the speakers of the two sides of a trial. Without them
         trials are taken as independent.
+    level
+        Confidence level, between 0 and 1.
 
     Examples
     --------

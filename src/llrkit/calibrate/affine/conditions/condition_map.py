@@ -68,7 +68,15 @@ class ConditionedMap(Map):
         return ConditionTerms(tuple(self.columns), self.basis, self.low, self.high, powers)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """Each score through the line of its conditions."""
+        """Each score through the line of its conditions.
+
+        Parameters
+        ----------
+        scores
+            Scores, higher meaning more target-like.
+        columns
+            Columns that go with the scores, by name.
+        """
         slope, offset = self._lines(self.terms.of(columns))
         return slope * scores + offset
 
@@ -93,6 +101,13 @@ class ConditionedMap(Map):
         counts as the end of it; ``details["outside"]`` names those.
         The standard errors are those of independent trials (delta method, from the sandwich covariance of the
         coefficients).
+
+        Parameters
+        ----------
+        *in_order
+            The values of the conditions in the order of the columns.
+        **conditions
+            The value of each condition, by column.
 
         Examples
         --------

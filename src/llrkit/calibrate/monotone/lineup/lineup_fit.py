@@ -42,6 +42,8 @@ def fit_lineup(
 
     Parameters
     ----------
+    by
+        Column that says which trials are compared with each other.
     smoothing
         ``"add-one"``: one more target at every rank, ``LR(r) = (N + 1) (n_r + 1) / (n + N + 1)``. For fewer
         foils at use the ranks are thinned out, for more the LR is the mean over all draws of N.

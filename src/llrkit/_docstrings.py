@@ -1,0 +1,70 @@
+"""Parameters that decorators add to a function, described in its docstring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+INDENT = "    "
+TITLE = f"{INDENT}Parameters\n{INDENT}----------\n"
+SECTION = re.compile(rf"^{INDENT}(\w[\w ]*)\n{INDENT}-{{3,}}\n", re.MULTILINE)
+
+
+def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[str]) -> str:
+    """A docstring whose section of parameters also has these, unless it has them already.
+
+    Parameters
+    ----------
+    doc
+        The docstring of a function, as it stands in the source.
+    descriptions
+        What to say of each parameter; lines of a long text are given as they should be broken.
+    order
+        The names of all parameters, as the signature has them.
+
+    Examples
+    --------
+    >>> text = "Add.\\n\\n    Parameters\\n    ----------\\n    b\\n        More.\\n    "
+    >>> print(with_parameters(text, {"a": "First."}, ["a", "b"]))
+    Add.
+    <BLANKLINE>
+        Parameters
+        ----------
+        a
+            First.
+        b
+            More.
+    """
+    before, entries, after = _split(doc)
+    known = {name for names, _ in entries for name in names}
+    for name, description in descriptions.items():
+        if name not in known:
+            lines = "".join(f"{2 * INDENT}{line}\n" for line in description.splitlines())
+            entries.append(([name], f"{INDENT}{name}\n{lines}"))
+    place = {name: position for position, name in enumerate(order)}
+    entries.sort(key=lambda entry: min(place.get(name.lstrip("*"), len(place)) for name in entry[0]))
+    body = "".join(text for _, text in entries)
+    return f"{before.rstrip()}\n\n{TITLE}{body}" + (f"\n{after}" if after.strip() else INDENT)
+
+
+def _split(doc: str) -> tuple[str, list[tuple[list[str], str]], str]:
+    """What stands before the parameters, each of them, and what stands after."""
+    sections = list(SECTION.finditer(doc))
+    for number, section in enumerate(sections):
+        if section[1] == "Parameters":
+            end = sections[number + 1].start() if number + 1 < len(sections) else len(doc)
+            text = doc[section.end() : end]
+            return doc[: section.start()], _entries(text), doc[end:]
+    start = sections[0].start() if sections else len(doc)
+    return doc[:start], [], doc[start:]
+
+
+def _entries(text: str) -> list[tuple[list[str], str]]:
+    entries: list[tuple[list[str], str]] = []
+    for line in text.rstrip().splitlines():
+        if line.startswith(INDENT) and not line.startswith(2 * INDENT) and line.strip():
+            names = [name.strip() for name in line.split(" : ")[0].split(",")]
+            entries.append((names, ""))
+        names, so_far = entries[-1]
+        entries[-1] = names, f"{so_far}{line}\n"
+    return [(names, f"{so_far.rstrip()}\n") for names, so_far in entries]

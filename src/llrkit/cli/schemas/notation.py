@@ -1,0 +1,83 @@
+"""A short way to write JSON Schemas (draft 2020-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    """Something of :data:`~llrkit.cli.schemas.shared.DEFINITIONS`."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def record(
+    about: str, required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None
+) -> Schema:
+    """An object with known names. Others are allowed: a later version of llrkit may add some.
+
+    Examples
+    --------
+    >>> record("A rate.", {"rate": NUMBER}, {"note": TEXT})["required"]
+    ['rate']
+    """
+    return {
+        "description": about,
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+    }
+
+
+def mapping(values: Schema, about: str = "") -> Schema:
+    """An object whose names are those of the data: groups, metrics, attacks."""
+    return {**described(about), "type": "object", "additionalProperties": values}
+
+
+def listed(items: Schema, about: str = "", **limits: int) -> Schema:
+    """A list of things of one kind; ``minItems`` and ``maxItems`` limit their number."""
+    return {**described(about), "type": "array", "items": items, **limits}
+
+
+def described(about: str) -> Schema:
+    """Words about something."""
+    return {"description": about} if about else {}
+
+
+def about(schema: Schema, words: str) -> Schema:
+    """The same, with words of its own."""
+    return {**schema, "description": words}
+
+
+def maybe(schema: Schema, words: str = "") -> Schema:
+    """The same, or null."""
+    return {**described(words), "anyOf": [schema, {"type": "null"}]}
+
+
+def one_of(*words: str | None) -> Schema:
+    """One of these words."""
+    return {"enum": list(words)}
+
+
+def variants(*schemas: Schema) -> Schema:
+    """One of several kinds of objects."""
+    return {"anyOf": list(schemas)}
+
+
+NUMBER = ref("number")
+SHARE = ref("share")
+COUNT = ref("count")
+INTERVAL = ref("interval")
+TEXT: Schema = {"type": "string"}
+YES_OR_NO: Schema = {"type": "boolean"}
+ANY_OBJECT: Schema = {"type": "object", "additionalProperties": True}
+NUMBERS = listed(NUMBER)
+TEXTS = listed(TEXT)
+SCORES = about(TEXT, "The file with the scores, as it was given.")
+
+
+def const(text: str) -> Schema:
+    """Exactly this text."""
+    return {"const": text}

@@ -1,0 +1,93 @@
+"""Every public function and method describes its parameters; numpydoc reads the docstrings."""
+
+import importlib
+import inspect
+from dataclasses import is_dataclass
+
+import pytest
+
+from llrkit._docstrings import with_parameters
+
+MODULES = (
+    "llrkit", "llrkit.plot", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass",
+    "llrkit.recognize", "llrkit.simulate", "llrkit.sklearn",
+)  # fmt: skip
+# what is missing or unknown among parameters, those without a description, and how descriptions are written;
+# types are in the signatures (PR04), and parameters that belong together share a description (PR03)
+CHECKS = {"GL08", "PR01", "PR02", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10", "SS01", "SS02", "SS03"}
+INHERITED = {"ClassSource"}
+"""Abstract: what numpydoc takes for its parameters are those of ``object``."""
+
+
+def public_functions():
+    """The path of every public function, method and class."""
+    for path in MODULES:
+        module = importlib.import_module(path)
+        for name in sorted(module.__all__):
+            thing = getattr(module, name)
+            if inspect.ismodule(thing) or not callable(thing) or name in INHERITED:
+                continue
+            yield f"{path}.{name}", thing
+            if inspect.isclass(thing):
+                for member, value in vars(thing).items():
+                    is_method = inspect.isfunction(value) or isinstance(value, (classmethod, staticmethod))
+                    if is_method and not member.startswith("_"):
+                        yield f"{path}.{name}.{member}", value
+
+
+def faults(path, thing):
+    """What numpydoc finds fault with; fields of a result are described where they stand."""
+    validate = importlib.import_module("numpydoc.validate").validate
+    has_fields = inspect.isclass(thing) and (is_dataclass(thing) or issubclass(thing, tuple))
+    checks = CHECKS - {"PR01"} if has_fields else CHECKS
+    return [f"{path}: {code} {text}" for code, text in validate(path)["errors"] if code in checks]
+
+
+@pytest.mark.slow
+def test_parameters_are_described(need):
+    need("numpydoc")
+    everything = list(public_functions())
+    assert len(everything) > 500
+    assert [fault for path, thing in everything for fault in faults(path, thing)] == []
+
+
+def test_a_parameter_that_is_not_described_is_found(need, monkeypatch):
+    need("numpydoc")
+    import llrkit as lk
+
+    def silent(point, other):
+        """Say nothing of one of them.
+
+        Parameters
+        ----------
+        point
+            Where.
+        """
+
+    monkeypatch.setattr(lk.theory, "silent", silent, raising=False)
+    assert faults("llrkit.theory.silent", silent) == [
+        "llrkit.theory.silent: PR01 Parameters {'other'} not documented"
+    ]
+
+
+def test_a_decorator_describes_its_parameters_in_the_order_of_the_signature():
+    text = """Add.
+
+    More words.
+
+    Parameters
+    ----------
+    b, c
+        Both.
+
+    Examples
+    --------
+    >>> 1 + 1
+    2
+    """
+    described = with_parameters(text, {"d": "Last,\nand long.", "a": "First.", "b": "Not taken."}, "abcd")
+    assert described.split("----------\n")[1].split("\n\n    Examples")[0].splitlines() == [
+        "    a", "        First.", "    b, c", "        Both.", "    d", "        Last,", "        and long.",
+    ]  # fmt: skip
+    assert described.startswith("Add.\n\n    More words.\n\n    Parameters\n")
+    assert described.endswith(">>> 1 + 1\n    2\n    ")
