@@ -10,7 +10,7 @@ import llrkit as lk
 from llrkit.simulate import Population, simulate_plda
 
 population = Population.between_eers(0.05, 0.3, dim=20)
-trials = simulate_plda(population, n_speakers=40, n_models=80, n_tests=120, seed=1)
+trials = simulate_plda(population, n_speakers=40, n_models=80, n_tests=120, rng=1)
 speakers = ("enroll_speaker", "test_speaker")
 for ci, options in [("trial", {}), ("speaker", {"speakers": speakers})]:
     result = lk.evaluate(trials, ci=ci, **options)

@@ -95,8 +95,8 @@ def cross_calibrate(
         group, such as bona fide speech, is dealt out trial by trial.
     folds
         How many, or the name of a column whose values are the folds.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -169,8 +169,8 @@ def fit_best(
         Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
 
     References
     ----------

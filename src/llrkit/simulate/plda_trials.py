@@ -98,8 +98,8 @@ def simulate_plda(
     shift, rougher
         Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
         speakers.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
 
     Examples
     --------

@@ -42,8 +42,8 @@ def simulate_embeddings(
         Durations of speech in seconds.
     shift, rougher
         How far the domain of 'eval' is from the others.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
 
     Examples
     --------

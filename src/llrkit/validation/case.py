@@ -183,8 +183,8 @@ def case_report(
         Confidence level, between 0 and 1.
     replicates
         Number of times that speakers are drawn for the interval.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
     conditions
         For which recordings the calibration may be used, in your words.
     verbal

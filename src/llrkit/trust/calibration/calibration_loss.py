@@ -40,8 +40,8 @@ def calibration_loss(
         Number of folds of the cross-validation.
     prior
         Where the cross-entropy is taken, normalized by that of the prior; Cllr at 1/2.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
 
     Examples
     --------

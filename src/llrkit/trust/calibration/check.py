@@ -157,8 +157,8 @@ def check_calibration(
         Of the test of slope and offset.
     replicates
         Sets drawn for the null distributions; 0 leaves them out.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
     curves
         Also estimate the LLR of the LLR as curves, with bands.
 

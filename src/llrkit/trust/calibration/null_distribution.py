@@ -112,8 +112,8 @@ def calibration_null(
         Number of non-target trials.
     replicates
         Number of sets that are drawn.
-    seed
-        Seed of the random numbers; the same seed gives the same result.
+    rng
+        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
     folds
         Number of folds of the cross-validation.
     cross_validate
