@@ -96,7 +96,7 @@ def cross_calibrate(
     folds
         How many, or the name of a column whose values are the folds.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def fit_best(
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
         Otherwise the single method with the lowest cross-validated Cllr is returned.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
 
     References
     ----------

@@ -99,7 +99,7 @@ def simulate_plda(
         Distance of the mean of the corpus from what the recognizer knows, and factor of the variance within
         speakers.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

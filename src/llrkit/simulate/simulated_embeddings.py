@@ -43,7 +43,7 @@ def simulate_embeddings(
     shift, rougher
         How far the domain of 'eval' is from the others.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

@@ -184,7 +184,7 @@ def case_report(
     replicates
         Number of times that speakers are drawn for the interval.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
     conditions
         For which recordings the calibration may be used, in your words.
     verbal

@@ -41,7 +41,7 @@ def calibration_loss(
     prior
         Where the cross-entropy is taken, normalized by that of the prior; Cllr at 1/2.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
 
     Examples
     --------

@@ -158,7 +158,7 @@ def check_calibration(
     replicates
         Sets drawn for the null distributions; 0 leaves them out.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
     curves
         Also estimate the LLR of the LLR as curves, with bands.
 

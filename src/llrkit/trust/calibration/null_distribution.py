@@ -113,7 +113,7 @@ def calibration_null(
     replicates
         Number of sets that are drawn.
     rng
-        A seed, a NumPy generator, or None for fresh random numbers; the same seed gives the same result.
+        Seed of the random numbers; the same seed gives the same result.
     folds
         Number of folds of the cross-validation.
     cross_validate
