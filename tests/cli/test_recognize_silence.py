@@ -213,6 +213,20 @@ def test_bad_files_are_skipped_by_name_or_stop_the_run(home, need):
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"p4-2.wav", "p5-2.wav"}
 
 
+def test_an_ogg_file_that_is_cut_off(home, need):
+    """Half of it is a good file for soundfile, only shorter."""
+    soundfile = need("soundfile")
+    soundfile.write(home / "whole.ogg", np.tile(soundfile.read(home / "p4-2.wav")[0], 8), RATE)
+    whole = (home / "whole.ogg").read_bytes()
+    (home / "half.ogg").write_bytes(whole[: len(whole) // 2])
+    (home / "last.ogg").write_bytes(whole[:-1])
+    assert soundfile.info(str(home / "half.ogg")).duration > 1.0
+    path = listed(home, "o.tsv", "p4\twhole.ogg", "p4\thalf.ogg", "p4\tlast.ogg")
+    words = warned(*score(home, path, "--bad-files", "skip"))
+    assert words.count("left out: ") == 2
+    assert words.count(".ogg: ends before the samples that its header announces") == 2
+
+
 def test_stereo_and_other_rates_at_every_stage(home, need):
     soundfile = need("soundfile")
     need("soxr")
@@ -285,9 +299,74 @@ def _check_lists_of_the_cohort(home):
     assert warned(*score(home, "test.tsv", *norm)) == ""
     assert np.abs(cut - lk.read_trials(home / "s.csv").score_array).max() > 1e-3
     assert "r-p0-0" in refused(*score(home, "test.tsv", *norm, "--cohort-utt2spk", home / "owners"))
+    _check_activity_of_the_cohort(home, norm, names)
     assert "--cohort-vad goes with --cohort" in refused(
         *score(home, "test.tsv", "--cohort-vad", home / "two")
     )
+
+
+def _check_activity_of_the_cohort(home, norm, names):
+    """Turns that hold a whole recording change nothing but its edges; half of it is another cohort."""
+    found = []
+    for seconds in (0.5, 1.0):
+        turns = (f"SPEAKER r-{n} 1 0 {seconds} <NA> <NA> {n[:2]} <NA> <NA>\n" for n in names)
+        (home / "cohort.rttm").write_text("".join(turns))
+        assert warned(*score(home, "test.tsv", *norm, "--cohort-vad", home / "cohort.rttm")) == ""
+        found.append(lk.read_trials(home / "s.csv").score_array)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_what_a_second_list_says_about_recordings_is_used(home, need):
+    """--adapt-segments, --adapt-utt2spk, --adapt-vad: the means of parts are those of files cut like them."""
+    soundfile = need("soundfile")
+    (home / "new.scp").write_text("n1 p4-0.wav\nn2 p5-0.wav\n")
+    (home / "new.segments").write_text("a n1 0.0 0.5\nb n2 0.0 0.5\n")
+    (home / "new.utt2spk").write_text("a p4\nb p5\n")
+    turns = (f"SPEAKER n{i} 1 0 0.5 <NA> <NA> x <NA> <NA>\n" for i in (1, 2))
+    (home / "new.rttm").write_text("".join(turns))
+    for name in ("p4-0", "p5-0"):
+        samples, rate = soundfile.read(home / f"{name}.wav")
+        soundfile.write(home / f"half-{name}.wav", samples[: rate // 2], rate)
+    cut = listed(home, "halves.tsv", "p4\thalf-p4-0.wav", "p5\thalf-p5-0.wav")
+    means = {}
+    for key, adapt in (
+        ("cut", [cut]),
+        ("segments", [home / "new.scp", "--adapt-segments", home / "new.segments",
+                      "--adapt-utt2spk", home / "new.utt2spk"]),
+        ("vad", [home / "new.scp", "--adapt-vad", home / "new.rttm"]),
+        ("whole", [home / "new.scp"]),
+    ):  # fmt: skip
+        warned("train", home / "train.tsv", *SMALL, "--adapt", *adapt, "-o", home / "adapted.npz")
+        steps = lk.recognize.Recognizer.load(home / "adapted.npz").backend.chain.steps
+        means[key] = steps[0].mean
+    np.testing.assert_allclose(means["segments"], means["cut"], rtol=1e-6)
+    assert np.abs(means["whole"] - means["cut"]).max() > 1e-3
+    assert np.abs(means["vad"] - means["whole"]).max() > 1e-3
+
+
+def test_a_broken_second_list_is_told_before_frames_are_loaded(home, monkeypatch):
+    from llrkit.recognize.frames import loading
+
+    monkeypatch.setattr(loading, "load_all", None)
+    gone = listed(home, "gone.tsv", "p4\tgone.wav")
+    (home / "broken.npz").write_bytes(b"PK")
+    for path, words in ((gone, "gone.tsv, line 2: there is no file"), (home / "broken.npz", "broken.npz: ")):
+        train = ("train", home / "train.tsv", *SMALL, "--adapt", path, "-o", home / "no.npz")
+        assert words in refused(*train)
+        assert words in refused(*score(home, "test.tsv", "--norm", "z", "--cohort", path))
+    cohort = ("--norm", "as1", "--cohort", home / "train.tsv", "--top", 13)
+    assert "from 2 to the 12 of the cohort, got 13" in refused(*score(home, "test.tsv", *cohort))
+    assert not (home / "no.npz").exists()
+
+
+def test_options_of_audio_may_be_about_the_new_domain_only(home):
+    """Without a list of training --bad-files can only mean the recordings of --adapt."""
+    train = ("train", home / "train.tsv", *SMALL[:-1], "-o", home / "kept.npz")
+    warned(*train)
+    bad = listed(home, "some.tsv", "p4\tp4-0.wav", "p5\tp5-0.wav", "p5\tgone.wav")
+    again = ("train", "--from", home / "kept.npz", "-o", home / "again.npz", "--bad-files", "skip")
+    assert "left out: " in warned(*again, "--adapt", bad)
+    assert "--bad-files is for audio files" in refused(*again)
 
 
 def test_ubm_gmm_scores_carry_the_lists(home):
@@ -334,6 +413,9 @@ def test_ubm_gmm_scores_carry_the_lists(home):
         (["--normalize", "none"], "--normalize is for audio files"),
         (["--resample", "never"], "--resample is for audio files"),
         (["--folder", "."], "--folder is for audio files"),
+        (["--bad-files", "skip"], "--bad-files is for audio files"),
+        (["--no-stages"], "--no-stages goes with a background model; here only the back-end is trained"),
+        (["--backend", "cosine", "--iterations", 3], "--iterations are those of EM, without which cosine"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(splits, monkeypatch, options, words):
@@ -423,6 +505,12 @@ def test_what_is_known_to_fail_is_said_at_once(home):
     path = listed(home, "single.tsv", *(f"p{i}\tp{i}-0.wav" for i in range(4)))
     assert "one session only" in refused("train", path, "-o", home / "no.npz")
     assert not list(home.glob("no.npz*"))
+
+
+def test_more_gaussians_than_the_speech_can_carry(home):
+    options = ("--gaussians", 32, "--factors", 2, "--iterations", 1, "--no-stages", "-o", home / "many.npz")
+    words = warned("train", home / "train.tsv", *options)
+    assert "32 Gaussians for 12.0 s of audio: 37 frames each at most, where 1,500 are the default" in words
 
 
 def test_a_singular_covariance_is_shrunk_with_a_note(splits):

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from llrkit.recognize.stages import Stages
 
 Watch = Callable[[str, int, int], None]
+Check = Callable[[Any, Any], None]
+"""Of frames or embeddings, and of the front end where frames are made from audio."""
 SECONDS_BETWEEN_LINES = 10.0
-OF_AUDIO = ("folder", "seconds", "channel", "rate", "normalize", "resample")
+OF_AUDIO = ("folder", "seconds", "channel", "rate", "normalize", "resample", "bad_files")
 """Options that mean nothing where frames or embeddings are given."""
 SHORT_STAGE = 2.0
 """Seconds that a stage must take to be worth a line."""
@@ -129,15 +131,20 @@ class SpeechInput:
         front_end: FrontEnd | None,
         watch: Watch,
         stages: Stages | None = None,
-        check: Callable[[Any], None] = lambda given: None,
+        check: Check = lambda given, used: None,
     ) -> tuple[Any, FrontEnd | None]:
         """Frames, all loaded once, or embeddings; and the front end where frames are made from audio.
 
         ``check`` is called when lists and headers have been read, before any frames are loaded.
         """
+        given, used = self.open(speech, front_end, check)
+        return self.load(given, used, watch, stages), used
+
+    def open(
+        self, speech: str, front_end: FrontEnd | None, check: Check = lambda given, used: None
+    ) -> tuple[Any, FrontEnd | None]:
+        """The same with no frames loaded: what lists and headers tell."""
         from llrkit.recognize.frames.front_end import FrontEnd
-        from llrkit.recognize.frames.loading import load_all
-        from llrkit.recognize.frames.utterance_frames import Frames
         from llrkit.recognize.speech_inputs import read_speech
 
         how = replace(front_end or FrontEnd(), resample=self.resample == "auto")
@@ -148,14 +155,22 @@ class SpeechInput:
         )  # fmt: skip
         with named_file(self.source or speech):
             if used is None and self.of_audio:
-                raise InputError(f"--{self.of_audio[0]} is for audio files; these are no audio files")
-            check(given)
-        if isinstance(given, Frames):
-            given = load_all(
-                given, bad_files=self.bad_files, seconds=None if used is None else used.seconds, watch=watch,
-                stages=stages, front_end=used,
-            )  # fmt: skip
+                option = self.of_audio[0].replace("_", "-")
+                raise InputError(f"--{option} is for audio files; these are no audio files")
+            check(given, used)
         return given, used
+
+    def load(self, given: Any, used: FrontEnd | None, watch: Watch, stages: Stages | None = None) -> Any:
+        """What was opened, with its frames."""
+        from llrkit.recognize.frames.loading import load_all
+        from llrkit.recognize.frames.utterance_frames import Frames
+
+        if not isinstance(given, Frames):
+            return given
+        return load_all(
+            given, bad_files=self.bad_files, seconds=None if used is None else used.seconds, watch=watch,
+            stages=stages, front_end=used,
+        )  # fmt: skip
 
 
 def require_folder(output: str) -> None:

@@ -124,22 +124,22 @@ def extract_command(**options: Any) -> None:
     write_json(numbers, "recognize-extract", json_path)
 
 
-def _anything(recognizer: Any, given: Any) -> None:
+def _anything(recognizer: Any, given: Any, used: Any) -> None:
     """Nothing to be said before frames are loaded."""
 
 
-def _speakers_known(recognizer: Any, given: Any) -> None:
+def _speakers_known(recognizer: Any, given: Any, used: Any) -> None:
     if given.speakers is None:
         raise InputError("to enroll one model per speaker the speakers must be known, or give --each")
 
 
-def _makes_embeddings(recognizer: Any, given: Any) -> None:
+def _makes_embeddings(recognizer: Any, given: Any, used: Any) -> None:
     if recognizer.extractor is not None and recognizer.extractor.model is None:
         raise InputError("a ubm-gmm recognizer scores frames and makes no embeddings")
 
 
 def _read(
-    options: dict[str, Any], watch: Any, check: Callable[[Any, Any], None] = _anything
+    options: dict[str, Any], watch: Any, check: Callable[[Any, Any, Any], None] = _anything
 ) -> tuple[Any, Any]:
     from llrkit.recognize.recognizer import Recognizer
 

@@ -29,6 +29,7 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.io.trial_table import TrialTable
     from llrkit.recognize.backends.trial_sides import Side
+    from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
 
 _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
@@ -95,12 +96,15 @@ def score_command(**options: Any) -> None:
         inputs = replace(inputs, of_audio=())  # they may be about the cohort
     how = trained_front_end(recognizer, options["seconds"], options["channel"])
     with watching() as watch, shown_warnings():
-        given, _ = inputs.read(options["speech"], how, watch)
+        given, used = inputs.open(options["speech"], how)
+        impostors = None if saved is not None or cohort is None else _open_cohort(options, how)
+        _require_top(options, impostors[1] if impostors is not None else saved)
+        given = inputs.load(given, used, watch)
         if trial_list is not None:  # an unknown id is told before anything is computed
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(options["source"] or options["speech"]):
             segments = recognizer.prepare(given, watch=watch)
-        others = saved if saved is not None or cohort is None else _cohort(recognizer, options, watch)
+        others = saved if impostors is None else _cohort(recognizer, *impostors, watch)
         scores = recognizer.scores(
             models, segments, normalize=options["norm"], cohort=others, top=options["top"], watch=watch
         )
@@ -125,17 +129,35 @@ def _saved_cohort(cohort: str, options: dict[str, Any]) -> Side | None:
     return None
 
 
-def _cohort(recognizer: Recognizer, options: dict[str, Any], watch: Watch) -> Side:
-    """The impostors, made now."""
+def _require_top(options: dict[str, Any], cohort: Any) -> None:
+    """Refuse a choice of more impostors than there are, before anything is computed."""
+    from llrkit.recognize.backends.score_normalization import require_top
+
+    top = options["top"]
+    if top is not None and cohort is not None and options["norm"] in ("as1", "as2"):
+        require_top(top, len(cohort))
+
+
+def _open_cohort(options: dict[str, Any], how: FrontEnd | None) -> tuple[SpeechInput, Any, Any, str]:
+    """Impostors that were not saved before; no frames are loaded yet."""
     from llrkit.recognize.overlap_checks import check_splits
 
     cohort = options["cohort"]
     inputs = SpeechInput.of(options).of_another("cohort", options)
-    how = trained_front_end(recognizer, options["seconds"], options["channel"])
-    impostors, _ = inputs.read(cohort, how, watch)
-    with named_file(inputs.source or cohort):
-        check_splits(impostors, options["cohort_where"], "a cohort", "--cohort-where")
-        return recognizer.cohort(impostors, watch=watch)
+    impostors, used = inputs.open(
+        cohort,
+        how,
+        lambda given, _: check_splits(given, options["cohort_where"], "a cohort", "--cohort-where"),
+    )
+    return inputs, impostors, used, inputs.source or cohort
+
+
+def _cohort(
+    recognizer: Recognizer, inputs: SpeechInput, impostors: Any, used: Any, origin: str, watch: Watch
+) -> Side:
+    """The impostors, made now."""
+    with named_file(origin):
+        return recognizer.cohort(inputs.load(impostors, used, watch), watch=watch)
 
 
 def _table(

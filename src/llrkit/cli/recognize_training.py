@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
 from llrkit.cli.recognize_inputs import (
+    Check,
     SpeechInput,
     Watch,
     channel_option,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
 _OF_BACKENDS = {"relevance": "ubm-gmm", "top_gaussians": "ubm-gmm", "cost": "svm"}
+_WITHOUT_EM = ("cosine", "lda-cosine", "svm")
 _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 
 
@@ -116,27 +117,34 @@ def train_command(**options: Any) -> None:
     with watching() as watch, shown_warnings():
         base = _base_recognizer(options["source"])
         stages = _stages(options, base)
+        domain: list[tuple[SpeechInput, Any, Any]] = []
 
-        def check(given: Any) -> None:
+        def check(given: Any, used: Any) -> None:
             check_repeats(Sources.of(given))
             check_splits(given, options["where"], "trained")
             if base is None and isinstance(given, Embeddings):
                 _refuse_sizes(options)
+            if base is not None or isinstance(given, Embeddings):
+                _refuse_idle(options, backend)
             made = None if base is None or base.extractor is None else base.extractor.model
             require_feasible(
                 given, backend, steps=steps if steps is not None else STEPS[backend], rank=own["rank"],
                 speaker_dims=own["speaker_dims"], channel_dims=own["channel_dims"],
                 dim=None if made is None else made.n_factors, **(sizes if base is None else {}),
             )  # fmt: skip
+            if options["adapt"] is not None:
+                domain.append(_open_domain(options, base, used))
 
+        new = None
         given, front_end = _training_speech(options, base, watch, stages, check)
         origin = options["source"] if base is None and options["source"] else speech or options["source"]
+        for inputs, found, used in domain:
+            new = inputs.load(found, used, watch)
         with named_file(origin):
             if base is None and isinstance(given, Frames):
                 why = training_sizes(given, **sizes, watch=watch).why
                 if why:
                     click.echo(f"Sizes that the data can carry: {why}.", err=json_path == "-")
-            new = None if options["adapt"] is None else _new_domain(options, base, front_end, watch)
             trained = train_recognizer(
                 given, backend, steps=steps, iterations=options["iterations"], **own,
                 uncertainty=options["uncertainty"], relevance=options["relevance"],
@@ -187,19 +195,31 @@ def _refuse_sizes(options: dict[str, Any]) -> None:
             raise InputError(f"--{name} is a size of the training from speech; these are embeddings already")
 
 
-def _new_domain(options: dict[str, Any], base: Recognizer | None, front_end: Any, watch: Watch) -> Any:
-    """The speech of ``--adapt``, of which nobody needs to know who speaks."""
+def _refuse_idle(options: dict[str, Any], backend: str) -> None:
+    """What says nothing where only a back-end is trained."""
+    if options["no_stages"]:
+        raise InputError("--no-stages goes with a background model; here only the back-end is trained")
+    if was_given("iterations") and backend in _WITHOUT_EM:
+        raise InputError(f"--iterations are those of EM, without which {backend} is trained")
+
+
+def _open_domain(
+    options: dict[str, Any], base: Recognizer | None, front_end: Any
+) -> tuple[SpeechInput, Any, Any]:
+    """The speech of ``--adapt``, of which nobody needs to know who speaks; no frames are loaded yet."""
     from llrkit.recognize.overlap_checks import check_splits
 
     inputs = SpeechInput.of(options)
+    of_audio = inputs.of_audio if options["speech"] is None else ()
     if base is not None:  # --from names the recognizer, not a file of embeddings
         inputs = replace(inputs, source=None)
-    inputs = inputs.of_another("adapt", options)
-    given, _ = inputs.read(
-        options["adapt"], front_end, watch,
-        check=lambda given: check_splits(given, options["adapt_where"], "adapted", "--adapt-where"),
+        front_end = front_end or (None if base.extractor is None else base.extractor.front_end)
+    inputs = replace(inputs.of_another("adapt", options), of_audio=of_audio)
+    given, used = inputs.open(
+        options["adapt"], front_end,
+        lambda given, _: check_splits(given, options["adapt_where"], "adapted", "--adapt-where"),
     )  # fmt: skip
-    return given
+    return inputs, given, used
 
 
 def _base_recognizer(source: str | None) -> Recognizer | None:
@@ -227,7 +247,7 @@ def _stages(options: dict[str, Any], base: Recognizer | None) -> Stages | None:
 
 def _training_speech(
     options: dict[str, Any], base: Recognizer | None, watch: Watch, stages: Stages | None,
-    check: Callable[[Any], None],
+    check: Check,
 ) -> tuple[Any, Any]:  # fmt: skip
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.stages import IVECTORS
@@ -257,7 +277,10 @@ def _training_speech(
         raise InputError(
             f"{options['source']}: its training i-vectors are not in {file}; give the list of the training"
         )
-    given, _ = replace(inputs, source=None).read(str(file), None, watch, None, check)
+    # options of audio can only be about the speech of the new domain, if there is any
+    of_audio = () if options["adapt"] is not None else inputs.of_audio
+    own = replace(inputs, source=None, of_audio=of_audio)
+    given, _ = own.read(str(file), None, watch, None, check)
     return given, base.extractor.front_end
 
 

@@ -16,6 +16,9 @@ MADE_HERE = ("audio_seconds", "frames", "norm", "sessions", "speech_seconds")
 """Columns that enrollment and extraction make."""
 FILE_NAMES = ("file", "path", "wav", "filename", "utterance", "utt", "segment", "id")
 
+_MOST_DIGITS = 15
+"""Longer numbers are codes, and a float would change them."""
+
 
 @dataclass(frozen=True)
 class SpeechList:
@@ -93,8 +96,19 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
 
 
 def _numbers_if_all(texts: list[str]) -> tuple[str | float, ...]:
+    """Numbers if all are, whole ones as they are written; codes such as 007 remain texts.
+
+    Examples
+    --------
+    >>> _numbers_if_all(["3", "10"]), _numbers_if_all(["3", "1.5"]), _numbers_if_all(["007", "10"])
+    ((3, 10), (3.0, 1.5), ('007', '10'))
+    """
+    digits = [text.lstrip("+-") for text in texts]
+    if any(text.isdecimal() and (len(text) > _MOST_DIGITS or text != str(int(text))) for text in digits):
+        return tuple(texts)
     try:
-        return tuple(float(text) for text in texts)
+        kind = int if all(map(str.isdecimal, digits)) else float
+        return tuple(kind(text) for text in texts)
     except ValueError:
         return tuple(texts)
 

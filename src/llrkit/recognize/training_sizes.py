@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from llrkit._format import counted
-from llrkit.errors import InputError
+from llrkit._warn import warn_caller
+from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.transform_training import parsed_step
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.psda.toroidal_training import factor_sizes
 
 FRAMES_PER_GAUSSIAN = 1500
+FEW_FRAMES = 50
+"""For each Gaussian: below, a model of that size that was asked for has a warning."""
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
 _NEED_SPEAKERS = ("plda", "htplda", "psda", "tpsda", "lda-cosine")
@@ -101,6 +104,13 @@ def require_feasible(
             raise InputError(
                 f"{spoken:.1f} s of audio are too little for {n_gaussians} Gaussians; give two frames each, "
                 f"at most {int(50 * spoken)}"
+            )
+        if n_gaussians is not None and spoken and 100.0 * spoken < FEW_FRAMES * n_gaussians:
+            each = int(100.0 * spoken / n_gaussians)
+            warn_caller(
+                f"{n_gaussians} Gaussians for {spoken:.1f} s of audio: {each} frames each at most, where "
+                f"{FRAMES_PER_GAUSSIAN:,} are the default",
+                SpeechWarning,
             )
         dim = n_factors or sizes_for(0, n, _n_speakers(speech)).n_factors
     for name, size in named:

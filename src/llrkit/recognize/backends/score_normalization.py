@@ -171,6 +171,12 @@ def s_norm(scores: npt.ArrayLike, enroll_cohort: npt.ArrayLike, cohort_test: npt
     return as_norm(scores, enroll_cohort, cohort_test)
 
 
+def require_top(top: int, n_cohort: int) -> None:
+    """Refuse an adapted cohort of one member, or of more than there are."""
+    if not (int(top) == top and 2 <= top <= n_cohort):
+        raise InputError(f"top must be a whole number from 2 to the {n_cohort} of the cohort, got {top!r}")
+
+
 def as_norm(
     scores: npt.ArrayLike,
     enroll_cohort: npt.ArrayLike,
@@ -211,10 +217,8 @@ def as_norm(
     enroll, test = _score_matrix(enroll_cohort, "enroll_cohort"), _score_matrix(cohort_test, "cohort_test").T
     _require_agreement(matrix, enroll, test.T)
     for cohort in (enroll, test):
-        if top is not None and not (int(top) == top and 2 <= top <= cohort.shape[1]):
-            raise InputError(
-                f"top must be a whole number from 2 to the {cohort.shape[1]} of the cohort, got {top!r}"
-            )
+        if top is not None:
+            require_top(top, cohort.shape[1])
     if selection == "other" and enroll.shape[1] != test.shape[1]:
         raise InputError(
             f"the enrollments have {enroll.shape[1]} cohort members, the tests {test.shape[1]}: "

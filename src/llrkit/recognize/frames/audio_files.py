@@ -18,6 +18,10 @@ from llrkit.recognize.frames.recordings import Recording
 SLOWEST_RATE, FASTEST_RATE = 1_000, 1_000_000
 """Samples a second; below, the mel bands have nothing to add up, and the library ends the whole program."""
 _UNKNOWN_LENGTH = 0x7FFFF000
+_LONGEST_OGG_PAGE = 27 + 255 + 255 * 255
+_LAST_OGG_PAGE = 4
+"""The bit of a page's sixth byte that says that the stream ends with it."""
+_CUT_OFF = "ends before the samples that its header announces"
 _KINDS = "WAV, FLAC, OGG and MP3 can"
 
 
@@ -27,10 +31,10 @@ def read_header(path: Path) -> tuple[int, int, float]:
     with _naming(path), soundfile.SoundFile(str(path)) as file:
         rate = _checked_rate(path, int(file.samplerate))
         n = int(file.frames)
+        if _is_cut_off(path):
+            raise FileFormatError(f"{path}: {_CUT_OFF}")
         if n <= 0:
             raise FileFormatError(f"{path}: there are no samples in it")
-        if _is_cut_off(path):
-            raise FileFormatError(f"{path}: ends before the samples that its header announces")
         return rate, int(file.channels), n / rate
 
 
@@ -76,7 +80,7 @@ def _read_part(recording: Recording) -> tuple[Array, int]:
         file.seek(first)
         samples = file.read(-1 if whole else last - first, dtype="float32", always_2d=True)
         if len(samples) < last - first or _is_cut_off(path):
-            raise FileFormatError(f"{path}: ends before the samples that its header announces")
+            raise FileFormatError(f"{path}: {_CUT_OFF}")
         return samples, rate
 
 
@@ -103,10 +107,13 @@ def _checked_rate(path: Path, rate: int) -> int:
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Whether a WAV file ends before its samples do; soundfile takes it for a shorter one."""
+    """Whether a WAV or OGG file ends before its samples do; soundfile takes it for a shorter one."""
     size = path.stat().st_size
     with path.open("rb") as raw:
         head = raw.read(12)
+        if head[:4] == b"OggS":
+            raw.seek(max(0, size - _LONGEST_OGG_PAGE))
+            return not _ends_with_last_page(raw.read())
         if head[:4] != b"RIFF" or head[8:] != b"WAVE":
             return False
         at = 12
@@ -119,6 +126,15 @@ def _is_cut_off(path: Path) -> bool:
                 return length < _UNKNOWN_LENGTH and at + 8 + length > size
             at += 8 + length + length % 2
     return False
+
+
+def _ends_with_last_page(tail: bytes) -> bool:
+    """Whether the last page that begins in these bytes of an OGG file is whole and ends the stream."""
+    at = tail.rfind(b"OggS")
+    if at < 0 or len(tail) < at + 27 or not tail[at + 5] & _LAST_OGG_PAGE:
+        return False
+    sizes = tail[at + 27 : at + 27 + tail[at + 26]]
+    return len(tail) >= at + 27 + tail[at + 26] + sum(sizes)
 
 
 def _soundfile() -> Any:
