@@ -278,3 +278,8 @@ def test_compare_html_and_table(folder, tmp_path):
 def test_json_on_standard_output_stands_alone(folder, tmp_path):
     done = run("report", folder / "a.csv", "-o", tmp_path / "r.html", "--json", "-")
     assert json.loads(done.stdout)["schema"] == "llrkit.report/1"
+
+
+def test_calibrate_by_takes_one_column(folder, tmp_path):
+    with pytest.raises(lk.InputError, match="calibrate --by takes one column, got 'long,sex'"):
+        run("calibrate", folder / "a.csv", "--by", "long,sex", "-o", tmp_path / "cal.json")
