@@ -278,3 +278,17 @@ def test_compare_html_and_table(folder, tmp_path):
 def test_json_on_standard_output_stands_alone(folder, tmp_path):
     done = run("report", folder / "a.csv", "-o", tmp_path / "r.html", "--json", "-")
     assert json.loads(done.stdout)["schema"] == "llrkit.report/1"
+
+
+def test_calibrate_by_takes_one_column(folder, tmp_path):
+    with pytest.raises(lk.InputError, match="calibrate --by takes one column, got 'long,sex'"):
+        run("calibrate", folder / "a.csv", "--by", "long,sex", "-o", tmp_path / "cal.json")
+
+
+def test_title_and_legend_of_a_plot(folder, tmp_path):
+    plain, own = tmp_path / "plain.html", tmp_path / "own.html"
+    run("plot", "roc", folder / "a.csv", "-o", plain)
+    run("plot", "roc", folder / "a.csv", "-o", own, "--title", "Mine alone", "--no-legend")
+    hidden = [page.read_text().count('"showlegend":false') for page in (plain, own)]
+    assert hidden[1] == hidden[0] + 1
+    assert ["Mine alone" in page.read_text() for page in (plain, own)] == [False, True]

@@ -98,7 +98,8 @@ def test_tensors_of_torch(need, kind, shape):
     [("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("KM", "KNM"),
      ("yes", "no"), ("same speaker", "different speakers"), ("Same_Source", "Different-Source"),
      ("bona fide", "spoofed"), ("match", "non-match"), ("human", "spoof"), ("bonafide", "deepfake"),
-     ("genuine", "impostor"), ("tgt", "imp"), ("mated", "non-mated"), ("1", "0"), ("True", "False")],
+     ("genuine", "impostor"), ("tgt", "imp"), ("mated", "non-mated"), ("H_p", "H_d"),
+     ("1", "0"), ("True", "False")],
 )  # fmt: skip
 def test_labels_as_people_spell_them(words):
     assert lk.eer(VALUES, np.where(LABELS, *words)) == lk.eer(SOURCE)
@@ -288,3 +289,116 @@ def test_a_meter_keeps_the_scores_and_nothing_else():
         assert sum(array.nbytes for array in meter.state_dict().values()) == size * len(VALUES)
         held = pickle.dumps(meter)
         assert len(held) < size * len(VALUES) + 3000
+
+
+TABLES = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+    "arrow": pa.table,
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_with_scores_and_labels_is_a_source(kind):
+    table = TABLES[kind]({"score": VALUES, "label": LABELS, "room": np.arange(400) % 2})
+    assert lk.eer(table) == lk.eer(source=table) == lk.eer(VALUES, LABELS)
+    assert lk.min_dcf(table, (0.01, 10, 1)) == lk.min_dcf(SOURCE, "sre08")  # three numbers are no labels
+    assert list(lk.evaluate(table, by="room").groups) == [0, 1]
+    assert lk.hter(table, (VALUES, LABELS)) == lk.hter(SOURCE, SOURCE)
+    with pytest.raises(
+        lk.InputError, match=r"other columns than score and label is lk\.Trials\(table, score"
+    ):
+        lk.eer(TABLES[kind]({"cosine": VALUES, "label": LABELS}))
+
+
+def test_what_a_mask_hides_is_not_counted():
+    mask = np.arange(400) == 7
+    assert lk.eer(np.ma.masked_array(VALUES), LABELS) == lk.eer(SOURCE)
+    for scores, labels in (
+        (np.ma.masked_array(VALUES, mask), LABELS),
+        (VALUES, np.ma.masked_array(LABELS, mask)),
+    ):
+        with pytest.raises(lk.InputError, match="masked at index 7"):
+            lk.eer(scores, labels)
+
+
+def test_maps_go_onto_arrays():
+    calibrate = lk.fit_logistic(VALUES, LABELS)
+    expected = lk.cllr(calibrate(VALUES), LABELS)
+    assert lk.cllr(calibrate.on(VALUES, LABELS)) == expected
+    assert lk.cllr(calibrate.on((VALUES, LABELS))) == expected
+    assert lk.cllr(calibrate.on(pd.DataFrame({"score": VALUES, "label": LABELS}))) == expected
+    named = calibrate.on(VALUES, np.where(LABELS, 2, 1), positive=2, weights=np.ones(400))
+    assert lk.cllr(named) == pytest.approx(expected, rel=1e-14)
+    with pytest.raises(lk.InputError, match=r"give two arrays, \(scores, labels\)"):
+        calibrate.on(VALUES)
+    assert lk.class_gap([2.0, 3.0, 0.0, 1.5], [1, 1, 0, 0]) == (1.5, 2.0)
+
+
+def test_rows_are_written_and_arrays_refused(tmp_path):
+    lk.write_trials(pd.DataFrame({"score": VALUES, "label": LABELS}), tmp_path / "trials.csv")
+    assert lk.eer(lk.read_trials(tmp_path / "trials.csv")) == lk.eer(SOURCE)
+    with pytest.raises(lk.InputError, match=r"writes rows, got tuple: give lk\.Trials"):
+        lk.write_trials((VALUES, LABELS), tmp_path / "other.csv")
+
+
+def test_a_meter_knows_its_points_at_once_and_takes_single_trials():
+    with pytest.raises(lk.UnknownNameError, match="unknown operating point 'sre99'"):
+        lk.Meter(points="sre99")
+    with pytest.raises(lk.UnknownNameError, match="no option 'levle'"):
+        lk.Meter(levle=0.9)
+    meters = [lk.Meter(points=[0.1]) for _ in range(3)]
+    for place, (score, label) in enumerate(zip(VALUES, LABELS, strict=True)):
+        meters[place % 3].update(score, label)
+    whole = lk.evaluate(VALUES, LABELS, points=[0.1])
+    assert sum(meters).compute().to_dict() == whole.to_dict()
+
+
+def test_an_evaluation_is_asked_by_name():
+    result = lk.evaluate(SOURCE, points=["sre08", "sre12"])
+    assert [point in result for point in ("sre08", "sre12", 0.3, "eer")] == [True, True, False, False]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(result)
+    assert result["sre08"].to_frame().columns[:2] == ["name", "p_target"]
+    assert result["sre12"].to_dict()["min"] == result.min_dcf("sre12")
+    assert "act_dcf" in result["sre08"]._repr_html_()
+
+
+def test_conditions_of_several_columns():
+    rows = {
+        "score": VALUES,
+        "label": LABELS,
+        "room": np.arange(400) % 2,
+        "sex": np.where(np.arange(400) % 3, "f", "m"),
+    }
+    table = lk.condition_table(lk.Trials(rows), ["room", "sex"], points=[0.1])
+    assert list(table.conditions) == [(0, "f"), (0, "m"), (1, "f"), (1, "m")]
+    assert table.to_frame()["room, sex"].to_list()[:2] == ["0, f", "0, m"]
+    assert repr(table).splitlines()[1].startswith("0, f")
+    assert "0, f" in table._repr_html_()
+    assert lk.format_table(table).startswith("| room, sex |")
+
+
+def test_cross_calibration_says_what_it_is():
+    assert repr(lk.cross_calibrate(VALUES, LABELS)) == "CrossCalibration(5 maps, 5 folds)"
+
+
+def test_a_demand_for_few_errors_is_shown_as_asked():
+    assert "Pfa at most 0.0010 %:" in repr(lk.threshold_for(VALUES, LABELS, false_alarm_rate=1e-5))
+
+
+def test_columns_of_a_table_by_either_spelling():
+    result = lk.evaluate(SOURCE, points=["sre08"])
+    assert lk.format_table(result, columns="min_dcf_sre08") == lk.format_table(
+        result, columns="min_dcf sre08"
+    )
+
+
+@pytest.mark.parametrize("name", ["reliability", "idempotence"])
+def test_plots_that_draw_no_evaluation_say_what_they_draw(name):
+    made_by = {"reliability": "reliability_curve", "idempotence": "check_calibration"}[name]
+    for wrong in (lk.evaluate(SOURCE), (VALUES, LABELS)):
+        with pytest.raises(lk.InputError, match=rf"{name} draws .*lk\.{made_by}\(scores, labels\)"):
+            getattr(lk.plot, name)(wrong)

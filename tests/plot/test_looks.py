@@ -96,5 +96,5 @@ def test_reliability_lines_and_band():
     assert_allclose(axes.lines[-1].get_xydata(), np.column_stack([curve.predicted, curve.observed]))
     corners = axes.collections[0].get_paths()[0].vertices
     assert_allclose(corners[:, 1].max(), curve.upper.max())
-    assert "MCB" in axes.get_legend_handles_labels()[1][-1]
+    assert "miscalibration" in axes.get_legend_handles_labels()[1][-1]
     plt.close("all")

@@ -6,6 +6,7 @@ import math
 
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.scores import ScoreSource
+from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
 
 REMEDY = (
@@ -20,6 +21,7 @@ REMEDY_TYPED = (
 """The same on the command line."""
 
 
+@takes_labels
 def class_gap(source: ScoreSource) -> tuple[float, float] | None:
     """The scores between which no trial lies, if all targets are above all non-targets (or below); else None.
 

@@ -20,6 +20,7 @@ from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
+from llrkit.scores.labeled import given_source
 from llrkit.scores.source import rows_in_memory
 
 if TYPE_CHECKING:
@@ -169,14 +170,29 @@ class Map(DecidingMap, SavedMap):
         conditions = ConditionWatch(self.condition_ranges) if self.condition_ranges else None
         return RangeWatch(self.training_range, policy, conditions=conditions)
 
-    def on(self, source: ScoreSource) -> ScoreSource:
-        """The same trials with LLRs in place of scores, as a source.
+    def on(
+        self, source: Any, labels: Any = None, *, positive: Any = None, weights: Any = None
+    ) -> ScoreSource:
+        """The same trials with LLRs in place of scores, as a source; trials are as every metric takes them.
 
         Parameters
         ----------
         source
-            Trials whose scores the map takes.
+            Trials whose scores the map takes: a score source, a pair of arrays, a table, or scores.
+        labels
+            The labels, if the first argument holds scores alone.
+        positive
+            The label of the targets, for arrays.
+        weights
+            How often each trial counts, for arrays.
+
+        Examples
+        --------
+        >>> AffineMap(a=2.0, b=0.0).on([1.0, -1.0, 0.5], [1, 0, 0]).target
+        array([2.])
         """
+        arrays = () if labels is None else (labels,)
+        source = given_source(source, *arrays, positive=positive, weights=weights)
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)

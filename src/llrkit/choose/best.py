@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from llrkit._format import counted
 from llrkit._progress import tracked
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
@@ -44,7 +45,7 @@ from llrkit.scores.source import as_source
 Crossed = TypeVar("Crossed")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrossCalibration(Result, Generic[Crossed, M]):
     """Cross-validated LLRs as a source, and the maps that made them; log-likelihoods of several classes."""
 
@@ -66,6 +67,9 @@ class CrossCalibration(Result, Generic[Crossed, M]):
         """Header and rows for people: the map of each pair of folds that was left out."""
         rows = [[", ".join(map(str, sorted({*pair}))), repr(fitted)] for pair, fitted in self.maps.items()]
         return ["folds left out", "map"], rows
+
+    def __repr__(self) -> str:
+        return f"CrossCalibration({counted(len(self.maps), 'map')}, {counted(self.folds.n, 'fold')})"
 
 
 @takes_labels

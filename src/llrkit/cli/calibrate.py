@@ -144,6 +144,8 @@ def calibrate_command(
     parse_bound(bound)  # a word nobody knows is refused before anything is read
     trials = given.open(train)
     options = parse_options(settings)
+    if by and "," in by:
+        raise InputError(f"calibrate --by takes one column, got {by!r}")
     if method == "best" and by:
         raise InputError("--by and --method best do not go together")
     fit = fit_best if method == "best" else METHODS[method_name(method)]

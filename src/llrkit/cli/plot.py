@@ -84,6 +84,8 @@ STYLES = ("above", "crossing")
     help="The columns with the speakers of the two sides, for bands and idempotence.",
 )
 @base_10_option
+@click.option("--title", help="Another title; '' for none.")
+@click.option("--no-legend", is_flag=True, help="Without a legend.")
 @click.option("--shared", metavar="CLASS", help="For --by: the class all groups share, target or nontarget.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
 @click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
@@ -148,6 +150,11 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     if options["base_10"]:
         pictures = _to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
+    if options["title"] is not None or options["no_legend"]:
+        from llrkit.plot.options import Look
+
+        look = Look(title=options["title"], legend=False if options["no_legend"] else None)
+        pictures = [look.of(picture) for picture in pictures]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
 

@@ -20,7 +20,7 @@ WITH_BANDS = ("det", "tippett", "cross-entropy")
 
 OF_PLOTS = (
     "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
-    "classes", "prior", "bands", "speakers", "axes", "words", "fmr",
+    "classes", "prior", "bands", "speakers", "axes", "words", "fmr", "title", "no_legend",
 )  # fmt: skip
 """Options of the command that say nothing about reading."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ class ConditionTable(Result):
 @takes_labels
 def condition_table(
     source: ScoreSource,
-    by: str,
+    by: str | Sequence[str],
     points: Points = ("sre08", "sre10"),
     *,
     allow_unconfirmed: bool = False,
@@ -78,7 +78,7 @@ def condition_table(
     Parameters
     ----------
     by
-        Name of the column that says which condition a trial belongs to.
+        The column that says which condition a trial belongs to, or several: every combination is one.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     allow_unconfirmed
@@ -97,9 +97,10 @@ def condition_table(
     >>> bool(table.averaged["eer"] < table.equalized.eer)  # the rooms disagree about the scale
     True
     """
+    title = by if isinstance(by, str) else ", ".join(by)
     pooled = evaluate(as_source(source), points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
-        raise EmptyClassError(f"no value of {by!r} has trials of both classes")
+        raise EmptyClassError(f"no value of {title!r} has trials of both classes")
     averaged = over_groups(pooled.groups).mean
     equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
-    return ConditionTable(by, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)
+    return ConditionTable(title, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit.errors import EmptyClassError, InputError
+from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
+from llrkit.metrics.measure import resolve_points
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
-from llrkit.scores.foreign_arrays import flat_labels
+from llrkit.scores.foreign_arrays import as_numpy, flat_labels
 from llrkit.scores.labels import target_mask
 from llrkit.theory.operating_points import Points
 
@@ -52,6 +54,10 @@ class Meter:
         positive: Any = None,
         **options: Any,
     ) -> None:
+        resolve_points(points, options.get("allow_unconfirmed", False))  # now rather than after an epoch
+        unknown = [name for name in options if name not in signature(evaluate).parameters]
+        if unknown:
+            raise UnknownNameError(f"evaluate has no option {unknown[0]!r}")
         self.points, self.positive, self.options = points, positive, options
         self.reset()
 
@@ -61,7 +67,7 @@ class Meter:
         self._nontarget: list[Array] = []
 
     def update(self, scores: Any, labels: Any) -> None:
-        """Take a batch of trials: scores, higher meaning more target-like, and as many labels.
+        """Take a batch of trials, or one: scores, higher meaning more target-like, and as many labels.
 
         Parameters
         ----------
@@ -87,7 +93,7 @@ class Meter:
         return Scores.from_classes(target, nontarget)
 
     def merge(self, other: Meter) -> Self:
-        """Take all trials of another meter.
+        """Take all trials of another meter; points and options stay those of this one.
 
         Parameters
         ----------
@@ -103,6 +109,10 @@ class Meter:
     def __add__(self, other: Meter) -> Meter:
         merged = Meter(self.points, positive=self.positive, **self.options)
         return merged.merge(self).merge(other)
+
+    def __radd__(self, other: Any) -> Meter:
+        """Let ``sum(meters)`` merge them: it begins with 0."""
+        return self + Meter(self.points) if isinstance(other, int) and other == 0 else NotImplemented
 
     def state_dict(self) -> dict[str, Array]:
         """The trials so far as two arrays, for checkpoints."""
@@ -147,14 +157,20 @@ def batch_by_class(scores: Any, labels: Any, positive: Any = None) -> tuple[Arra
     >>> batch_by_class([2.0, -1.0, 0.5], ["target", "nontarget", "nontarget"])
     (array([2.]), array([-1. ,  0.5]))
     """
-    values = score_array(scores, "scores")
+    values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
     if values.ndim != 1:
         raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
     refuse_nan(values, "scores")
     if len(values) == 0:
         return np.empty(0, values.dtype), np.empty(0, values.dtype)
     # with positive= a batch without any target is welcome, whatever the label of the targets is
-    mask = target_mask(labels) if positive is None else np.asarray(flat_labels(labels) == positive)
+    words = _at_least_1d(flat_labels(labels))
+    mask = target_mask(words) if positive is None else np.asarray(words == positive)
     if len(mask) != len(values):
         raise InputError(f"{len(values)} scores but {len(mask)} labels")
     return values[mask], values[~mask]  # copies: the batch may be overwritten
+
+
+def _at_least_1d(values: Array) -> Array:
+    """A batch of one trial that has lost its dimension."""
+    return values if values.ndim else values.reshape(1)

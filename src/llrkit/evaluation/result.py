@@ -107,6 +107,17 @@ class Evaluation(Measurements):
             )
         return measured
 
+    def __contains__(self, point: AnyPoint) -> bool:
+        """Whether an operating point was asked for."""
+        try:
+            self[point]
+        except UnknownNameError:
+            return False
+        return True
+
+    __iter__ = None
+    """Operating points are asked for by name; going through them is ``for point in result.points``."""
+
     def min_dcf(self, point: AnyPoint) -> float:
         """Normalized cost at the best threshold, of any operating point or preset.
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._format import percent
 from llrkit._random import RNG, seed_of
 from llrkit.core.hull import error_path
 from llrkit.core.special import probability
 from llrkit.errors import InputError
-from llrkit.evaluation.threshold_result import Threshold
+from llrkit.evaluation.threshold_result import Threshold, rate_in_words
 from llrkit.metrics.llr_costs import eer_threshold
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
@@ -157,10 +156,10 @@ def _chosen(
     if point is not None:
         return (point.threshold if bayes else threshold_for_cost(blocks, point)), point.name
     if false_alarm_rate is not None:
-        words = f"Pfa at most {percent(false_alarm_rate)}"
+        words = f"Pfa at most {rate_in_words(false_alarm_rate)}"
         return threshold_for_false_alarms(source, bins, false_alarm_rate), words
     if miss_rate is not None:
-        return threshold_for_misses(source, bins, miss_rate), f"Pmiss at most {percent(miss_rate)}"
+        return threshold_for_misses(source, bins, miss_rate), f"Pmiss at most {rate_in_words(miss_rate)}"
     return eer_threshold(source), "EER"
 
 

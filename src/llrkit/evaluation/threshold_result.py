@@ -20,9 +20,11 @@ def rate_in_words(rate: float) -> str:
 
     Examples
     --------
-    >>> rate_in_words(0.0562), rate_in_words(0.0000213), rate_in_words(0.0)
-    ('5.62 %', '0.0021 %', '0.00 %')
+    >>> rate_in_words(0.0562), rate_in_words(0.0000213), rate_in_words(1e-7), rate_in_words(0.0)
+    ('5.62 %', '0.0021 %', '1e-05 %', '0.00 %')
     """
+    if 0.0 < rate < 1e-6:
+        return f"{100 * rate:.2g} %"
     return percent(rate, 2 if rate >= 1e-3 or rate == 0.0 else 4)
 
 

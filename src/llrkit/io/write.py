@@ -20,6 +20,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checks import target_mask_of
 from llrkit.io.reading import require_text_name
 from llrkit.io.trial_table import TrialTable
+from llrkit.scores.labeled import trials_of_table
 from llrkit.scores.trials import Trials
 
 WRITTEN = {
@@ -69,7 +70,13 @@ def write_trials(
     a x target
     b y nontarget
     """
-    write_table(table_of(trials), path, format=format, key=key)
+    rows = trials_of_table(trials)
+    if not isinstance(rows, Trials):
+        raise InputError(
+            f"write_trials writes rows, got {type(trials).__name__}: give lk.Trials or a data frame with the "
+            "columns score and label"
+        )
+    write_table(table_of(rows), path, format=format, key=key)
 
 
 def table_of(trials: Trials) -> TrialTable:

@@ -41,7 +41,7 @@ class OperatingMarks(Curve):
 
 
 @dataclass(frozen=True)
-class PointResult:
+class PointResult(Result):
     """Normalized detection costs at one operating point."""
 
     point: OperatingPoint
@@ -68,7 +68,7 @@ class PointResult:
 
 
 @dataclass(frozen=True)
-class PrimaryResult:
+class PrimaryResult(Result):
     """A cost averaged over the operating points of an evaluation."""
 
     name: str
@@ -79,7 +79,7 @@ class PrimaryResult:
 
 
 @dataclass(frozen=True)
-class FixedThreshold:
+class FixedThreshold(Result):
     """Errors at a threshold that was fixed on other data, its equal-error point."""
 
     threshold: float

@@ -44,9 +44,13 @@ def idempotence(
     ['calibrated', 'logistic: 95 % if calibrated', 'logistic']
     """
     llr_curves = curves.curves if isinstance(curves, CalibrationCheck) else curves
-    drawn = [llr_curves] if isinstance(llr_curves, LlrCurve) else list(llr_curves)
-    if not drawn or not all(isinstance(curve, LlrCurve) for curve in drawn):
-        raise InputError("idempotence draws a CalibrationCheck with curves, or LlrCurves; got none of them")
+    several = llr_curves if isinstance(llr_curves, (list, tuple)) else [llr_curves]
+    drawn = [curve for curve in several if isinstance(curve, LlrCurve)]
+    if not drawn or len(drawn) < len(several):
+        raise InputError(
+            f"idempotence draws what lk.check_calibration(scores, labels) gives, or LlrCurves; got "
+            f"{type(curves).__name__}"
+        )
     limits = limits_around(np.concatenate([curve.llr for curve in drawn]))
     ends = np.array(limits)
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]

@@ -14,6 +14,8 @@ from llrkit.trust.intervals.bands import CurveBands
 
 C = TypeVar("C")
 B = TypeVar("B")
+NOT_OF_EVALUATIONS = {"reliability": "lk.reliability_curve(scores, labels) gives one"}
+"""Plots of curves that an Evaluation does not have, and what makes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +51,11 @@ def _system(
         return PlottedSystem(name, of(value), value)
     words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
     raise InputError(
-        f"{plot} draws an Evaluation, {' or '.join(words)}, or a dict of those by system; "
+        f"{plot} draws {'a' if plot in NOT_OF_EVALUATIONS else 'an Evaluation,'} {' or '.join(words)}, "
+        "or a dict of those by system; "
         f"got {type(value).__name__}"
         + (f" for {name!r}" if name else "")
-        + "; lk.evaluate(scores, labels) gives an Evaluation"
+        + f"; {NOT_OF_EVALUATIONS.get(plot, 'lk.evaluate(scores, labels) gives an Evaluation')}"
     )
 
 

@@ -22,7 +22,7 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
     On the diagonal posteriors are calibrated. The parts of the Brier score are written beside it:
-    miscalibration, discrimination and uncertainty (MCB, DSC, UNC). ``systems`` are what
+    miscalibration, discrimination and uncertainty. ``systems`` are what
     :func:`llrkit.reliability_curve` gives, one or a dict by system.
 
     Parameters
@@ -52,10 +52,11 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
             marks.append(band(curve.band_at, curve.lower, curve.upper, Ink(i), label, system.name))
         shown = (HoverValues("posterior", curve.predicted), HoverValues("share of targets", curve.observed))
         numbers = (
-            f"MCB {number(parts.miscalibration)}", f"DSC {number(parts.discrimination)}",
-            f"UNC {number(parts.uncertainty)}",
-        )  # fmt: skip
-        label = system.labeled(*numbers[:1])
+            f"miscalibration {number(parts.miscalibration)}",
+            f"discrimination {number(parts.discrimination)}",
+            f"uncertainty {number(parts.uncertainty)}",
+        )
+        label = system.labeled(*numbers[:1]) if system.name else "PAV"
         marks.append(Line(curve.predicted, curve.observed, ink, label, shown, system.name))
         if alone:
             marks += [
@@ -80,4 +81,7 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
 
 
 def _not_of_an_evaluation(_: Any) -> ReliabilityCurve:
-    raise InputError("reliability draws curves of lk.reliability_curve(source), which needs a prior")
+    raise InputError(
+        "reliability draws what lk.reliability_curve(scores, labels) gives, which has a prior; "
+        "an Evaluation has none"
+    )

@@ -132,7 +132,8 @@ def format_table(
     caption
         Caption of a LaTeX table.
     columns
-        The columns to show, by their names in the CSV (``"eer"``, ``"min_dcf sre08"``) or their titles.
+        The columns to show, by their names in the CSV (``"eer"``, ``"min_dcf sre08"`` or
+        ``"min_dcf_sre08"``) or their titles.
     intervals
         Whether numbers of evaluations are followed by their intervals; CSV has columns ``..._low`` and
         ``..._high``.
@@ -153,6 +154,8 @@ def format_table(
     )
     if columns is not None:
         names = [columns] if isinstance(columns, str) else list(columns)
+        spelled = {key.replace(" ", "_"): key for key in table.keys}  # as llrkit.torch has them
+        names = [spelled.get(name, name) for name in names]
         ends = {name: [f"{name}{end}" for end in ENDS if f"{name}{end}" in table.keys] for name in names}
         table = table.choose([one for name in names for one in (name, *ends[name])])
     table = table if style == "csv" else without_ends(table)

@@ -24,7 +24,7 @@ def as_numpy(values: Any, what: str) -> Array:
     (2, 1)
     """
     if isinstance(values, np.ndarray):
-        return values
+        return _unmasked(values, what) if isinstance(values, np.ma.MaskedArray) else values
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):  # a polars LazyFrame
         values = values.collect()
     if hasattr(values, "detach"):  # a tensor of torch
@@ -36,6 +36,14 @@ def as_numpy(values: Any, what: str) -> Array:
         return np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
+
+
+def _unmasked(values: np.ma.MaskedArray[Any, Any], what: str) -> Array:
+    """The data of a masked array, where nothing is masked: what the mask hides must not count."""
+    hidden = np.argwhere(np.ma.getmaskarray(values))
+    if len(hidden):
+        raise InputError(f"{what}: masked at index {hidden[0][0]}; leave masked trials out")
+    return np.asarray(values.data)
 
 
 def flat_labels(values: Any) -> Array:

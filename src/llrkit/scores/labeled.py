@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -12,7 +12,7 @@ import numpy as np
 from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.source import ScoreSource
+from llrkit.scores.source import ScoreSource, as_source
 from llrkit.scores.weights import WeightedSource
 
 P = ParamSpec("P")
@@ -20,10 +20,12 @@ R_co = TypeVar("R_co", covariant=True)
 
 WEIGHT = "weight"
 SOURCE_DOCUMENTATION = """\
-Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, or a pair of arrays
-``(scores, labels)``.{} Arrays may come with ``positive=``, the label
+Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a pair of arrays
+``(scores, labels)``, or a table with columns ``score`` and ``label``.{} Arrays may come with ``positive=``, the label
 of the targets, and ``weights=``."""
 FIRST_OF_TWO = " Labels may also be the next argument."
+ROLES = ("score", "label")
+"""Columns that make trials of a table."""
 
 
 def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: Any = None) -> ScoreSource:
@@ -73,7 +75,8 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     """A function whose first argument is a source; two arrays, scores and labels, may take its place.
 
     The labels come second only where the first argument is not a source. ``positive`` and ``weights`` go with
-    arrays. A pair ``(scores, labels)`` may stand for any source, also where a function takes two.
+    arrays. A pair ``(scores, labels)`` may stand for any source, also where a function takes two, and so may
+    a data frame that has the columns ``score`` and ``label``.
 
     Examples
     --------
@@ -89,6 +92,10 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     @wraps(function)
     def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
         given = [list(one) if isinstance(one, Iterator) else one for one in args]
+        for place in places:
+            if place < len(given):
+                given[place] = trials_of_table(given[place])
+        options |= {name: trials_of_table(options[name]) for name in sources & options.keys()}
         how = {"positive": positive, "weights": weights}
         both_given = one_source and len(given) > 1 and is_array(given[0]) and is_array(given[1])
         if both_given and not is_pair(given[0]):
@@ -111,6 +118,36 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
         order = [parameter.name for parameter in named]
         taking.__doc__ = with_parameters(function.__doc__, dict.fromkeys(sources, text), order)
     return cast("TakesLabels[P, R_co]", taking)
+
+
+@takes_labels
+def given_source(source: ScoreSource) -> ScoreSource:
+    """The source that was given, or that of the arrays or the table that were: for methods.
+
+    Examples
+    --------
+    >>> given_source({"score": [0.1, 2.0, 1.5], "label": [0, 1, 1]})
+    Trials(3 rows: score, label)
+    """
+    return as_source(source)
+
+
+def trials_of_table(given: Any) -> Any:
+    """Trials, if a data frame, an Arrow table or a dict has the columns ``score`` and ``label``."""
+    if isinstance(given, ScoreSource) or not set(ROLES) <= set(_column_names(given)):
+        return given
+    from llrkit.scores.trials import Trials  # imports polars, which arrays alone do not need
+
+    return Trials(given)
+
+
+def _column_names(given: Any) -> list[Any]:
+    if isinstance(given, Mapping):
+        return list(given)
+    if hasattr(given, "collect_schema"):  # polars; the columns of a lazy frame are not known at once
+        return list(given.collect_schema().names())
+    names = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
+    return list(names) if isinstance(names, Iterable) else []
 
 
 def is_pair(given: Any) -> bool:

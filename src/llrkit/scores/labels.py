@@ -16,14 +16,14 @@ from llrkit.scores.foreign_arrays import flat_labels
 TARGET_WORDS = frozenset(
     {"target", "tgt", "tar", "true", "t", "1", "1.0", "genuine", "client", "bonafide", "bona-fide", "same",
      "same-source", "same-speaker", "ss", "mated", "positive", "known-target", "real", "live", "yes", "h1",
-     "hp", "km", "match", "human"}
+     "hp", "h-p", "km", "match", "mate", "human", "pos", "authentic"}
 )  # fmt: skip
 NONTARGET_WORDS = frozenset(
     {"nontarget", "non-target", "non", "imp", "impostor", "imposter", "false", "f", "0", "0.0", "-1", "-1.0",
      "spoof", "spoofed", "different", "diff", "different-source", "different-sources", "different-speaker",
      "different-speakers", "ds", "non-mated", "nonmated", "negative", "known-nontarget", "unknown-nontarget",
      "known-non-target", "unknown-non-target", "fake", "attack", "no", "h2", "hd", "knm",
-     "non-match", "nonmatch", "mismatch", "deepfake"}
+     "non-match", "nonmatch", "mismatch", "nonmate", "non-mate", "deepfake", "neg", "h-d"}
 )  # fmt: skip
 FIRST = 64
 """Values that are looked at first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, reduce
 from itertools import chain, islice
@@ -124,6 +124,8 @@ class WrappedSource(ScoreSource):
 
 
 SEVERAL_CLASSES = "; several classes are evaluated by lk.multiclass.evaluate"
+NAMED_COLUMNS = "; a table with other columns than score and label is lk.Trials(table, score=..., label=...)"
+A_PAIR_EACH = "; where two sets of trials are taken, each is a pair, (scores, labels)"
 
 
 def as_source(given: object) -> ScoreSource:
@@ -139,9 +141,17 @@ def as_source(given: object) -> ScoreSource:
         raise InputError(
             f"expected trials, got {type(given).__name__}: give two arrays, (scores, labels), "
             "lk.Scores(target, nontarget), lk.Trials(table), lk.read_trials(path) or lk.scan_trials(path)"
-            f"{SEVERAL_CLASSES if hasattr(given, 'classes') else ''}"
+            f"{_hint(given)}"
         )
     return given
+
+
+def _hint(given: object) -> str:
+    if hasattr(given, "classes"):
+        return SEVERAL_CLASSES
+    if isinstance(given, Mapping) or any(hasattr(given, name) for name in ("collect_schema", "columns")):
+        return NAMED_COLUMNS
+    return A_PAIR_EACH if hasattr(given, "__len__") and not isinstance(given, (str, tuple)) else ""
 
 
 def rows_in_memory(source: ScoreSource) -> Trials:

@@ -16,6 +16,7 @@ from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.labeled import given_source
 from llrkit.scores.source import rows_in_memory
 
 
@@ -72,8 +73,13 @@ class LineupMap(Map):
         against = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
         return LineupAgainst(lineup=self, foils=against.by_value, own=0, method=self.method)
 
-    def on(self, source: ScoreSource) -> ScoreSource:
+    def on(
+        self, source: Any, labels: Any = None, *, positive: Any = None, weights: Any = None
+    ) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
+        if labels is not None:
+            raise InputError("a line-up needs the column of its foils: give Trials, not arrays")
+        source = given_source(source, positive=positive, weights=weights)
         bound = self.against(source)
         return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(source)
 
