@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llrkit.core.below_counts import BelowCounts
 from llrkit.core.counting import count_bins
 from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores.kind_tables import KINDS, Kind
 from llrkit.spoof.detection_costs import Costs, decision_score, spoof_costs
 from llrkit.spoof.kind_counts import KindCounts, at_thresholds, count_kinds
@@ -160,8 +160,9 @@ def _counts(
         with suppress(EmptyClassError):
             cm = count_bins(source)
         if cm is not None and asv_rates is not None:
-            losses = losses_at(source, thresholds=cm_thresholds(settings, asv_rates))
-            cm_rates = np.column_stack([losses.p_miss, losses.p_fa])
+            below = source.reduce(BelowCounts.at(cm_thresholds(settings, asv_rates)))
+            accepted = cm.n_nontarget - below.nontarget
+            cm_rates = np.column_stack([below.target / cm.n_target, accepted / cm.n_nontarget])
     return SpoofCounts(
         decision=None if decision is None else decision.bins(attack),
         asv=None if asv is None else asv.bins(attack),
