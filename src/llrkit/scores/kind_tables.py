@@ -77,6 +77,13 @@ class KindTable:
         target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
         return target, nontarget, spoof
 
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Any, ...] | None]:
+        """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
+        trials = self.trials_of(score)
+        codes, names = trials.coded(attack)
+        spoof = trials.table[KIND].to_numpy() == KINDS.index("spoof")
+        return trials.score_array[spoof], codes[spoof], None if names is None else tuple(names)
+
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
         if all(_is_complete(self.frame[name]) for name in names):

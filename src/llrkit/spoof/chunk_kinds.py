@@ -60,7 +60,18 @@ def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, 
     codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
     found = positions_by_value(codes)
     values = {plain_value(code if names is None else names[code]): own for code, own in found.items()}
-    return {UNNAMED if value is None else str(value): own for value, own in values.items()}
+    return {attack_name(value): own for value, own in values.items()}
+
+
+def attack_name(value: Any) -> str:
+    """What an attack is called.
+
+    Examples
+    --------
+    >>> attack_name("A07"), attack_name(None)
+    ('A07', '(no name)')
+    """
+    return UNNAMED if value is None else str(value)
 
 
 def one_system(chunk: Scores, place: int) -> Scores:

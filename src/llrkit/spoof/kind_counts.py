@@ -11,6 +11,7 @@ import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray
 from llrkit.core.collected import count_below
+from llrkit.core.column_values import ValueCounts
 from llrkit.core.grid import Grid, distinct_ascending
 from llrkit.core.hull import crossing_of_rejected, from_zero
 from llrkit.core.score_bins import ScoreBins
@@ -19,8 +20,8 @@ from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
-from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
-from llrkit.spoof.spoof_trials import SpoofTrials, System
+from llrkit.spoof.chunk_kinds import attack_name, attack_positions, spoof_mask
+from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials, System
 
 ALL = ""
 """The one group of spoofs where attacks are not told apart."""
@@ -213,6 +214,18 @@ def _count_ascending(trials: SpoofTrials, system: System) -> KindCounts:
 def no_targets(system: System) -> EmptyClassError:
     """What to say of a system without targets."""
     return EmptyClassError(f"there are no target trials with a score of the {system} system")
+
+
+def attack_names(trials: SpoofTrials, system: System) -> list[str]:
+    """The attacks of the spoofs that have a score of a system, in the order of their names; one pass."""
+    column = trials.attack
+    if column is None:
+        return []
+    if trials.in_memory:
+        return sorted(trials.ascending_attacks(system))
+    spoofs = trials.pair(system, BONA_FIDE, ("spoof",)).with_columns(column)
+    seen = spoofs.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
+    return sorted(attack_name(value) for value, (_, n_spoofs) in seen.items() if n_spoofs)
 
 
 def at_threshold(trials: SpoofTrials, system: System, threshold: float) -> tuple[float, float, float]:

@@ -16,14 +16,12 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
 from llrkit.scores.roles import require_column
-from llrkit.scores.source import rows_in_memory
 from llrkit.spoof.chunk_kinds import (
     attack_positions,
     chosen_systems,
     gated,
     one_system,
     regrouped,
-    spoof_mask,
 )
 
 System = Literal["asv", "cm", "sasv"]
@@ -83,6 +81,11 @@ class SpoofTrials:
             )
         for name in self.systems.values():
             require_column(name, names)
+            own = [system for system, other in self.systems.items() if other == name]
+            if len(own) > 1:
+                raise InputError(
+                    f"column {name!r} is named for {' and '.join(own)}: name one column for each"
+                )
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
@@ -199,9 +202,11 @@ class SpoofTrials:
         """The scores of the spoofs of each attack in a table, in ascending order; sorted once."""
         assert self.attack is not None
         if system not in self._attacks:
-            whole = rows_in_memory(self.source_of(system)).scores()
-            spoof = spoof_mask(whole, self.kind_column)
-            scores, places = whole.nontarget[spoof], attack_positions(whole, self.attack, spoof)
+            assert self._table is not None
+            scores, attacks, names = self._table.spoofs_of(self.systems[system], self.attack)
+            columns = {self.attack: (attacks[:0], attacks)}
+            spoofs = Scores.part(scores[:0], scores, columns, {} if names is None else {self.attack: names})
+            places = attack_positions(spoofs, self.attack, np.ones(len(scores), dtype=bool))
             self._attacks[system] = {name: np.sort(scores[own]) for name, own in places.items()}
         return self._attacks[system]
 
@@ -246,12 +251,13 @@ class SpoofTrials:
 
     def counts(self, system: System) -> dict[Kind, float]:
         """How many trials of each kind have a score of a system."""
+        if self.in_memory:
+            return dict(zip(KINDS, map(len, self.ascending_kinds(system)), strict=True))
         name = self.kind_column
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
         for word, (n_target, n_other) in seen.items():
-            kind = KINDS[word] if self._table is not None else kind_of(word)
-            total[kind] += n_target + n_other
+            total[kind_of(word)] += n_target + n_other
         return total
 
     def require(self, system: System, *kinds: Kind) -> None:
