@@ -131,7 +131,7 @@ def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
 
     Examples
     --------
-    >>> crossing_of_rejected(np.array([0, 0, 1, 2]), [np.array([0, 3, 4, 4])])
+    >>> crossing_of_rejected(np.array([0, 0, 1, 2]), [np.array([0, 2, 4, 4])])
     0.25
     """
 
