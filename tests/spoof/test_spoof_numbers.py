@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit import spoof
+from llrkit.core.hull import error_path
 from llrkit.spoof.kind_counts import count_kinds
 from llrkit.spoof.spoof_numbers import crossing_rates
 from llrkit.spoof.tandem_eer import t_eer_from_bins
@@ -198,7 +199,7 @@ def test_concurrent_t_eer_makes_all_three_rates_equal(seed):
     trials = spoof.SpoofTrials(small_set(seed, n=(200, 250, 300), digits=2), asv="asv", cm="cm")
     asv = count_kinds(trials, "asv").bins()
     cm = lk.Scores.from_classes(np.concatenate([*by_kind_of(trials, "cm")[:2]]), by_kind_of(trials, "cm")[2])
-    point = t_eer_from_bins(asv, count(cm))
+    point = t_eer_from_bins(asv, error_path(count(cm)))
     rejected = point.p_miss_cm + (1 - point.p_miss_cm) * point.p_miss_asv
     assert rejected == pytest.approx(point.t_eer)
     assert (1 - point.p_miss_cm) * point.p_fa_asv == pytest.approx(rejected, abs=1e-12)

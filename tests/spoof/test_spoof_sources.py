@@ -99,20 +99,53 @@ def test_joint_counting_and_intervals_of_files(tmp_path):
     [
         (("target", "nontarget"), {"sv_eer"}),
         (("target", "spoof"), {"spf_eer", "cm_eer"}),
-        (("nontarget", "spoof"), None),
+        (("nontarget", "spoof"), {"cm_eer"}),
     ],
 )
 def test_a_missing_kind_leaves_out_what_needs_it(kinds, known):
     table = TABLE.filter(pl.col("label").is_in(kinds))
-    if known is None:
-        with pytest.raises(lk.EmptyClassError, match="no target trials"):
-            spoof.evaluate(made(table, attack=None))
-        return
     result = spoof.evaluate(made(table, attack=None))
     assert set(result.numbers) == known
     assert "there are no" in " ".join(result.reasons.values())
     assert result.to_dict()["sasv_eer"] is None
     assert result.sv_eer == (WHOLE.sv_eer if "sv_eer" in known else None)
+
+
+def test_without_targets_the_countermeasure_is_evaluated_by_attack(tmp_path):
+    table = TABLE.filter(pl.col("label") != "target")
+    path = tmp_path / "scores.tsv"
+    table.write_csv(path, separator="\t")
+    code, out, told = run("spoof", path, "--asv-column", "asv", "--cm-column", "cm",
+                          "--attack-column", "attack", "--json", "-")  # fmt: skip
+    assert code == 0, told
+    found = json.loads(out)
+    scores = {kind: table.filter(pl.col("label") == kind)["cm"].to_numpy() for kind in ("nontarget", "spoof")}
+    assert found["cm_eer"] == lk.eer_roc(lk.Scores(scores["nontarget"], scores["spoof"]))
+    assert found["attacks"].keys() == spoof.evaluate(made(table)).attacks.keys()
+    assert "there are no target trials" in told
+    assert found["sv_eer"] is None
+
+
+def test_a_column_holds_the_scores_of_one_system():
+    with pytest.raises(lk.InputError, match="column 'cm' is named for asv and cm"):
+        spoof.SpoofTrials(TABLE, asv="cm", cm="cm")
+
+
+def test_other_t_dcfs_on_the_command_line(tmp_path):
+    path = tmp_path / "scores.tsv"
+    TABLE.write_csv(path, separator="\t")
+    columns = ("--asv-column", "asv", "--cm-column", "cm")
+    code, out, told = run("spoof", path, *columns, "--t-dcf", "free", "--t-dcf", "joint", "--json", "-")
+    assert code == 0, told
+    rows = {(row["variant"], row["name"]): row["min"] for row in json.loads(out)["t_dcf_variants"]}
+    trials = spoof.SpoofTrials(TABLE, asv="asv", cm="cm")
+    for name in ("asvspoof5", "asvspoof2019"):
+        assert rows["free", name] == pytest.approx(spoof.min_t_dcf(trials, name, asv_threshold="free"))
+        assert rows["joint", name] == pytest.approx(spoof.min_t_dcf(trials, name, counting="joint"))
+    assert "best ASV threshold" in told
+    code, _, told = run("spoof", path, "--cm-column", "cm", "--t-dcf", "free")
+    assert code == 2
+    assert "--t-dcf is for a tandem" in told
 
 
 def test_systems_that_are_missing():

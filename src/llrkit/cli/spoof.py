@@ -56,6 +56,14 @@ if TYPE_CHECKING:
     help="Where the ASV system of the tandem decides.",
 )
 @click.option(
+    "--t-dcf",
+    "variants",
+    multiple=True,
+    type=click.Choice(["free", "joint"]),
+    help="Also the minimum t-DCF with the best ASV threshold (free), or counting the trials that pass both "
+    "systems (joint). Repeatable.",
+)
+@click.option(
     "--speakers",
     metavar="COL[,COL]",
     help="The columns with the speakers of the two sides of a trial: intervals for all numbers.",
@@ -76,6 +84,7 @@ def spoof_command(
     costs: tuple[str, ...],
     convention: str,
     asv_threshold: str,
+    variants: tuple[str, ...],
     speakers: str | None,
     words: str,
     cm_threshold: str | None,
@@ -115,6 +124,7 @@ def spoof_command(
             speakers=split_names(speakers),
             level=parse_share(level, "--level"),
         )
+        others = _other_t_dcfs(trials, variants, result)
         pad = None
         if words == "biometrics" and result.cm_eer is not None:
             pad = attack_detection(
@@ -125,12 +135,37 @@ def spoof_command(
                 level=parse_share(level, "--level"),
             )
     print_spoof(result, title=scores, to_stderr=json_path == "-", words=words)
+    for row in others:
+        how = "best ASV threshold" if row["variant"] == "free" else "trials that pass both systems counted"
+        click.echo(f"min t-DCF {row['name']}, {how}: {row['min']:.4f}", err=json_path == "-")
     if pad is not None:
         click.echo("", err=json_path == "-")
         print_table(("", "", ""), pad.rows(), to_stderr=json_path == "-", left=(0, 2))
         click.echo(f"Note: {pad.note}", err=json_path == "-")
-    more = {} if pad is None else {"attack_detection": pad.to_dict()}
+    more: dict[str, Any] = {} if pad is None else {"attack_detection": pad.to_dict()}
+    if others:
+        more["t_dcf_variants"] = others
     write_json({"scores": scores, **result.to_dict(), **more}, "spoof", json_path)
+
+
+def _other_t_dcfs(
+    trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation
+) -> list[dict[str, Any]]:
+    """The minimum t-DCFs of other definitions that were asked for; without intervals."""
+    from llrkit.spoof.tandem_costs import min_t_dcf
+
+    if variants and result.asv_threshold is None:
+        raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
+    rows: list[dict[str, Any]] = []
+    for variant in dict.fromkeys(variants):
+        for name in result.tandem_names:
+            if variant == "free":
+                least = min_t_dcf(trials, name, asv_threshold="free")
+            else:
+                assert result.asv_threshold is not None
+                least = min_t_dcf(trials, name, asv_threshold=result.asv_threshold, counting="joint")
+            rows.append({"name": name, "variant": variant, "min": least})
+    return rows
 
 
 def open_spoof_trials(

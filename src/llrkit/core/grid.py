@@ -49,8 +49,8 @@ class Grid(SummaryBase):
         return cls(
             n_t,
             n_n,
-            _within_bounds(_distinct(target.ascending), only) if keep_target else None,
-            _within_bounds(_distinct(nontarget.ascending), only) if keep_nontarget else None,
+            _within_bounds(distinct_ascending(target.ascending), only) if keep_target else None,
+            _within_bounds(distinct_ascending(nontarget.ascending), only) if keep_nontarget else None,
             only,
         )
 
@@ -109,7 +109,8 @@ def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatAr
     return None if only is None and points is not None and len(points) > MOST_POINTS else points
 
 
-def _distinct(ascending: FloatArray) -> FloatArray:
+def distinct_ascending(ascending: FloatArray) -> FloatArray:
+    """Each value of an ascending array once."""
     if len(ascending) < 2:
         return ascending
     first = np.empty(len(ascending), dtype=bool)
@@ -124,4 +125,4 @@ def _merge(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     if len(a) == 0 or len(b) == 0:
         return b if len(a) == 0 else a
     # the stable sort recognizes the two sorted runs and merges them
-    return _distinct(np.sort(np.concatenate([a, b]), kind="stable"))
+    return distinct_ascending(np.sort(np.concatenate([a, b]), kind="stable"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,8 +99,7 @@ def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:
     >>> path.n_miss, path.n_fa, path.threshold
     (array([0, 0, 1]), array([2, 0, 0]), array([ 1.,  3., inf]))
     """
-    n_miss = np.concatenate([np.zeros(1, bins.target.dtype), np.cumsum(bins.target)])
-    rejected = np.concatenate([np.zeros(1, bins.nontarget.dtype), np.cumsum(bins.nontarget)])
+    n_miss, rejected = from_zero(bins.target), from_zero(bins.nontarget)
     # subtracting from the last sum ends at an exact zero also for weighted counts
     return ErrorPath(
         n_miss,
@@ -106,6 +108,43 @@ def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:
         n_miss[-1].item(),
         rejected[-1].item(),
     )
+
+
+def from_zero(counts: Counts) -> Counts:
+    """The running sums of counts, beginning with 0.
+
+    Examples
+    --------
+    >>> from_zero(np.array([2, 1]))
+    array([0, 2, 3])
+    """
+    sums = np.empty(len(counts) + 1, dtype=counts.dtype)
+    sums[0] = 0
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
+    """Where misses and false alarms of all others together are equal, from running sums of the rejected.
+
+    The same as :func:`crossing` of both rates, whose difference never falls: the place is found by halving.
+
+    Examples
+    --------
+    >>> crossing_of_rejected(np.array([0, 0, 1, 2]), [np.array([0, 2, 4, 4])])
+    0.25
+    """
+
+    n_target, n = missed[-1].item(), sum(sums[-1].item() for sums in others)
+    if not n_target or not n:
+        return math.nan
+
+    def rates(i: int) -> tuple[float, float]:
+        return missed[i].item() / n_target, (n - sum(sums[i].item() for sums in others)) / n
+
+    i = bisect_left(range(len(missed)), True, key=lambda i: rates(i)[0] >= rates(i)[1])
+    around = np.array([rates(j) for j in range(max(i - 1, 0), i + 1)])
+    return crossing(around[:, 0], around[:, 1])
 
 
 def crossing(rising: FloatArray, falling: FloatArray) -> float:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import PavBlocks, crossing, error_path, pav_blocks
+from llrkit.core.hull import PavBlocks, crossing, crossing_of_rejected, from_zero, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import LN2, softplus
 from llrkit.errors import ReversedScoresWarning
@@ -65,8 +65,7 @@ def eer_roc(source: ScoreSource) -> float:
 
 def eer_roc_from_bins(bins: ScoreBins) -> float:
     """Interpolated-ROC EER of bins."""
-    roc = error_path(bins)
-    return crossing(roc.p_miss, roc.p_fa)
+    return crossing_of_rejected(from_zero(bins.target), [from_zero(bins.nontarget)])
 
 
 @takes_labels

@@ -8,8 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import LabelError
 from llrkit.scores.any_table import as_table
+from llrkit.scores.label_columns import distinct_labels
 from llrkit.scores.labels import NONTARGET_WORDS, TARGET_WORDS
 from llrkit.scores.roles import require_column, row_in_words
 from llrkit.scores.trials import Trials
@@ -59,9 +61,7 @@ class KindTable:
         if frame[label].has_nulls():
             row = int(frame[label].is_null().arg_max() or 0)
             raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
-        words = frame[label].unique().to_list()
-        codes = [KINDS.index(kind_of(word)) for word in words]
-        kind = frame[label].replace_strict(words, codes, return_dtype=pl.UInt8)
+        kind = _kind_codes(frame[label])
         self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
         self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
         self.label = label
@@ -69,6 +69,20 @@ class KindTable:
     def trials_of(self, score: str) -> Trials:
         """The trials that have a score in a column, targets against all others."""
         return Trials(self._where_scored(score), score=score, label=TARGET)
+
+    def ascending_kinds(self, score: str) -> tuple[Array, Array, Array]:
+        """The scores of targets, of non-targets and of spoofs, each in ascending order."""
+        trials = self.trials_of(score)
+        values, kinds = trials.score_array, trials.table[KIND].to_numpy()
+        target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
+        return target, nontarget, spoof
+
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Any, ...] | None]:
+        """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
+        trials = self.trials_of(score)
+        codes, names = trials.coded(attack)
+        spoof = trials.table[KIND].to_numpy() == KINDS.index("spoof")
+        return trials.score_array[spoof], codes[spoof], None if names is None else tuple(names)
 
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
@@ -102,6 +116,19 @@ class KindTable:
         """How many trials of each kind there are."""
         n = dict(self.frame.group_by(KIND).len().iter_rows())
         return {kind: n.get(code, 0) for code, kind in enumerate(KINDS)}
+
+
+def _kind_codes(labels: pl.Series) -> pl.Series:
+    """The place of each label's kind among the three."""
+    words, masks = distinct_labels(labels)
+    codes = [KINDS.index(kind_of(word)) for word in words]
+    if not set(words) <= masks.keys():
+        return labels.replace_strict(words, codes, return_dtype=pl.UInt8)
+    kinds = np.zeros(len(labels), dtype=np.uint8)
+    for word, code in zip(words, codes, strict=True):
+        if code:
+            kinds[masks[word].to_numpy()] = code
+    return pl.Series(labels.name, kinds)
 
 
 def _is_complete(column: pl.Series) -> bool:

@@ -29,7 +29,7 @@ def target_rows(
         return column.to_numpy(), frozenset()
     if not is_label_type(column.dtype):
         raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
-    distinct, masks = _distinct(column, expected)
+    distinct, masks = distinct_labels(column, expected)
     words = [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         for value in distinct
@@ -55,7 +55,9 @@ def is_label_type(dtype: pl.DataType) -> bool:
     return words or dtype.is_integer() or dtype.is_float()
 
 
-def _distinct(column: pl.Series, expected: Iterable[str]) -> tuple[list[Any], dict[str, pl.Series]]:
+def distinct_labels(
+    column: pl.Series, expected: Iterable[str] = ()
+) -> tuple[list[Any], dict[str, pl.Series]]:
     """The values of a column of labels, as they come first, and where some of them are.
 
     Comparing all rows with the words that are likely is several times faster than looking for distinct ones.

@@ -21,8 +21,8 @@ R_co = TypeVar("R_co", covariant=True)
 WEIGHT = "weight"
 SOURCE_DOCUMENTATION = """\
 Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a pair of arrays
-``(scores, labels)``, or a table with columns ``score`` and ``label``.{} Arrays may come with ``positive=``, the label
-of the targets, and ``weights=``."""
+``(scores, labels)``, or a table with columns ``score`` and ``label``.{} Arrays may come with
+``positive=``, the label of the targets, and ``weights=``."""
 FIRST_OF_TWO = " Labels may also be the next argument."
 ROLES = ("score", "label")
 """Columns that make trials of a table."""

@@ -36,7 +36,6 @@ def regrouped(
     positive: Sequence[Kind],
     negative: Sequence[Kind],
     attack: tuple[str, str] | None,
-    bare: bool = False,
 ) -> Scores:
     """Two classes made of these kinds; ``attack`` (a column, a value) keeps the spoofs of one attack."""
     spoof = spoof_mask(chunk, column)
@@ -52,8 +51,6 @@ def regrouped(
     def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
         return joined(arrays, positive), joined(arrays, negative)
 
-    if bare:
-        return Scores.part(*both((chunk.target, chunk.nontarget)))
     columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
     return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
 
@@ -63,4 +60,35 @@ def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, 
     codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
     found = positions_by_value(codes)
     values = {plain_value(code if names is None else names[code]): own for code, own in found.items()}
-    return {UNNAMED if value is None else str(value): own for value, own in values.items()}
+    return {attack_name(value): own for value, own in values.items()}
+
+
+def attack_name(value: Any) -> str:
+    """What an attack is called.
+
+    Examples
+    --------
+    >>> attack_name("A07"), attack_name(None)
+    ('A07', '(no name)')
+    """
+    return UNNAMED if value is None else str(value)
+
+
+def one_system(chunk: Scores, place: int) -> Scores:
+    """The scores of one system."""
+    return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def chosen_systems(chunk: Scores, places: list[int]) -> Scores:
+    """The scores of some systems."""
+    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
+
+
+def gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
+    """The scores of the second system, -inf where the first rejects."""
+    first, second = place
+
+    def passed(scores: Array) -> Array:
+        return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
+
+    return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)

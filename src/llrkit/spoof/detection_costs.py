@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.special import blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.spoof.kind_counts import KindBins, KindPath, at_threshold, count_kinds
 from llrkit.spoof.spoof_trials import SpoofTrials, System
@@ -196,7 +197,11 @@ def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
 def min_a_dcf_from_bins(bins: KindBins, costs: SpoofCosts) -> float:
     """Minimum a-DCF of counted bins."""
     path = bins.path()
-    return float(path_costs(path, costs).min())
+    # in blocks, which stay in the cache
+    return min(
+        float(costs.costs(path.p_miss[here], path.p_fa[here], path.p_fa_spoof[here]).min())
+        for here in blocks(len(path.p_miss))
+    )
 
 
 def path_costs(path: KindPath, costs: SpoofCosts) -> FloatArray:

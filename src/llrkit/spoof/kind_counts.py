@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
 
-from llrkit._arrays import Counts, FloatArray
-from llrkit.core.grid import Grid
+from llrkit._arrays import Array, Counts, FloatArray
+from llrkit.core.collected import count_below
+from llrkit.core.column_values import ValueCounts
+from llrkit.core.grid import Grid, distinct_ascending
+from llrkit.core.hull import crossing_of_rejected, from_zero
 from llrkit.core.score_bins import ScoreBins
+from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
-from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
-from llrkit.spoof.spoof_trials import SpoofTrials, System
+from llrkit.spoof.chunk_kinds import attack_name, attack_positions, spoof_mask
+from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials, System
 
 ALL = ""
 """The one group of spoofs where attacks are not told apart."""
@@ -43,18 +47,33 @@ class KindCounts(SummaryBase):
         def make(chunk: Scores) -> KindCounts:
             spoof = spoof_mask(chunk, kinds)
             scores = chunk.nontarget
-            bona_fide = TrialCounts.of(Scores.part(chunk.target, scores[~spoof]), grid, "target")
             spoofs = scores[spoof]
             groups = {ALL: spoofs}
             if attack is not None:
                 groups = {name: spoofs[own] for name, own in attack_positions(chunk, attack, spoof).items()}
-            nobody = chunk.target[:0]
-            counted = {
-                name: TrialCounts.of(Scores.part(nobody, own), grid, "target") for name, own in groups.items()
-            }
-            return cls(bona_fide, Grouped({name: one for name, one in counted.items() if one.n_nontarget}))
+            return cls.of(grid, chunk.target, scores[~spoof], groups)
 
         return make
+
+    @classmethod
+    def of(
+        cls,
+        grid: FloatArray,
+        target: Array,
+        nontarget: Array,
+        spoofs: Mapping[str, Array],
+        *,
+        ascending: bool = False,
+    ) -> KindCounts:
+        """Count the scores of each kind, spoofs by attack; they may be known to be in ascending order."""
+
+        def counted(own: Array, other: Array) -> TrialCounts:
+            pair = Scores.part(own, other)
+            pair.ascending = ascending
+            return TrialCounts.of(pair, grid, "target")
+
+        groups = {name: counted(target[:0], own) for name, own in spoofs.items() if len(own)}
+        return cls(counted(target, nontarget), Grouped(groups))
 
     def __add__(self, other: KindCounts) -> KindCounts:
         return KindCounts(self.bona_fide + other.bona_fide, self.spoofs + other.spoofs)
@@ -104,17 +123,34 @@ class KindBins(ReadOnlyArrays):
 
     def pair(self, nontarget: bool, spoof: bool) -> ScoreBins:
         """Targets against non-targets, spoofs, or both."""
-        other = self.nontarget * nontarget + self.spoof * spoof
-        if not other.sum():
-            kind = "nontarget" if nontarget else "spoof"
-            raise EmptyClassError(f"there are no {kind} trials")
+        self._require_others(nontarget, spoof)
+        other = (
+            self.nontarget + self.spoof
+            if nontarget and spoof
+            else (self.nontarget if nontarget else self.spoof)
+        )
         filled = (self.target > 0) | (other > 0)
         return ScoreBins(self.target[filled], other[filled], self.low[filled], self.high[filled])
 
-    @property
+    def eer_roc(self, nontarget: bool, spoof: bool) -> float:
+        """The EER of such a pair on the interpolated ROC, without making its bins."""
+        self._require_others(nontarget, spoof)
+        missed, of_nontargets, of_spoofs = self._rejected
+        return crossing_of_rejected(missed, [of_nontargets] * nontarget + [of_spoofs] * spoof)
+
+    def _require_others(self, nontarget: bool, spoof: bool) -> None:
+        if not nontarget * self.n[1] + spoof * self.n[2]:
+            raise EmptyClassError(f"there are no {'nontarget' if nontarget else 'spoof'} trials")
+
+    @cached_property
     def n(self) -> tuple[float, float, float]:
         """Number (or weight) of targets, non-targets and spoofs."""
         return self.target.sum().item(), self.nontarget.sum().item(), self.spoof.sum().item()
+
+    @cached_property
+    def _rejected(self) -> tuple[Counts, Counts, Counts]:
+        """Trials of each kind that are rejected at every threshold."""
+        return from_zero(self.target), from_zero(self.nontarget), from_zero(self.spoof)
 
     def path(self) -> KindPath:
         """The error rates at every threshold."""
@@ -122,11 +158,9 @@ class KindBins(ReadOnlyArrays):
 
     @cached_property
     def _path(self) -> KindPath:
+        missed, nontarget, spoof = self._rejected
         return KindPath(
-            _from_zero(self.target, False),
-            _from_zero(self.nontarget, True),
-            _from_zero(self.spoof, True),
-            np.append(self.low, np.inf),
+            _rate(missed, False), _rate(nontarget, True), _rate(spoof, True), np.append(self.low, np.inf)
         )
 
 
@@ -141,8 +175,7 @@ class KindPath(ReadOnlyArrays):
     """Scores at or above it are accepted; the last one is inf and rejects everything."""
 
 
-def _from_zero(counts: Counts, falling: bool) -> FloatArray:
-    sums = np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])
+def _rate(sums: Counts, falling: bool) -> FloatArray:
     errors = sums[-1] - sums if falling else sums
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(errors / sums[-1])
@@ -159,11 +192,40 @@ def count_kinds(trials: SpoofTrials, system: System) -> KindCounts:
     >>> bins.low, bins.spoof
     (array([0.5, 1. , 2. ]), array([0, 1, 0]))
     """
+    if trials.in_memory:
+        return _count_ascending(trials, system)
     source = trials.source_of(system)
     grid = source.reduce(lambda chunk: Grid.of(chunk, only="target"))
     if grid.n_target == 0 or grid.target is None:
-        raise EmptyClassError(f"there are no target trials with a score of the {system} system")
+        raise no_targets(system)
     return source.reduce(KindCounts.at(grid.target, trials.kind_column, trials.attack))
+
+
+def _count_ascending(trials: SpoofTrials, system: System) -> KindCounts:
+    """The same of trials in memory, each kind of which is sorted once for all that is made of it."""
+    target, nontarget, spoof = trials.ascending_kinds(system)
+    if not len(target):
+        raise no_targets(system)
+    groups = {ALL: spoof} if trials.attack is None else trials.ascending_attacks(system)
+    grid = np.asarray(distinct_ascending(target), dtype=np.float64)
+    return KindCounts.of(grid, target, nontarget, groups, ascending=True)
+
+
+def no_targets(system: System) -> EmptyClassError:
+    """What to say of a system without targets."""
+    return EmptyClassError(f"there are no target trials with a score of the {system} system")
+
+
+def attack_names(trials: SpoofTrials, system: System) -> list[str]:
+    """The attacks of the spoofs that have a score of a system, in the order of their names; one pass."""
+    column = trials.attack
+    if column is None:
+        return []
+    if trials.in_memory:
+        return sorted(trials.ascending_attacks(system))
+    spoofs = trials.pair(system, BONA_FIDE, ("spoof",)).with_columns(column)
+    seen = spoofs.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
+    return sorted(attack_name(value) for value, (_, n_spoofs) in seen.items() if n_spoofs)
 
 
 def at_threshold(trials: SpoofTrials, system: System, threshold: float) -> tuple[float, float, float]:
@@ -176,12 +238,31 @@ def at_thresholds(
     trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None = None
 ) -> FloatArray:
     """The same at several thresholds: one row for each; of all spoofs, or those of one attack."""
+    if trials.in_memory:
+        return _at_ascending(trials, system, thresholds, attack)
     names = trials.kind_column, None if attack is None else trials.attack, attack
     counts = trials.source_of(system).reduce(lambda chunk: _Accepted.of(chunk, names, thresholds))
-    errors = counts.accepted.copy()
-    errors[:, 0] = counts.total[0] - counts.accepted[:, 0]
+    return _error_rates(counts.accepted, counts.total)
+
+
+def _at_ascending(
+    trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None
+) -> FloatArray:
+    target, nontarget, spoof = trials.ascending_kinds(system)
+    if attack is not None:
+        spoof = trials.ascending_attacks(system).get(attack, spoof[:0])
+    kinds = (target, nontarget, spoof)
+    cuts, never = np.array(thresholds, dtype=np.float64), np.zeros(0, dtype=np.int64)
+    below = np.column_stack([count_below(ScoreRange(), kind, never, cuts) for kind in kinds])
+    total = np.array([len(kind) for kind in kinds], dtype=np.float64)
+    return _error_rates(total - below, total)
+
+
+def _error_rates(accepted: FloatArray, total: FloatArray) -> FloatArray:
+    errors = accepted.copy()
+    errors[:, 0] = total[0] - accepted[:, 0]
     with np.errstate(invalid="ignore"):
-        return np.asarray(errors / counts.total)
+        return np.asarray(errors / total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +282,9 @@ class _Accepted(SummaryBase):
         if column is not None and attack is not None:
             spoofs = spoofs[attack_positions(chunk, column, spoof).get(attack, np.empty(0, dtype=np.intp))]
         groups = (chunk.target, chunk.nontarget[~spoof], spoofs)
-        accepted = [[np.count_nonzero(values >= cut) for values in groups] for cut in thresholds]
+        # as 64-bit numbers, so that a threshold is not rounded to scores of 32 bits
+        cuts = np.array(thresholds, dtype=np.float64)
+        accepted = [[np.count_nonzero(values >= cut) for values in groups] for cut in cuts]
         total = np.array([len(values) for values in groups], dtype=np.float64)
         return cls(np.array(accepted, dtype=np.float64).reshape(-1, 3), total)
 

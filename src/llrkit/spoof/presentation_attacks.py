@@ -18,7 +18,7 @@ from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
 from llrkit.scores import ScoreSource
-from llrkit.spoof.kind_counts import count_kinds
+from llrkit.spoof.kind_counts import attack_names
 from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
 from llrkit.trust.intervals.curve_rates import curve_rates
@@ -227,7 +227,7 @@ def _attack(species: str) -> str | None:
 
 
 def _species(trials: SpoofTrials) -> list[str]:
-    return [ALL] if trials.attack is None else count_kinds(trials, "cm").attacks
+    return [ALL] if trials.attack is None else attack_names(trials, "cm")
 
 
 def _asv(

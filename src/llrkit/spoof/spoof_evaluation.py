@@ -11,20 +11,20 @@ from typing import Any, Literal
 import numpy as np
 
 from llrkit._random import RNG, seed_of
+from llrkit.core.below_counts import BelowCounts
 from llrkit.core.counting import count_bins
 from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores.kind_tables import KINDS, Kind
 from llrkit.spoof.detection_costs import Costs, decision_score, spoof_costs
-from llrkit.spoof.kind_counts import KindCounts, at_thresholds, count_kinds
+from llrkit.spoof.kind_counts import KindCounts, at_thresholds, attack_names, count_kinds
 from llrkit.spoof.nearest_tandem import t_eer_nearest
 from llrkit.spoof.spoof_intervals import spoof_intervals
 from llrkit.spoof.spoof_numbers import SpoofCounts, SpoofSettings, cm_thresholds, spoof_numbers
 from llrkit.spoof.spoof_result import SpoofEvaluation
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
-from llrkit.trust.intervals.speakers import Columns
+from llrkit.trust.intervals.speakers import Columns, find_speakers
 
 
 def evaluate(
@@ -78,10 +78,12 @@ def evaluate(
     probability(level, "level")
     settings = SpoofSettings(_all(costs), _all(tandem), eer)
     system = decision_score(trials)
-    alone: list[System] = [name for name in trials.systems if name != "cm"]
-    counted = {name: count_kinds(trials, name) for name in alone}
+    counted, uncounted = _count_alone(trials)
     where = _asv_decision(trials, counted, asv_threshold)
     attacks = [] if trials.attack is None else _attacks(trials, counted)
+    people = None
+    if speakers is not None:  # once for all attacks
+        people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
 
     def one(attack: str | None) -> SpoofEvaluation:
         counts = _counts(trials, settings, counted, where, attack)
@@ -96,14 +98,14 @@ def evaluate(
             cost_names=tuple(cost.name for cost in settings.costs),
             tandem_names=tuple(cost.name for cost in settings.tandem),
             eer_convention=eer,
-            reasons=MappingProxyType(reasons),
+            reasons=MappingProxyType({**uncounted, **reasons}),
             asv_threshold=where,
             asv_rates=counts.asv_rates,
         )
-        if speakers is None:
+        if people is None:
             return result
         made = spoof_intervals(
-            trials, counts, settings, speakers, level, seed, attack=attack, asv_fixed=_number(asv_threshold)
+            trials, counts, settings, people, level, seed, attack=attack, asv_fixed=_number(asv_threshold)
         )
         return replace(result, uncertainty=made)
 
@@ -137,9 +139,23 @@ def _asv_decision(
         return None
 
 
+def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[str, str]]:
+    """The counts of the systems that decide alone, and why there are none where a countermeasure remains."""
+    counted: dict[System, KindCounts] = {}
+    reasons: dict[str, str] = {}
+    for name in trials.systems:
+        try:
+            if name != "cm":
+                counted[name] = count_kinds(trials, name)
+        except EmptyClassError as error:
+            if "cm" not in trials.systems:
+                raise
+            reasons[name] = str(error)
+    return counted, reasons
+
+
 def _attacks(trials: SpoofTrials, counted: dict[System, KindCounts]) -> list[str]:
-    counts = next(iter(counted.values())) if counted else count_kinds(trials, "cm")
-    return counts.attacks
+    return next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
 
 
 def _counts(
@@ -164,8 +180,9 @@ def _counts(
         with suppress(EmptyClassError):
             cm = count_bins(source)
         if cm is not None and asv_rates is not None:
-            losses = losses_at(source, thresholds=cm_thresholds(settings, asv_rates))
-            cm_rates = np.column_stack([losses.p_miss, losses.p_fa])
+            below = source.reduce(BelowCounts.at(cm_thresholds(settings, asv_rates)))
+            accepted = cm.n_nontarget - below.nontarget
+            cm_rates = np.column_stack([below.target / cm.n_target, accepted / cm.n_nontarget])
     return SpoofCounts(
         decision=None if decision is None else decision.bins(attack),
         asv=None if asv is None else asv.bins(attack),

@@ -30,7 +30,7 @@ from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials, System
 from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
 from llrkit.trust.intervals.numbers import MOST_CELLS
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
-from llrkit.trust.intervals.speakers import Columns, Speakers, find_speakers
+from llrkit.trust.intervals.speakers import Speakers
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 FEWEST_ERRORS = 5
@@ -61,7 +61,7 @@ def spoof_intervals(
     trials: SpoofTrials,
     counts: SpoofCounts,
     settings: SpoofSettings,
-    columns: Columns,
+    speakers: Speakers,
     level: float,
     seed: int = 0,
     *,
@@ -74,8 +74,6 @@ def spoof_intervals(
     same without any of the speakers. Where the ASV system decides at its equal error rate, that is found
     again without each speaker. Of a-DCFs, trials between two speakers are not counted twice.
     """
-    first = next(iter(trials.systems))
-    speakers = find_speakers(trials.source_of(first), columns)
     jackknife = _jackknife(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
     twice = counted_twice(trials, decision_score(trials), counts, settings, speakers, attack)
     exact, _ = spoof_numbers(counts, settings)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.core.hull import ErrorPath, crossing, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_bins
@@ -73,9 +73,9 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
     eer = EERS[settings.eer]
     decision, asv, cm = counts.decision, counts.asv, counts.cm
     if decision is not None:
-        put("sv_eer", lambda: eer(decision.pair(nontarget=True, spoof=False)))
-        put("spf_eer", lambda: eer(decision.pair(nontarget=False, spoof=True)))
-        put("sasv_eer", lambda: eer(_both(decision)))
+        put("sv_eer", lambda: _pair_eer(decision, settings.eer, True, False))
+        put("spf_eer", lambda: _pair_eer(decision, settings.eer, False, True))
+        put("sasv_eer", lambda: _pair_eer(_with_all_kinds(decision), settings.eer, True, True))
         for i, costs in enumerate(settings.costs):
             put(f"a_dcf.{i}.min", lambda costs=costs: min_a_dcf_from_bins(decision, costs))  # type: ignore[misc]
             if counts.decision_rates is not None:
@@ -84,17 +84,21 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
     if cm is not None:
         put("cm_eer", lambda: eer(cm))
     if cm is not None and asv is not None:
-        put("t_eer", lambda: t_eer_from_bins(asv, cm).t_eer)
+        path = error_path(cm)
+        put("t_eer", lambda: t_eer_from_bins(asv, path).t_eer)
         for i, costs in enumerate(settings.tandem):
-            _put_tandem(put, i, costs, counts)
+            _put_tandem(put, i, costs, counts, path)
     return numbers, reasons
 
 
 def _put_tandem(
-    put: Callable[[str, Callable[[], float]], None], i: int, costs: SpoofCosts, counts: SpoofCounts
+    put: Callable[[str, Callable[[], float]], None],
+    i: int,
+    costs: SpoofCosts,
+    counts: SpoofCounts,
+    cm: ErrorPath,
 ) -> None:
-    cm, rates, cm_rates = counts.cm, counts.asv_rates, counts.cm_rates
-    assert cm is not None
+    rates, cm_rates = counts.asv_rates, counts.cm_rates
 
     def terms() -> TandemTerms:
         if rates is None or np.isnan(rates).any():
@@ -106,12 +110,18 @@ def _put_tandem(
         put(f"t_dcf.{i}.act", lambda: float(terms().cost(cm_rates[i, :1], cm_rates[i, 1:])[0]))
 
 
-def _both(bins: KindBins) -> ScoreBins:
-    """Targets against all others, if there are others of both kinds."""
+def _pair_eer(bins: KindBins, convention: str, nontarget: bool, spoof: bool) -> float:
+    """The EER of targets against others of one kind, or of both."""
+    if convention == "roc":
+        return bins.eer_roc(nontarget, spoof)
+    return EERS[convention](bins.pair(nontarget, spoof))
+
+
+def _with_all_kinds(bins: KindBins) -> KindBins:
     for kind, n in zip(("target", "nontarget", "spoof"), bins.n, strict=True):
         if not n:
             raise EmptyClassError(f"there are no {kind} trials")
-    return bins.pair(nontarget=True, spoof=True)
+    return bins
 
 
 def crossing_rates(bins: KindBins) -> tuple[float, float, float]:

@@ -16,8 +16,13 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
 from llrkit.scores.roles import require_column
-from llrkit.scores.source import rows_in_memory
-from llrkit.spoof.chunk_kinds import regrouped
+from llrkit.spoof.chunk_kinds import (
+    attack_positions,
+    chosen_systems,
+    gated,
+    one_system,
+    regrouped,
+)
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
@@ -76,11 +81,18 @@ class SpoofTrials:
             )
         for name in self.systems.values():
             require_column(name, names)
+            own = [system for system, other in self.systems.items() if other == name]
+            if len(own) > 1:
+                raise InputError(
+                    f"column {name!r} is named for {' and '.join(own)}: name one column for each"
+                )
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
         self._carrying: dict[tuple[str, ...], ScoreSource] = {}
         self._last_pair: tuple[Any, Scores] | None = None
+        self._kinds: dict[System, tuple[Array, Array, Array]] = {}
+        self._attacks: dict[System, Mapping[str, Array]] = {}
         self._both: ScoreSource | None = None
 
     @property
@@ -103,10 +115,7 @@ class SpoofTrials:
         *columns
             Names of columns that chunks carry.
         """
-        if system not in self.systems:
-            raise InputError(
-                f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
-            )
+        self.require_system(system)
         if system not in self._bases:
             self._bases[system] = self._base(system)
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
@@ -116,6 +125,13 @@ class SpoofTrials:
             self._carrying[(system,)] = self._bases[system].with_columns(*carried)
         return self._carrying[(system,)]
 
+    def require_system(self, system: System) -> None:
+        """Refuse a system without scores."""
+        if system not in self.systems:
+            raise InputError(
+                f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
+            )
+
     def _base(self, system: System) -> ScoreSource:
         name = self.systems[system]
         if self._table is not None:
@@ -124,7 +140,7 @@ class SpoofTrials:
         if self._source.roles.n_systems == 1:
             return self._source
         place = self._source.roles.score.index(name)
-        return DerivedSource(self._source, partial(_one_system, place=place), score=(name,))
+        return DerivedSource(self._source, partial(one_system, place=place), score=(name,))
 
     def reading_apart(self, sources: Mapping[System, ScoreSource]) -> SpoofTrials:
         """The same, with a source of its own for each system, without the trials it gave no score.
@@ -192,10 +208,44 @@ class SpoofTrials:
             return source
         key = (system, tuple(positive), tuple(negative), attack)
         if self._last_pair is None or self._last_pair[0] != key:
-            whole = rows_in_memory(self.source_of(system)).scores()
-            change: Any = source.change
-            self._last_pair = key, change(whole, bare=True)
+            self._last_pair = key, self._ascending_pair(*key)
         return self._last_pair[1]
+
+    def _ascending_pair(
+        self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], attack: str | None
+    ) -> Scores:
+        target, nontarget, spoof = self.ascending_kinds(system)
+        if attack is not None and self.attack is not None:
+            spoof = self.ascending_attacks(system).get(attack, spoof[:0])
+        kinds: dict[Kind, Array] = {"target": target, "nontarget": nontarget, "spoof": spoof}
+        pair = Scores.part(_merged(kinds, positive), _merged(kinds, negative))
+        pair.ascending = True
+        return pair
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all scores are in a table, to be sorted once for all numbers."""
+        return self._table is not None
+
+    def ascending_kinds(self, system: System) -> tuple[Array, Array, Array]:
+        """The scores of targets, non-targets and spoofs of a table, in ascending order; sorted once."""
+        assert self._table is not None
+        if system not in self._kinds:
+            self.require_system(system)
+            self._kinds[system] = self._table.ascending_kinds(self.systems[system])
+        return self._kinds[system]
+
+    def ascending_attacks(self, system: System) -> Mapping[str, Array]:
+        """The scores of the spoofs of each attack in a table, in ascending order; sorted once."""
+        assert self.attack is not None
+        if system not in self._attacks:
+            assert self._table is not None
+            scores, attacks, names = self._table.spoofs_of(self.systems[system], self.attack)
+            columns = {self.attack: (attacks[:0], attacks)}
+            spoofs = Scores.part(scores[:0], scores, columns, {} if names is None else {self.attack: names})
+            places = attack_positions(spoofs, self.attack, np.ones(len(scores), dtype=bool))
+            self._attacks[system] = {name: np.sort(scores[own]) for name, own in places.items()}
+        return self._attacks[system]
 
     def gated(self, gate: System, threshold: float, system: System) -> SpoofTrials:
         """The trials with scores of both systems, those of the second -inf where the first rejects.
@@ -215,7 +265,7 @@ class SpoofTrials:
         else:
             assert self._source is not None
             place = (self._source.roles.score.index(first), self._source.roles.score.index(second))
-            change = partial(_gated, place=place, threshold=threshold)
+            change = partial(gated, place=place, threshold=threshold)
             kept = DerivedSource(self._source, change, score=(second,))
         return SpoofTrials(kept, **{system: second}, label=self.label, attack=self.attack)
 
@@ -231,7 +281,7 @@ class SpoofTrials:
             else:
                 assert self._source is not None
                 places = [self._source.roles.score.index(name) for name in names]
-                both = DerivedSource(self._source, partial(_chosen_systems, places=places), score=names)
+                both = DerivedSource(self._source, partial(chosen_systems, places=places), score=names)
             self._both = both.with_columns(self.kind_column)
         return self._both
 
@@ -262,12 +312,13 @@ class SpoofTrials:
         system
             ``"asv"``, ``"cm"`` or ``"sasv"``.
         """
+        if self.in_memory:
+            return dict(zip(KINDS, map(len, self.ascending_kinds(system)), strict=True))
         name = self.kind_column
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
         for word, (n_target, n_other) in seen.items():
-            kind = KINDS[word] if self._table is not None else kind_of(word)
-            total[kind] += n_target + n_other
+            total[kind_of(word)] += n_target + n_other
         return total
 
     def require(self, system: System, *kinds: Kind) -> None:
@@ -311,22 +362,14 @@ class SpoofTrials:
         return f"SpoofTrials({kinds} trials: {systems})"
 
 
-def _one_system(chunk: Scores, place: int) -> Scores:
-    return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+def _merged(kinds: Mapping[Kind, Array], chosen: Sequence[Kind]) -> Array:
+    """The scores of some kinds in ascending order."""
+    if len(chosen) == 1:
+        return kinds[chosen[0]]
+    together = np.concatenate([kinds[kind] for kind in chosen])
+    together.sort()
+    return together
 
 
 def _unchanged(chunk: Scores) -> Scores:
     return chunk
-
-
-def _chosen_systems(chunk: Scores, places: list[int]) -> Scores:
-    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
-
-
-def _gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
-    first, second = place
-
-    def passed(scores: Array) -> Array:
-        return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
-
-    return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)

@@ -9,8 +9,9 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import error_path, pav_blocks
+from llrkit.core.hull import ErrorPath, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
+from llrkit.core.special import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.llr_costs import losses_at
@@ -138,7 +139,7 @@ def min_t_dcf(
     if counting == "joint":
         return _min_joint(trials, costs, threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
-    return min_from_terms(terms, count_bins(cm_source(trials)))
+    return min_from_terms(terms, error_path(count_bins(cm_source(trials))))
 
 
 def t_dcf(
@@ -206,10 +207,12 @@ def t_dcf_curve(
     return TandemCostCurve(path.threshold, cost, path.p_miss, path.p_fa, threshold, costs.name)
 
 
-def min_from_terms(terms: TandemTerms, cm: ScoreBins) -> float:
-    """The minimum of counted CM scores."""
-    path = error_path(cm)
-    return float(terms.cost(path.p_miss, path.p_fa).min())
+def min_from_terms(terms: TandemTerms, cm: ErrorPath) -> float:
+    """The minimum over the errors of the CM system; in blocks, which stay in the cache."""
+    return min(
+        float(terms.cost(cm.n_miss[here] / cm.n_target, cm.n_fa[here] / cm.n_nontarget).min())
+        for here in blocks(len(cm.threshold))
+    )
 
 
 def act_from_terms(terms: TandemTerms, cm: ScoreSource, threshold: float | None = None) -> float:
@@ -228,11 +231,11 @@ def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
     asv_errors = miss * path.p_miss + fa * path.p_fa
     c1, c2 = miss - asv_errors, fa_spoof * path.p_fa_spoof
     c0 = asv_errors if costs.form == "asvspoof5" else np.zeros(len(c1))
-    blocks = pav_blocks(cm)
-    hull = error_path(blocks)
+    pooled = pav_blocks(cm)
+    hull = error_path(pooled)
     with np.errstate(divide="ignore", invalid="ignore"):
         cut = np.where(c1 > 0.0, np.log(c2) - np.log(np.maximum(c1, 0.0)), np.inf)
-    vertex = np.searchsorted(blocks.llr, cut)
+    vertex = np.searchsorted(pooled.llr, cut)
     return float((c0 + c1 * hull.p_miss[vertex] + c2 * hull.p_fa[vertex]).min() / costs.default)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import ErrorPath, error_path
-from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
@@ -74,18 +73,19 @@ def t_eer(trials: SpoofTrials) -> float:
     >>> t_eer(trials)
     0.0
     """
-    return t_eer_from_bins(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials))).t_eer
+    cm = error_path(count_bins(cm_source(trials)))
+    return t_eer_from_bins(count_kinds(trials, "asv").bins(), cm).t_eer
 
 
-def t_eer_from_bins(asv: KindBins, cm: ScoreBins) -> TandemPoint:
-    """The concurrent t-EER of counted scores."""
+def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
+    """The concurrent t-EER of counted ASV scores and the errors of the CM system."""
     path = asv.path()
-    rates = np.stack([path.p_miss, path.p_fa, path.p_fa_spoof])
-    if np.isnan(rates).any():
+    if not all(asv.n):
         raise InputError("the t-EER needs targets, non-targets and spoofs with ASV scores")
-    countermeasure = CmRoc.of(error_path(cm))
+    countermeasure = CmRoc.of(cm)
     # from the equal error rate of the ASV system on, it alone rejects targets too often
-    end = int(np.argmax(rates[0] >= rates[1]))
+    end = int(np.argmax(path.p_miss >= path.p_fa))
+    rates = np.stack([rate[: end + 1] for rate in (path.p_miss, path.p_fa, path.p_fa_spoof)])
     if end > 0:
         crossed = _crossed(rates[:, end - 1], rates[:, end])
         rates = np.column_stack([rates[:, :end], crossed])
