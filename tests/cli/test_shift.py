@@ -186,6 +186,18 @@ def test_apply_of_a_fusion_warns_of_a_shift(files, tmp_path):
         )
         assert code == 0, err
         assert ("A shift" in err) is is_named
+    # shift and adapt take the columns of the systems, too
+    for option in ((), ("--score-column", "score,other")):
+        code, out, err = run("shift", tmp_path / "fused.json", tmp_path / "moved.csv", *option)
+        assert code == 0, err
+        assert out.startswith("A shift")
+    code, _, err = run(
+        "adapt", tmp_path / "fused.json", tmp_path / "moved.csv", "-o", tmp_path / "adapted.json"
+    )
+    assert code == 0, err
+    moved = lk.read_trials(tmp_path / "moved.csv", score=["score", "other"])
+    before, after = (lk.cllr(lk.load_map(tmp_path / f"{one}.json").on(moved)) for one in ("fused", "adapted"))
+    assert after < 0.3 * before
 
 
 def test_calibrate_bounds_by_groups_unless_another_bound_is_asked_for(files, tmp_path):

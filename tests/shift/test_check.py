@@ -1,5 +1,6 @@
 """check_shift(): its level, its share, its harm, against samples whose answers are known."""
 
+import dataclasses
 import json
 import math
 
@@ -196,8 +197,48 @@ def test_too_few_and_missing_scores_are_refused(trained):
 def test_infinite_scores_are_counted(trained):
     new = pooled(pair(np.random.default_rng(15), 300, 3_000))
     some = np.append(new, [-np.inf] * 20)
-    assert lk.check_shift(trained, some).n == len(new)
-    assert not lk.check_shift(trained, some).refusal
+    check = lk.check_shift(trained, some)
+    assert (check.n, check.n_infinite, check.refusal) == (len(some), 20, "")
+    assert "3,320 scores, 20 of them infinite," in check.text
+    # no move of finite scores explains many, unless training had as many
+    many = np.append(new, [-np.inf] * 300)
+    assert "8 % of the scores are -inf" in lk.check_shift(trained, many).refusal
+    dev = pair(np.random.default_rng(1), 2_000, 10_000)
+    with_many = lk.Scores(dev.target, np.append(dev.nontarget, [-np.inf] * 1_000))
+    known = dataclasses.replace(
+        trained, densities=TrainingDensities(with_many.reduce(ScoreHistogram.of)).to_plain()
+    )
+    assert not lk.check_shift(known, many).refusal
+
+
+def test_a_share_that_scores_without_a_shift_contradict_is_not_passed_over(trained):
+    new = pooled(pair(np.random.default_rng(17), 500, 9_500))
+    for share in ((0.3, 0.5), (0.001, 0.01), 0.5):
+        check = lk.check_shift(trained, new, share=share)
+        assert not check.is_shifted
+        assert "outside the range that was given" in check.refusal
+        assert check.refusal in check.text
+        assert math.isnan(check.harm)
+        with pytest.raises(lk.AdaptationError, match="outside the range that was given"):
+            lk.fit_adapted(trained, new, share=share)
+    for known in (0.05, 0.06, (0.01, 0.04)):  # what chance explains, or shares that are known roughly
+        assert not lk.check_shift(trained, new, share=known).refusal
+
+
+@pytest.mark.parametrize(("slope", "offset"), [(1.0, 100.0), (0.1, 0.0)])
+def test_scores_on_another_scale_are_said_to_be_far_away(trained, slope, offset):
+    check = lk.check_shift(trained, pooled(pair(np.random.default_rng(18), 200, 1_800, slope, offset)))
+    assert "farther away than moves are looked for" in check.refusal
+
+
+def test_what_is_no_array_of_scores_is_refused_in_one_line(trained):
+    with pytest.raises(lk.InputError, match=r"new.csv: a path is not read here"):
+        lk.check_shift(trained, "new.csv")
+    with pytest.raises(lk.InputError, match=r"'a' at index 0 is not a number"):
+        lk.check_shift(trained, ["a"])
+    with pytest.raises(lk.InputError, match=r"speakers must be the name of a column") as refusal:
+        lk.check_shift(trained, np.zeros(500), speakers=np.arange(500))
+    assert len(str(refusal.value)) < 120
 
 
 def test_scores_that_are_all_the_same_are_no_small_shift(trained):

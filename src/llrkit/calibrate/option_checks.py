@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -62,7 +63,7 @@ def names_of(value: Any, what: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
-        raise InputError(f"{what} must be a name or several names, got {value!r}")
+        raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
     return tuple(value)
 
 

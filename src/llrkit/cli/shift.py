@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.output import json_option, split_names, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.calibrate.maps import Map
 
 _speakers_option = click.option(
     "--speakers", metavar="COL[,COL]",
@@ -41,7 +45,7 @@ def shift_command(
 
     Labels are not needed, and not looked at where there are any. The answer has the share of targets, a test
     of whether the scores fit any mixture of the training classes, how each class moved, and how many bits the
-    calibration is expected to lose by it.
+    calibration is expected to lose by it. A fusion takes one file with a column per system.
 
     \b
     Examples:
@@ -53,8 +57,8 @@ def shift_command(
     from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.check import check_shift
 
-    given = TrialInput.of(reading)
     fitted = load_map(calibration, accept_changed=accept_changed)
+    given = _for_systems(TrialInput.of(reading), fitted)
     refuse_other_scale(fitted, given.reading)
     trials = given.open_unlabeled(scores)
     check = check_shift(fitted, trials, speakers=split_names(speakers), share=parse_share(share))
@@ -66,7 +70,7 @@ def shift_command(
 @click.argument("calibration")
 @click.argument("scores")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The adapted calibration file (JSON).")
-@click.option("--labelled", metavar="FILE", help="A few labeled trials of the new domain, from ten on.")
+@click.option("--labelled", metavar="FILE", help="A few labeled trials of the new domain, from about ten on.")
 @_speakers_option
 @_share_option
 @accept_changed_option
@@ -87,7 +91,8 @@ def adapt_command(
     """Adapt a calibration to unlabeled scores of a new domain.
 
     What the scores do not tell is refused with the reason; a few labeled trials (--labelled) help then. If
-    the scores have not moved, or not so far that it matters, the calibration is saved as it is.
+    the scores have not moved, or not so far that it matters, the calibration is saved as it is. A fusion
+    takes one file with a column per system.
 
     \b
     Examples:
@@ -101,8 +106,8 @@ def adapt_command(
     from llrkit.shift.adapt import fit_adapted
     from llrkit.shift.labelled import labels_text
 
-    given = TrialInput.of(reading)
     fitted = load_map(calibration, accept_changed=accept_changed)
+    given = _for_systems(TrialInput.of(reading), fitted)
     refuse_other_scale(fitted, given.reading)
     shares, columns = parse_share(share), split_names(speakers)
     few = given.open(labelled) if labelled is not None else None
@@ -119,6 +124,15 @@ def adapt_command(
         how = "as it was" if told["rung"] == "no shift" else f"adapted ({told['rung']})"
     click.echo(f"The calibration is saved {how} in {output}", err=json_path == "-")
     write_json(adapted.to_dict(), "adapt", json_path)
+
+
+def _for_systems(given: TrialInput, fitted: Map) -> TrialInput:
+    """For a fusion: the columns of its systems, as typed or as in training."""
+    if fitted.n_systems == 1:
+        return given
+    typed = given.reading.score
+    columns = tuple(typed[0].split(",")) if typed else tuple(fitted.system_names)
+    return replace(given, reading=replace(given.reading, score=columns))
 
 
 def parse_share(typed: str | None) -> float | tuple[float, ...] | None:

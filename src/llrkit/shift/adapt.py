@@ -90,7 +90,7 @@ def fit_adapted(
         refusal, standing = str(error), Standing.NOT_LOOKED_AT
         said = f"{error}."
     else:
-        check = check_from(setting, test, reached)
+        check = check_from(setting, new, test, reached)
         said = check.text
         if reached.refusal:
             standing = Standing.REFUSED

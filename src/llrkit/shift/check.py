@@ -22,6 +22,7 @@ from llrkit.shift.expected_loss import Llrs
 from llrkit.shift.ladder import Climb, climb
 from llrkit.shift.moved_mixture import RUNGS, SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
+from llrkit.shift.refusals import infinite_edge
 from llrkit.shift.shift_test import ShiftTest, shift_test
 from llrkit.shift.shift_words import shift_text
 
@@ -42,6 +43,9 @@ class ShiftCheck(Result):
     """What unlabeled scores tell of a shift."""
 
     n: int
+    """Scores, infinite ones included."""
+    n_infinite: int
+    """Infinite ones among them: the test counts them, no move describes them."""
     p_value: float
     """Probability of so poor a fit by any mixture of the training classes, if only the share had changed."""
     share: float
@@ -139,8 +143,7 @@ def check_shift(
     (True, 'common move', 1.5)
     """
     setting = Setting.of(map_or_source, speakers)
-    _, test, reached = setting.climbed(scores, speakers, shares_of(share), harm=True)
-    return check_from(setting, test, reached)
+    return check_from(setting, *setting.climbed(scores, speakers, shares_of(share), harm=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +210,12 @@ class Setting:
             shares=shares,
             is_shifted=test.p_value < ALPHA,
             look_up=harm,
+            edge=infinite_edge(new.histogram, (counted.target, counted.nontarget)),
         )
 
 
-def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
-    """The result, from the test and the rung that was reached."""
+def check_from(setting: Setting, new: NewScores, test: ShiftTest, reached: Climb) -> ShiftCheck:
+    """The result, from the scores, the test and the rung that was reached."""
     last = reached.last
     mixture = last.mixture
     climbed = len(reached.steps) > 1
@@ -223,7 +227,7 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
     ):
         trained = ClassDensity.of(counts)
         moved = move.offset + (move.spread - 1.0) * (trained.mean - move.center)
-        moves.append(ClassMove(moved / trained.sd, move.spread))
+        moves.append(ClassMove(float(moved / trained.sd), float(move.spread)))
     harm, interval = last.harm, reached.harms or last.gain
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
         harm, interval = max(reached.above.harm, 0.0), tuple(max(end, 0.0) for end in reached.above.gain)  # type: ignore[assignment]
@@ -234,7 +238,8 @@ def check_from(setting: Setting, test: ShiftTest, reached: Climb) -> ShiftCheck:
     if climbed and not reached.refusal:
         share, share_interval = mixture.share, last.shares
     return ShiftCheck(
-        n=round(float(mixture.counts.sum())),
+        n=round(new.n),
+        n_infinite=round(new.n - new.histogram.total),
         p_value=test.p_value,
         share=share,
         share_interval=share_interval,
@@ -266,5 +271,5 @@ def shares_of(share: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = math.nan
     if not 0.0 < low <= high < 1.0 or isinstance(share, (bool, str)):
-        raise InputError(f"share must be a number between 0 and 1, or two, lower first; got {share!r}")
+        raise InputError(f"share must be a number above 0 and below 1, or two, lower first; got {share!r}")
     return low, high

@@ -84,7 +84,7 @@ def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
     test = shift_test(setting.densities, new)
     if test.p_value >= ALPHA:
         return ""
-    check = check_from(setting, test, setting.climb(new, test, SHARES, harm=False))
+    check = check_from(setting, new, test, setting.climb(new, test, SHARES, harm=False))
     if not check.is_harmful:
         return ""
     if policy == "error":

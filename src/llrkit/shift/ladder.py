@@ -18,7 +18,14 @@ from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
 from llrkit.shift.moved_mixture import RUNGS, SHARES, Mixture, Movable
-from llrkit.shift.refusals import FEWEST_OF_CLASS, MOST_APART, MOST_APART_OF_CLASS, hard_edge, reason_against
+from llrkit.shift.refusals import (
+    FEWEST_OF_CLASS,
+    MOST_APART,
+    MOST_APART_OF_CLASS,
+    hard_edge,
+    reason_against,
+    share_outside,
+)
 
 DRAWS = 200
 
@@ -100,6 +107,7 @@ def climb(
     shares: tuple[float, float] = SHARES,
     is_shifted: bool = True,
     look_up: bool = False,
+    edge: str = "",
 ) -> Climb:
     """Climb the ladder for scores in cells.
 
@@ -115,6 +123,8 @@ def climb(
         Whether the test found a shift at all: without one the ladder is not climbed.
     look_up
         Where no move is needed, say all the same what the next rung would gain.
+    edge
+        Why infinite scores, which are in no cell, speak against any move.
     """
     movable = Movable.of(*classes, new, shares)
     n = new.total / inflation
@@ -124,7 +134,13 @@ def climb(
         return _step(llrs, movable, mixture, n_sure)
 
     steps = [step(movable.fitted(0))]
+    if is_shifted and edge:
+        return Climb(tuple(steps), edge)
     if not is_shifted or steps[0].adequate:
+        if shares != SHARES:
+            anywhere = Movable.of(*classes, new).fitted(0)
+            if refusal := share_outside(steps[0].mixture, anywhere, n):
+                return Climb(tuple(steps), refusal)
         share = steps[0].mixture.share
         told = look_up and min(share, 1.0 - share) * n >= FEWEST_OF_CLASS  # else a class may be anywhere
         above = step(movable.fitted(1, steps[0].mixture)) if told else None

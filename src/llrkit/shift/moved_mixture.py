@@ -24,8 +24,10 @@ RUNGS = ("no shift", "common move", "a move per class", "free spread", "free sha
 """From the bottom to the top of the ladder."""
 SHARES = (1e-4, 1.0 - 1e-4)
 """The share of targets that is looked for by default; an estimate at an end says nothing."""
-_SPREAD = math.log(8.0)
-_OFFSET = 25.0
+FARTHEST_SPREAD = 8.0
+"""Times that a class may spread more, or less, than in training: what moves are looked for."""
+FARTHEST_OFFSET = 25.0
+"""The same for offsets, in standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Movable:
         """The moves that parameters mean: log-odds of the share, then logs of spreads, then offsets."""
         middle = 0.5 * (self.classes[0].mean + self.classes[1].mean)
         centers = (middle, middle) if rung <= 1 else (self.classes[0].mean, self.classes[1].mean)
-        log_spread, offset = _unpacked(rung, x)
+        log_spread, offset = unpacked(rung, x)
         return tuple(  # type: ignore[return-value]
             Move(offset[i] * self.scale, math.exp(log_spread[i]), centers[i]) for i in (0, 1)
         )
@@ -173,7 +175,8 @@ class Movable:
             starts = [*starts, *(self._split(share) for share in (0.01, 0.1, 0.5))]
         n_spreads = (0, 1, 1, 2)[rung]
         n_offsets = (0, 1, 2, 2)[rung]
-        bounds = [(ends[0], ends[1]), *[(-_SPREAD, _SPREAD)] * n_spreads, *[(-_OFFSET, _OFFSET)] * n_offsets]
+        spread, offset = math.log(FARTHEST_SPREAD), FARTHEST_OFFSET
+        bounds = [(ends[0], ends[1]), *[(-spread, spread)] * n_spreads, *[(-offset, offset)] * n_offsets]
         bounds = [(low, high + 1e-12) for low, high in bounds]
         best = maximize(self._objective(rung, normal), starts, bounds)
         return self.mixture(rung, best.x, normal=normal)
@@ -242,7 +245,7 @@ def _no_move(rung: int) -> list[float]:
     return [0.0] * (0, 2, 3, 4)[rung]
 
 
-def _unpacked(rung: int, x: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
+def unpacked(rung: int, x: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     """Logs of spreads and offsets of both classes."""
     if rung == 0:
         return (0.0, 0.0), (0.0, 0.0)

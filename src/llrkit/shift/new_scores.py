@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from llrkit.core.group_cells import group_cells, share_covariance
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.checked_arrays import number_array
 from llrkit.scores.derived import DerivedSource
 
 FEWEST = 200
@@ -110,7 +112,9 @@ def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
     if not isinstance(scores, ScoreSource):
         if of == "LLRs":
             raise InputError("this map takes several scores of a trial: give trials, not an array of scores")
-        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        if isinstance(scores, (str, PathLike)):
+            raise InputError(f"{scores}: a path is not read here; give an array of scores, or trials")
+        values = np.asarray(number_array(scores, "scores"), dtype=np.float64).reshape(-1)
         if np.isnan(values).any():
             raise NaNScoreError(f"the score at index {int(np.isnan(values).argmax())} is not a number")
         values = values * fitted.input_factor if fitted.input_factor != 1.0 else values

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.score_histogram import ClassHistogram
+from llrkit.core.special import logit
 from llrkit.shift.class_density import ClassDensity
-from llrkit.shift.moved_mixture import SHARES, Mixture
+from llrkit.shift.moved_mixture import FARTHEST_OFFSET, FARTHEST_SPREAD, SHARES, Mixture, unpacked
 
 MOST_APART = 0.055
 """Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
@@ -26,6 +29,11 @@ DEEP = 0.6
 EDGE = 0.02
 """Share of the scores in the outermost cell from which on scores have a hard edge."""
 
+CERTAINLY_LESS_LIKELY = 5.4
+"""Difference of log-likelihoods with one parameter held that chance makes once in a thousand times."""
+OTHER_ODDS = 1.5
+"""Times that the odds of a target may differ from those given: shares are seldom known better."""
+
 
 def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, adequate: bool) -> str:
     """Why a fitted rung must not be trusted; empty if it may be.
@@ -39,6 +47,8 @@ def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, a
     adequate
         Whether the mixture is close to the scores.
     """
+    if far := _out_of_reach(mixture):
+        return far
     whole, target, nontarget = mixture.distances()
     low, high = shares
     at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
@@ -63,6 +73,57 @@ def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, a
     if not _shows_two_modes(mixture):
         return "the two classes do not show as two modes in the scores"
     return ""
+
+
+def _out_of_reach(mixture: Mixture) -> str:
+    """Why a search that ran into its limits says nothing: the scores may have moved farther."""
+    log_spreads, offsets = unpacked(mixture.rung, mixture.x)
+    spread_out = max(abs(one) for one in log_spreads) > 0.99 * math.log(FARTHEST_SPREAD)
+    if not spread_out and max(abs(one) for one in offsets) <= 0.99 * FARTHEST_OFFSET:
+        return ""
+    return (
+        f"they are farther away than moves are looked for (spread {FARTHEST_SPREAD:g} times as large or as "
+        f"small, offset {FARTHEST_OFFSET:g} standard deviations), perhaps on another scale than in training"
+    )
+
+
+def infinite_edge(new: ClassHistogram, classes: tuple[ClassHistogram, ClassHistogram]) -> str:
+    """Infinite scores where training had hardly any: no move of finite ones explains them.
+
+    Examples
+    --------
+    >>> trained = ClassHistogram.of(np.arange(9.0))
+    >>> infinite_edge(ClassHistogram.of(np.array([0.0, 1.0, 2.0, -np.inf])), (trained, trained))
+    '25 % of the scores are -inf: a hard edge no move explains'
+    """
+    for name, seen, trained in (
+        ("-inf", new.n_neg_inf, [one.n_neg_inf / _all(one) for one in classes]),
+        ("inf", new.n_pos_inf, [one.n_pos_inf / _all(one) for one in classes]),
+    ):
+        share = float(seen) / _all(new)
+        if share > EDGE + max(trained):
+            return f"{100.0 * share:.0f} % of the scores are {name}: a hard edge no move explains"
+    return ""
+
+
+def _all(one: ClassHistogram) -> float:
+    """Scores, infinite ones included."""
+    return one.total + one.n_neg_inf + one.n_pos_inf
+
+
+def share_outside(held: Mixture, free: Mixture, n: float) -> str:
+    """Scores that need no move, but another share of targets than the range given allows.
+
+    ``held`` has its share in the range, ``free`` anywhere; there are ``n`` independent scores.
+    """
+    between = abs(float(logit(free.share) - logit(held.share)))
+    is_certain = n * (free.log_likelihood - held.log_likelihood) > CERTAINLY_LESS_LIKELY
+    if not is_certain or between < math.log(OTHER_ODDS):
+        return ""
+    return (
+        f"they are closest to the training classes with {100.0 * free.share:.3g} % targets, which is outside "
+        "the range that was given"
+    )
 
 
 def _shows_two_modes(mixture: Mixture) -> bool:

@@ -25,10 +25,18 @@ def shift_text(check: ShiftCheck) -> str:
     p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
     low, high = check.share_interval
     share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
+    scores = f"{check.n:,} scores"
+    if check.n_infinite:
+        scores += f", {check.n_infinite:,} of them infinite,"
     if not check.is_shifted:
-        said = f"No shift: the {check.n:,} scores fit a mixture of the training classes ({p}, {taken})."
+        said = f"No shift: the {scores} fit a mixture of the training classes ({p}, {taken})."
+        if check.refusal:
+            return (
+                f"{said} But {check.refusal}: either that is wrong, or they moved in a way that only labels "
+                "tell."
+            )
         return f"{said} {share} {_harm(check)}"
-    said = f"A shift: the {check.n:,} scores fit no mixture of the training classes ({p}, {taken})."
+    said = f"A shift: the {scores} fit no mixture of the training classes ({p}, {taken})."
     if check.refusal:
         return (
             f"{said} How they moved, and what it costs, cannot be told without labels: {check.refusal}. "
