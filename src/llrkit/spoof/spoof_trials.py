@@ -126,7 +126,13 @@ class SpoofTrials:
         return self._carrying[(system,)]
 
     def require_system(self, system: System) -> None:
-        """Refuse a system without scores."""
+        """Refuse a system without scores.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        """
         if system not in self.systems:
             raise InputError(
                 f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
@@ -228,7 +234,13 @@ class SpoofTrials:
         return self._table is not None
 
     def ascending_kinds(self, system: System) -> tuple[Array, Array, Array]:
-        """The scores of targets, non-targets and spoofs of a table, in ascending order; sorted once."""
+        """The scores of targets, non-targets and spoofs of a table, in ascending order; sorted once.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        """
         assert self._table is not None
         if system not in self._kinds:
             self.require_system(system)
@@ -236,7 +248,13 @@ class SpoofTrials:
         return self._kinds[system]
 
     def ascending_attacks(self, system: System) -> Mapping[str, Array]:
-        """The scores of the spoofs of each attack in a table, in ascending order; sorted once."""
+        """The scores of the spoofs of each attack in a table, in ascending order; sorted once.
+
+        Parameters
+        ----------
+        system
+            ``"asv"``, ``"cm"`` or ``"sasv"``.
+        """
         assert self.attack is not None
         if system not in self._attacks:
             assert self._table is not None

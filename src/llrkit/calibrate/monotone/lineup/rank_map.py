@@ -77,9 +77,9 @@ class LineupMap(Map):
         self, source: Any, labels: Any = None, *, positive: Any = None, weights: Any = None
     ) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
-        if labels is not None:
+        if not (labels is positive is weights is None):
             raise InputError("a line-up needs the column of its foils: give Trials, not arrays")
-        source = given_source(source, positive=positive, weights=weights)
+        source = given_source(source)
         bound = self.against(source)
         return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(source)
 
