@@ -50,7 +50,8 @@ def require_columns(
     by_speaker = ci in ("speaker", "bootstrap")
     if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
         raise InputError(
-            f"ci={ci!r} needs to know who speaks in each trial: give speakers, one or two columns"
+            f"ci={ci!r} needs to know who speaks in each trial: give speakers (--speakers), the names of one "
+            "or two columns"
         )
     if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
         unused = "speakers" if speakers and not by_speaker else "recordings"
