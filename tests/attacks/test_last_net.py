@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+import llrkit as lk
 from llrkit.cli.last_net import exit_code_of, explained
 from llrkit.errors import ClusterError, InputError
 
@@ -124,7 +125,7 @@ def test_the_last_net(tmp_path, debug):
     assert done.returncode == 70
     last = done.stderr.decode().splitlines()[-1]
     assert last.startswith("llrkit: fault: KeyError: ")
-    assert "(llrkit 0." in last
+    assert f"(llrkit {lk.__version__}," in last
     assert "please report it" in last
     assert (b"Traceback" in done.stderr) == debug
     assert debug or len(done.stderr.splitlines()) == 1

@@ -117,11 +117,11 @@ def test_conditions_beyond_the_range_count_as_its_end():
     assert repr(fitted).endswith(" at 80)")
 
 
-def test_scores_are_seen_in_two_passes_whatever_the_pieces():
+def test_scores_are_seen_in_three_passes_whatever_the_pieces():
     scores = trials([5.0, 20.0, 80.0])
     source = Pieces(scores, pieces=5, seed=3)
     fitted = lk.fit_cmlg(source, conditions=["seconds"])
-    assert len(source.passes) == 2
+    assert len(source.passes) == 3  # range and cells of the conditions, then densities of the LLRs
     whole = lk.fit_cmlg(scores, conditions=["seconds"])
     assert_allclose(fitted.at(seconds=20.0).a, whole.at(seconds=20.0).a, rtol=1e-12)
     assert_allclose(fitted.covariance_target, whole.covariance_target, rtol=1e-9, atol=1e-15)

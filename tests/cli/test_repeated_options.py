@@ -7,8 +7,6 @@ from commands import run
 from llrkit.cli import cli
 from llrkit.cli.paths import leaves
 
-COMMANDS = dict(leaves(cli))
-
 
 def single_valued(command):
     return [
@@ -16,6 +14,9 @@ def single_valued(command):
         for option in command.params
         if isinstance(option, click.Option) and not (option.multiple or option.count or option.is_flag)
     ]
+
+
+COMMANDS = {path: command for path, command in leaves(cli) if single_valued(command)}
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

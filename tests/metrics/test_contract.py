@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -67,9 +68,11 @@ def _numbers(plain):
     if isinstance(plain, dict):
         for value in plain.values():
             yield from _numbers(value)
-    elif isinstance(plain, list):
+    elif isinstance(plain, (list, tuple)):
         for value in plain:
             yield from _numbers(value)
+    elif isinstance(plain, np.ndarray):
+        yield from plain.ravel().tolist()
     elif isinstance(plain, (int, float)):
         yield plain
 
@@ -359,10 +362,10 @@ def test_large_sets_are_divided_and_the_threads_do_not_matter():
     )
     assert len(list(scores.chunks())) > 1
     summarize = both(Moments.of, LossSums.at([0.0, 1.0], [0.5, 2.0]))
-    one = _leaves(scores.reduce(summarize, threads=1).to_dict())
+    one = _leaves(asdict(scores.reduce(summarize, threads=1)))
     for threads in (2, 5):
-        np.testing.assert_array_equal(_leaves(scores.reduce(summarize, threads=threads).to_dict()), one)
-    assert_same(_leaves(summarize(scores).to_dict()), one)
+        np.testing.assert_array_equal(_leaves(asdict(scores.reduce(summarize, threads=threads))), one)
+    assert_same(_leaves(asdict(summarize(scores))), one)
     target, nontarget = np.sort(scores.target), np.sort(scores.nontarget.astype(float))
     wins = np.searchsorted(nontarget, target, "left") + np.searchsorted(nontarget, target, "right")
     assert_allclose(lk.auc(scores), wins.sum() / 2 / len(target) / len(nontarget), rtol=1e-14)
@@ -383,8 +386,8 @@ def _leaves(plain):
 
 @pytest.mark.parametrize("kind", SUMS)
 def test_sums_whatever_the_threads_and_chunks(kind):
-    whole = _leaves(SUMS[kind](BIG).to_dict())
-    by_threads = [_leaves(Chunked(BIG, 777, n).reduce(SUMS[kind]).to_dict()) for n in (1, 2, 5)]
+    whole = _leaves(asdict(SUMS[kind](BIG)))
+    by_threads = [_leaves(asdict(Chunked(BIG, 777, n).reduce(SUMS[kind]))) for n in (1, 2, 5)]
     for found in by_threads:
         np.testing.assert_array_equal(found, by_threads[0])
         # sums of a few thousand terms of order one, some of which cancel

@@ -272,7 +272,7 @@ def test_idempotence_lines_and_band():
     several = lk.plot.idempotence([LlrCurve(name, x, x, x - 1, x + 1) for name in ("logistic", "pav")])
     assert len(several.collections) == 1  # one band, that of the first
     assert "logistic: 95 % if calibrated" in several.get_legend_handles_labels()[1]
-    with pytest.raises(lk.InputError, match="CalibrationCheck with curves"):
+    with pytest.raises(lk.InputError, match=r"draws what lk\.check_calibration"):
         lk.plot.idempotence([])
 
 

@@ -113,14 +113,14 @@ def apply_map(
 
         def llrs(scores: FloatArray, columns: Columns) -> FloatArray:
             scores = scores if scale == 1.0 else scores * scale
-            if judge is not None:
-                counted[0] += ClassHistogram.of(judge.values(scores, columns))
             held = watch.seen(scores, batch.place)
             watch.saw(columns, batch.place)
             try:
                 llr: FloatArray = fitted(held, columns, outside="ignore")
             except InputError as error:
                 raise _placed(error, fitted, held, columns, batch.place) from None
+            if judge is not None:
+                counted[0] += ClassHistogram.of(judge.values(scores, columns))
             return llr
 
         return with_llrs(

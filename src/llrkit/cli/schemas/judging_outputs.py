@@ -70,6 +70,7 @@ SHIFT = record(
     "Whether scores are those of training.",
     {
         "n": COUNT,
+        "n_infinite": COUNT,
         "p_value": SHARE,
         "share": SHARE,
         "share_interval": maybe(INTERVAL),

@@ -108,10 +108,10 @@ _DURATIONS: dict[str, Schema] = {
     "seed": COUNT,
     "from": TEXT,
 }
+_SIMULATED: dict[str, Schema] = {"scale": TEXT}  # scores of a file have none
 _SCAN: dict[str, Schema] = {
     "cost": TEXT,
     "seconds": NUMBER,
-    "scale": TEXT,
     "seed": COUNT,
     "cases": listed(
         record(
@@ -130,7 +130,7 @@ _SCAN: dict[str, Schema] = {
 }
 REPRODUCE = variants(
     record("The experiment over durations.", {"experiment": const("durations"), **_DURATIONS}),
-    record("The scan of training priors.", {"experiment": const("prior-scan"), **_SCAN}),
+    record("The scan of training priors.", {"experiment": const("prior-scan"), **_SCAN}, _SIMULATED),
     record(
         "The experiment on real trials.",
         {
@@ -145,5 +145,5 @@ REPRODUCE = variants(
 )
 DEMO = record(
     "Both experiments, small.",
-    {"durations": record("", _DURATIONS), "prior_scan": record("", _SCAN)},
+    {"durations": record("", _DURATIONS), "prior_scan": record("", _SCAN, _SIMULATED)},
 )
