@@ -137,6 +137,15 @@ def test_what_a_case_cannot_do_is_refused(files, arguments, message):
     assert "Traceback" not in err
 
 
+def test_a_comma_that_may_be_a_decimal_one_is_refused(files, tmp_path):
+    (tmp_path / "q.txt").write_text("2,5\n")
+    code, out, err = run("case", files / "line.json", "--scores", tmp_path / "q.txt", *PROPOSITIONS)
+    assert (code, out) == (2, "")
+    assert "line 1: '2,5' is a name and a score, or one number with a decimal comma" in err
+    (tmp_path / "q.txt").write_text("test,score\n2,5\n")
+    assert case(files / "line.json", "--scores", tmp_path / "q.txt")["comparisons"][0]["score"] == 5.0
+
+
 def test_questioned_scores_of_a_file_are_named_by_their_recordings(files, tmp_path):
     (tmp_path / "q.csv").write_text("enroll,test,score\nsuspect,call 1,2.5\nsuspect,call 2,-1\n")
     got = case(files / "line.json", "--scores", tmp_path / "q.csv")

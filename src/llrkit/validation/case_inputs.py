@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
 
 def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     """The scores of a file without labels, by the names of their trials, or by their rows."""
+    _refuse_decimal_commas(Path(path))
     table = read_table(Path(path)).table
     known = (calibration.reading or {}).get("score") or ["score"]
     column = next((name for name in (*known, "score") if name in table.columns), None)
@@ -46,3 +48,17 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
         except (TypeError, ValueError):
             raise InputError(f"{path}: the score of {name}, {row[column]!r}, is not a number") from None
     return names
+
+
+def _refuse_decimal_commas(path: Path) -> None:
+    """Refuse a file that begins with ``2,5``: a name and a score, or a number with a decimal comma."""
+    if not path.is_file():
+        return  # said by its reader
+    with path.open("rb") as raw:
+        first = raw.readline(200)
+    if re.fullmatch(rb"\s*[+-]?[0-9]+,[0-9]+\s*", first):
+        shown = first.decode("ascii").strip()
+        raise InputError(
+            f"{path}, line 1: {shown!r} is a name and a score, or one number with a decimal comma; write "
+            "numbers with a point, or a header such as test,score above the rows"
+        )
