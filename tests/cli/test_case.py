@@ -207,3 +207,8 @@ def test_intervals_cover_the_llr_that_all_trials_would_give():
         interval = report.comparisons[0].interval
         inside += interval.low <= 2.0 <= interval.high
     assert 52 <= inside <= 60  # 99.9 % of binomial(60, 0.95) are at least 52
+
+
+def test_the_same_proposition_twice_is_refused():
+    with pytest.raises(lk.InputError, match="are the same proposition, 'he is': an LLR compares two"):
+        lk.case_report(lk.AffineMap(a=1.0, b=0.0), 1.0, h1="he is", h2="he  is.")

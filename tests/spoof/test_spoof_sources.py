@@ -339,3 +339,10 @@ def test_pairs_of_speakers_are_not_counted_twice_against_independent_trials():
         ratios.append(found.uncertainty.standard_error["a_dcf.0.act"] / expected)
     # a jackknife that counts them twice has sqrt(2) times that
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)
+
+
+def test_spoofs_alone_are_refused():
+    scores = {"asv": [1.0, 2.0], "cm": [0.5, 0.1]}
+    trials = lk.spoof.SpoofTrials({**scores, "label": ["spoof", "spoof"], "attack": ["A1", "A2"]})
+    with pytest.raises(lk.InputError, match="nothing can be evaluated: there are no target trials"):
+        lk.spoof.evaluate(trials)

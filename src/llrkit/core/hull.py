@@ -82,12 +82,14 @@ class ErrorPath(ReadOnlyArrays):
     @property
     def p_miss(self) -> FloatArray:
         """Miss rate of each vertex."""
-        return self.n_miss / self.n_target
+        with np.errstate(invalid="ignore", divide="ignore"):  # without targets there is no rate
+            return self.n_miss / self.n_target
 
     @property
     def p_fa(self) -> FloatArray:
         """False-alarm rate of each vertex."""
-        return self.n_fa / self.n_nontarget
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.n_fa / self.n_nontarget
 
 
 def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:

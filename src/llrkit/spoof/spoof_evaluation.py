@@ -109,7 +109,10 @@ def evaluate(
         )
         return replace(result, uncertainty=made)
 
-    return replace(one(None), attacks=MappingProxyType({attack: one(attack) for attack in attacks}))
+    whole = one(None)
+    if not whole.numbers:
+        raise InputError(f"nothing can be evaluated: {'; '.join(dict.fromkeys(whole.reasons.values()))}")
+    return replace(whole, attacks=MappingProxyType({attack: one(attack) for attack in attacks}))
 
 
 def _all(costs: Sequence[Costs] | Costs) -> tuple[Any, ...]:

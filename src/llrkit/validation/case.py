@@ -206,6 +206,8 @@ def case_report(
     """
     seed = seed_of(rng)
     first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
+    if first == second:
+        raise InputError(f"h1 and h2 are the same proposition, {first!r}: an LLR compares two")
     if calibration.needs:
         raise InputError(
             "a case report is about one score; this calibration also asks for "

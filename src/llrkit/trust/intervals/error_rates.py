@@ -103,8 +103,8 @@ def _rates(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRate
     sizes, errors = below[:, -1:], below[:, places]
     if class_index == 1:
         errors = sizes - errors
-    rate = errors[-1] / sizes[-1]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # a group may have no trial of the class
+        rate = errors[-1] / sizes[-1]
         without = (errors[-1] - errors[:-1]) / (sizes[-1] - sizes[:-1])
         rare = np.where(rate > 0.5, sizes - errors, errors)
         own, total = rare[:-1], rare[-1]
