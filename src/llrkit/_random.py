@@ -34,3 +34,10 @@ def seed_of(rng: Any) -> int:
             f"rng must be a whole number from 0 up, a numpy.random.Generator or None, got {rng!r}"
         )
     return int(rng)
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed is a whole number from 0 on."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    return int(seed)

@@ -61,18 +61,6 @@ trials falls faster than the series allows, and the correction would make it loo
 """
 
 
-def fit_named(name: str, source: ScoreSource, **options: Any) -> Map:
-    """Fit a calibrator by name.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> fit_named("cmlg", lk.Scores([2.0, 4.0], [0.0, 2.0])).method
-    'cmlg'
-    """
-    return METHODS[method_name(name)](source, **options)
-
-
 def fit_quietly(method: str | Callable[..., Map], source: ScoreSource, options: Mapping[str, Any]) -> Map:
     """Fit without warnings about the shape of the scores: where methods are compared one sees what fits."""
     return quietly(fit_of(method, METHODS), source, options)

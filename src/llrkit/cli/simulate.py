@@ -202,7 +202,7 @@ def _sizes(options: dict[str, Any]) -> tuple[int, int]:
 def _independent(
     kind: str, pair: Any, population: Any, given: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    from llrkit.simulate.block_source import checked_seed
+    from llrkit._random import checked_seed
     from llrkit.simulate.independent_trials import simulate_trials
 
     n_target, n_nontarget = _sizes(options)

@@ -54,7 +54,7 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
       llrkit simulate plda --eer-full 5% --speakers 200 -o trials.parquet
       llrkit simulate plda --durations 5,20,100 --shift 0.5 -o trials.csv
     """
-    from llrkit.simulate.block_source import checked_seed
+    from llrkit._random import checked_seed
     from llrkit.simulate.plda_trials import simulate_plda
 
     voices, seconds = _population(options), numbers(durations, "--durations")

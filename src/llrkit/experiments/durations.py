@@ -12,6 +12,7 @@ import numpy as np
 
 from llrkit._blas import one_blas_thread
 from llrkit._progress import tracked
+from llrkit._random import checked_seed
 from llrkit.calibrate.option_checks import whole_number
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation.result import Evaluation
@@ -29,7 +30,6 @@ from llrkit.experiments.seed_means import SeedMeans
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_training import train_plda
-from llrkit.simulate.block_source import checked_seed
 from llrkit.simulate.corpus import Corpus, Recordings
 from llrkit.simulate.sparse_trials import DrawnPairs, SparseTrials
 from llrkit.simulate.speaker_population import Population

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from llrkit._memory import require_memory
-from llrkit.errors import InputError
+from llrkit._random import checked_seed
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
@@ -30,13 +30,6 @@ def block_rng(seed: int, *key: int) -> np.random.Generator:
     True
     """
     return np.random.default_rng(np.random.SeedSequence(checked_seed(seed), spawn_key=key))
-
-
-def checked_seed(seed: Any) -> int:
-    """A seed is a whole number from 0 on."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
-    return int(seed)
 
 
 @dataclass(frozen=True, kw_only=True)

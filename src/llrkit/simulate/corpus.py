@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray, IntArray
+from llrkit._random import checked_seed
 from llrkit.errors import InputError
-from llrkit.simulate.block_source import block_rng, checked_seed
+from llrkit.simulate.block_source import block_rng
 from llrkit.simulate.simulated_people import DURATIONS
 from llrkit.simulate.speaker_population import Population
 

@@ -14,7 +14,7 @@ from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
-from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng, checked_seed
+from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource, block_rng
 from llrkit.simulate.simulated_people import COLUMNS, DURATIONS, People, TrialSpeakers
 from llrkit.theory.distribution import Distribution
 
@@ -183,7 +183,7 @@ def simulate_trials(
     return SimulatedTrials(
         n_target=int(n_target),
         n_nontarget=int(n_nontarget),
-        seed=checked_seed(seed),
+        seed=seed,
         people=People.for_trials(n_target, n_nontarget, speakers=speakers, durations=durations),
         drawing=drawing,
         scale=float(scale),

@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._random import checked_seed
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.simulate.block_source import block_rng, checked_seed
+from llrkit.simulate.block_source import block_rng
 
 FRAMES_PER_SECOND = 100
 _MODEL, _SPEAKER, _RECORDING = range(3)  # first part of the spawn keys

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import IntArray
+from llrkit._random import checked_seed
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
@@ -141,8 +142,7 @@ def speaker_resampling(
     seed: int = 0,
 ) -> SpeakerResampling:
     """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
+    seed = checked_seed(seed)
     speaker_set = find_speakers(source, speakers)
     if speaker_set.n < FEWEST_SPEAKERS:
         raise TooFewTrialsError(
@@ -150,7 +150,7 @@ def speaker_resampling(
             f"resampling them needs at least {FEWEST_SPEAKERS}"
         )
     if recordings is None:
-        return SpeakerResampling(speaker_set, seed=int(seed))
+        return SpeakerResampling(speaker_set, seed=seed)
     recording_set = find_speakers(source, recordings)
     if len(recording_set.columns) != len(speaker_set.columns):
         raise InputError(

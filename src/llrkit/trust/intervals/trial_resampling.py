@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._random import checked_seed
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
@@ -53,8 +54,7 @@ class TrialResampling:
 
 def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
     """Prepare resampling of the trials of a source."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 up, got {seed!r}")
+    seed = checked_seed(seed)
     if source.roles.weight is not None:
         raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
     moments = source.reduce(Moments.of)
