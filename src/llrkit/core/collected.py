@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.scores import Scores
-from llrkit.scores.source import thread_count
+from llrkit.scores.source import each_in_threads
 
 _WORTH_A_THREAD = 1 << 18
 
@@ -50,10 +49,8 @@ class CollectedScores:
 def sorted_classes(collected: CollectedScores) -> tuple[Array, Array]:
     """Both classes in ascending order, each sorted once, by two threads if they are large."""
     pieces = (collected.target, collected.nontarget)
-    if min(map(_size, pieces)) < _WORTH_A_THREAD or thread_count() == 1:
-        return _ascending(pieces[0]), _ascending(pieces[1])
-    with ThreadPoolExecutor(2) as pool:
-        target, nontarget = pool.map(_ascending, pieces)
+    small = min(map(_size, pieces)) < _WORTH_A_THREAD
+    target, nontarget = each_in_threads(_ascending, pieces, threads=1 if small else None)
     return target, nontarget
 
 

@@ -206,6 +206,24 @@ def reduce_chunks(
         return _merge(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
 
 
+def each_in_threads(
+    work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, threads: int | None = None
+) -> list[Result]:
+    """What ``work`` makes of every chunk, in their order, by a pool of threads.
+
+    Examples
+    --------
+    >>> each_in_threads(len, ["one", "three"])
+    [3, 5]
+    """
+    waiting = list(chunks)
+    workers = min(thread_count(threads), len(waiting))
+    if workers <= 1:
+        return list(map(work, waiting))
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, waiting))
+
+
 def in_order(
     pool: ThreadPoolExecutor, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], most: int
 ) -> Iterator[Result]:
