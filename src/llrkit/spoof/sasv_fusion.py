@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.optimize import minimize
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.logistic import fit_logistic
@@ -164,6 +163,8 @@ def _trained(
         gradient = gradient / scale
         gradient[:2] += regularization * slopes
         return loss + 0.5 * regularization * float(slopes @ slopes), gradient
+
+    from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
     bounds = [(0.0, None)] * 2 + [(None, None)] * (len(start) - 2)
     solved = minimize(objective, start * scale, jac=True, method="L-BFGS-B", bounds=bounds,

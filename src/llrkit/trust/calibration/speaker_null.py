@@ -9,14 +9,18 @@ are stretched by the same factor, as Student's t does with a normal variable.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from llrkit._arrays import FloatArray
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
 from llrkit.trust.calibration.null_distribution import Sets
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _HEAVY = 0.2
 """Share of speakers who count three times; the others count half, so that no trial counts less than 0."""
@@ -83,6 +87,8 @@ def transport(counts: FloatArray, wanted: FloatArray) -> csr_array:
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
+    from scipy.sparse import csr_array  # takes longer to import than all of llrkit
+
     n = float(counts.sum())
     have = np.concatenate([[0.0], np.cumsum(counts)])
     need = np.concatenate([[0.0], np.round(n * np.cumsum(wanted) / wanted.sum())])
