@@ -44,6 +44,7 @@ hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import
 	$(BIN)/pre-commit install
 
 bench: $(VENV)/.development ## Time everything beside np.sort and the peers
+	$(BIN)/python benchmarks/bench_shapes.py
 	$(BIN)/python benchmarks/bench.py
 
 attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill commands 300 times
