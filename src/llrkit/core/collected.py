@@ -55,16 +55,22 @@ def sorted_classes(collected: CollectedScores) -> tuple[Array, Array]:
 
 
 def bins_of_range(
-    chosen: ScoreRange, target: Array, nontarget: Array, repeated: tuple[IntArray, IntArray]
+    chosen: ScoreRange,
+    target: Array,
+    nontarget: Array,
+    repeated: tuple[IntArray, IntArray],
+    *,
+    threads: int | None = None,
 ) -> ScoreBins:
     """The bins of the sorted scores of a range, with those that were only counted in their places."""
     if not chosen.repeated:
-        return bins_of_sorted(target, nontarget)
+        return bins_of_sorted(target, nontarget, threads=threads)
     values = np.array(chosen.repeated)
     t, n = (np.concatenate([[0], x.searchsorted(values), [len(x)]]) for x in (target, nontarget))
     parts = []
     for i in range(len(values) + 1):
-        parts.append(bins_of_sorted(target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]]))
+        here = target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]]
+        parts.append(bins_of_sorted(*here, threads=threads))
         if i < len(values):
             at = slice(i, i + 1)
             parts.append(ScoreBins(repeated[0][at], repeated[1][at], values[at], values[at]))

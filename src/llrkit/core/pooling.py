@@ -33,7 +33,7 @@ def pooled_starts(target: Counts, nontarget: Counts) -> IntArray:
         return _pooled(target, nontarget)
 
     def starts_in(part: slice) -> IntArray:
-        return part.start + _pooled(target[part], nontarget[part])
+        return np.asarray(_pooled(target[part], nontarget[part]) + part.start)
 
     threads = 1 if len(target) < _WORTH_THREADS else None
     start = np.concatenate(each_in_threads(starts_in, blocks(len(target), _AT_A_TIME), threads=threads))

@@ -26,8 +26,9 @@ def as_numpy(values: Any, what: str) -> Array:
     """
     if isinstance(values, np.ndarray):
         # whoever made a masked array imported numpy.ma, which plain arrays need not wait for
-        masked = "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
-        return _unmasked(values, what) if masked else values
+        if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
+            return _unmasked(values, what)
+        return values
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):  # a polars LazyFrame
         values = values.collect()
     if hasattr(values, "detach"):  # a tensor of torch

@@ -97,6 +97,11 @@ class ScoreSource(ABC):
         return self
 
     @property
+    def reads_again(self) -> bool:
+        """Whether every pass reads or makes the trials again, in this process: files may save passes then."""
+        return False
+
+    @property
     def kept_counts(self) -> dict[str, Any] | None:
         """Where counts are kept for the next metric; None unless the trials are in memory for good."""
         return None
@@ -116,6 +121,11 @@ class WrappedSource(ScoreSource):
     def place(self, row: int) -> str:
         """Where a row is in the source below."""
         return self.source.place(row)
+
+    @property
+    def reads_again(self) -> bool:
+        """As the source below."""
+        return self.source.reads_again
 
     @cached_property
     def kept_counts(self) -> dict[str, Any] | None:
