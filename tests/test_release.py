@@ -98,6 +98,7 @@ def test_release_check_runs_every_command():
     assert called | commands.ELSEWHERE == known
     assert not called & commands.ELSEWHERE
     assert {needs for _, needs in commands.COMMANDS} - {""} == set(PACKAGES) - {"app"}
+    assert set(commands.MODULES.values()) == {"app", "sklearn", "torch"}
 
 
 WITHOUT_EXTRAS = """
@@ -118,7 +119,7 @@ sys.exit(checked.main())
 
 @pytest.mark.slow
 def test_without_extras_every_command_that_needs_one_says_how_to_install_it(tmp_path):
-    packages = [name for names in PACKAGES.values() for name in names]
+    packages = ["torchmetrics", *(name for names in PACKAGES.values() for name in names)]
     script = WITHOUT_EXTRAS.format(packages=packages, folder=str(ROOT / ".ci"), place=str(tmp_path))
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300

@@ -74,7 +74,7 @@ def cluster(
         import distributed  # noqa: F401
         from dask import config
     except ImportError:
-        raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
+        raise MissingPackageError.of_extra("clusters need Dask", "dask") from None
     with config.set({TIMEOUT_SETTING: timeout}):
         if scheduler is not None:
             with _client_of(scheduler, tls, timeout) as client:

@@ -13,7 +13,7 @@ import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit._memory import require_memory
-from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
 from llrkit.io.binary.hdf5_heap import refuse_endless_heaps
 from llrkit.io.binary.numpy_files import one_class
 from llrkit.io.score_matrices import long_table
@@ -31,7 +31,7 @@ def _h5py() -> Any:
     try:
         import h5py
     except ImportError:
-        raise InputError("HDF5 files need the package h5py: pip install llrkit[hdf5]") from None
+        raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
     return h5py
 
 
