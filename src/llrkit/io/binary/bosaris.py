@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -208,8 +207,9 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
 
         is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
         mask[rows, columns] = np.where(is_target, 1, -1)
-    written = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
-    with h5py.File(written, "w") as archive:
+    # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
+    # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
+    with h5py.File(str(path), "w", driver="core", backing_store=False) as archive:
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -221,8 +221,10 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
             scores[rows, columns] = trials.table[column].to_numpy()
             archive["scores"], archive["score_mask"] = scores, mask
         archive["file_format"] = VERSION
+        archive.flush()
+        written = archive.id.get_file_image()
     with replacing(path) as temporary:
-        temporary.write_bytes(written.getbuffer())
+        temporary.write_bytes(written)
 
 
 def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
