@@ -89,7 +89,7 @@ def score_sets(draw):
     ]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(score_sets(), st.integers(1, 12), st.integers(1, 4), st.integers(1, 3))
 def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ranges, threads):
     scores = lk.Scores.from_classes(*sets)
@@ -121,7 +121,7 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
         assert_array_equal(one, made[0].block_starts)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any), min_size=1, max_size=400),
     st.integers(1, 60),

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.commands import run
+from commands import run
 
 from llrkit import spoof
 from llrkit.errors import InputError
