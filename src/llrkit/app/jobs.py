@@ -22,6 +22,8 @@ class Job:
     id: str
     step: str
     task: dict[str, Any]
+    form: dict[str, str] = field(default_factory=dict)
+    """What was typed for it, as the page shows it again."""
     state: str = "waiting"
     """waiting, running, done, failed or cancelled."""
     progress: tuple[str, float, float | None, str] = ("starting", 0.0, None, "")

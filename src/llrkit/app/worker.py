@@ -65,7 +65,7 @@ def main() -> None:
     os.environ["MPLBACKEND"] = "agg"
     telling = Telling(out)
     from llrkit._progress import watched_by
-    from llrkit.app.tasks import prepare, run
+    from llrkit.app.tasks import Task, prepare, run
     from llrkit.errors import LlrkitError, LlrkitWarning
 
     prepare()
@@ -77,8 +77,10 @@ def main() -> None:
         with warnings.catch_warnings(record=True) as caught, watched_by(telling):
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", LlrkitWarning)
-            result = run(json.loads(line))
-        said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+            task = Task.from_dict(json.loads(line))
+            result = run(task)
+        texts = (str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+        said = dict.fromkeys(map(task.say, texts))
         result["warnings"] = [*said, *result.get("warnings", ())]
         telling.say({"result": result})
     except LlrkitError as error:

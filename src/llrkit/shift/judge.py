@@ -54,7 +54,7 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
 
 
 def shift_note(fitted: Map, scores: ScoreSource, llrs: ScoreSource) -> str:
-    """The note about labeled trials that a map made ``llrs`` of; "" if they did not move or the map cannot tell.
+    """The note about labeled trials that a map made ``llrs`` of; "" if they did not move, or it cannot tell.
 
     Whether there is a shift is asked as of scores without labels; how they moved, and what the LLRs lose, is
     then read from the labels.

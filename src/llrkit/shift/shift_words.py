@@ -25,8 +25,9 @@ def labeled_text(
 ) -> str:
     """A shift of labeled trials: how each class moved, and how much of ``cllr`` their LLRs lose by it."""
     return (
-        f"{_fit(check)} By their labels, targets moved by {_move(target)}, non-targets by {_move(nontarget)}; "
-        f"of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} to calibration."
+        f"{_fit(check)} By their labels, targets moved by {_move(target)}, non-targets by "
+        f"{_move(nontarget)}; of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} "
+        "to calibration."
     )
 
 
