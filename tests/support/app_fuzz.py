@@ -130,6 +130,9 @@ GOOD = {
     "h2": ("y",),
     "scores": ("0.5", "1;2"),
     "low": ("-1",),
+    "words": ("forensic", "nist"),
+    "base_10": ("", "on"),
+    "speaker1": ("", "speaker"),
 }
 METHODS = (
     "GET",
@@ -158,6 +161,7 @@ STEPS = (
     "cancel",
     "files/read",
     "files/remove",
+    "settings",
     "commands.sh",
     "close",
     "nothing",

@@ -36,8 +36,8 @@ from llrkit.errors import InputError
               help="Other trials of known origin: how often LLRs this strong mislead.")  # fmt: skip
 @click.option("--level", metavar="SHARE", help="Of the interval.  [default: 95%]")
 @click.option("--replicates", type=click.IntRange(min=100),
-              help="Drawn sets of trials, where a calibration has to be fitted again.  [default: 500, 100 for "
-              "methods that are slow to fit]")  # fmt: skip
+              help="Drawn sets of trials, where a calibration has to be fitted again.  [default: 500, 100 "
+              "for methods that are slow to fit]")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), help="Of the drawing.  [default: 0]")
 @click.option("--conditions", default="", metavar="TEXT", help="For which recordings MAP may be used.")
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
