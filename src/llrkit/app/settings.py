@@ -9,8 +9,8 @@ from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit._vocabulary import VOCABULARIES, Vocabulary
 
 WORDS = {
-    "forensic": "forensic science: same-source, different-source, comparison",
-    "nist": "NIST: target, non-target, trial",
+    "forensic": "same-source, different-source",
+    "nist": "target, non-target (NIST)",
 }
 UNITS = {"": "natural logarithms (nats)", "on": "base ten (log10 LR)"}
 
