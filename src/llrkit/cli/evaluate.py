@@ -26,6 +26,7 @@ from llrkit.cli.class_commands import (
 from llrkit.cli.known_costs import known_costs, words_on_known
 from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    base_10_option,
     by_option,
     input_files,
     interval_options,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @map_option
 @vocabulary_option
+@base_10_option
 @fmr_option
 @failures_option
 @interval_options
@@ -105,6 +107,7 @@ def evaluate_command(
     map_path: str | None,
     accept_changed: bool,
     words: str,
+    base_10: bool,
     fmrs: tuple[str, ...],
     failures: str | None,
     ci: str | None,
@@ -145,6 +148,7 @@ def evaluate_command(
             by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
             known=known, p_known=p_known, ci=None if ci == "none" else ci, fmr=fmrs or None,
             failures=failures, vocabulary=None if words == "nist" else words, map=map_path,
+            base_10=base_10,
         )  # fmt: skip
         evaluate_classes(
             scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
@@ -161,6 +165,11 @@ def evaluate_command(
         raise InputError("--known and --equalize do not go together")
     if known is None and p_known is not None:
         raise InputError("--p-known is for --known")
+    if base_10 and (fmrs or words == "biometrics"):
+        raise InputError(
+            "--base-10 is about LLRs; the thresholds of --fmr and of --vocabulary biometrics are scores as "
+            "the file has them"
+        )
     comparisons = open_with_failures(given, scores, failures)
     trials = scored_only(comparisons, failures)
     mixed = []
@@ -199,7 +208,7 @@ def evaluate_command(
         click.echo(shown, nl=False, err=to_stderr)
     else:
         title = f"{scores}, only {chosen}" if chosen else scores
-        print_evaluation(result, title=title, to_stderr=to_stderr, words=words)
+        print_evaluation(result, title=title, to_stderr=to_stderr, words=words, base_10=base_10)
     if rates is not None and table_style is None:
         print_rates(rates, to_stderr=to_stderr)
     for cost in mixed:
@@ -213,7 +222,7 @@ def evaluate_command(
         sections = [] if rates is None else [rates_section({name: rates})]
         write_page(
             {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
-            cautions=[moved] if moved else [], sections=sections,
+            base_10=base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
@@ -239,13 +248,16 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
+def print_evaluation(
+    result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist", base_10: bool = False
+) -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
+    from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
     from llrkit.evaluation.over_groups import group_name
 
-    by = ", ".join(result.by)
+    by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (
         *result.by,
         *map(group_name, result.groups),
@@ -255,7 +267,7 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
 
-    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result)]
+    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result, unit)]
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
@@ -271,4 +283,5 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
-    click.echo(f"\n{say(result.sentence)}", err=to_stderr)
+    told = in_words.sentence(result, result.verdict.in_unit(unit))
+    click.echo(f"\n{say(told)}", err=to_stderr)
