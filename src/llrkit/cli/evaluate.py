@@ -42,7 +42,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
-from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -152,6 +152,7 @@ def evaluate_command(
             table_style=table_style,
         )  # fmt: skip
         return
+    from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
@@ -161,7 +162,9 @@ def evaluate_command(
         raise InputError("--known and --equalize do not go together")
     if known is None and p_known is not None:
         raise InputError("--p-known is for --known")
-    comparisons = open_with_failures(given, scores, failures)
+    of_kinds = speaks_of_spoofs(shared)
+    with unwarned(PooledClassesWarning, when=of_kinds):
+        comparisons = open_with_failures(given, scores, failures)
     trials = scored_only(comparisons, failures)
     mixed = []
     if known is not None:
@@ -170,7 +173,10 @@ def evaluate_command(
     moved, of_shift = named_shift(map_path, trials, split_names(speakers), accept_changed=accept_changed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     # the sentence below a table for the terminal says so itself
-    with unwarned(ReversedScoresWarning, when=table_style is None):
+    with (
+        unwarned(ReversedScoresWarning, when=table_style is None),
+        unwarned(PooledClassesWarning, when=of_kinds),
+    ):
         result = evaluate(
             trials,
             parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
@@ -187,7 +193,14 @@ def evaluate_command(
             replicates=replicates,
             rng=seed,
         )
-    rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
+        rates = rates_of(
+            bona_fide_and_spoofs(comparisons, shared),
+            fmrs,
+            words,
+            failures,
+            split_names(speakers),
+            parse_share(level, "--level"),
+        )
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
@@ -259,7 +272,8 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by)
+        of_spoofs = result.shared is not None and result.shared.of_kinds
+        header, rows = in_words.group_rows(result.groups, by, of_spoofs=of_spoofs)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
         click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
@@ -271,4 +285,4 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
-    click.echo(f"\n{say(result.sentence)}", err=to_stderr)
+    click.echo(f"\n{vocabulary(words).say_of_sources(result.sentence, keep=keep)}", err=to_stderr)
