@@ -43,7 +43,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
-from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -156,6 +156,7 @@ def evaluate_command(
             table_style=table_style,
         )  # fmt: skip
         return
+    from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
@@ -170,7 +171,9 @@ def evaluate_command(
             "--base-10 is about LLRs; the thresholds of --fmr and of --vocabulary biometrics are scores as "
             "the file has them"
         )
-    comparisons = open_with_failures(given, scores, failures)
+    of_kinds = speaks_of_spoofs(shared)
+    with unwarned(PooledClassesWarning, when=of_kinds):
+        comparisons = open_with_failures(given, scores, failures)
     trials = scored_only(comparisons, failures)
     mixed = []
     if known is not None:
@@ -179,7 +182,10 @@ def evaluate_command(
     moved, of_shift = named_shift(map_path, trials, split_names(speakers), accept_changed=accept_changed)
     dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
     # the sentence below a table for the terminal says so itself
-    with unwarned(ReversedScoresWarning, when=table_style is None):
+    with (
+        unwarned(ReversedScoresWarning, when=table_style is None),
+        unwarned(PooledClassesWarning, when=of_kinds),
+    ):
         result = evaluate(
             trials,
             parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
@@ -196,7 +202,14 @@ def evaluate_command(
             replicates=replicates,
             rng=seed,
         )
-    rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
+        rates = rates_of(
+            bona_fide_and_spoofs(comparisons, shared),
+            fmrs,
+            words,
+            failures,
+            split_names(speakers),
+            parse_share(level, "--level"),
+        )
     to_stderr = json_path == "-"
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
@@ -271,7 +284,8 @@ def print_evaluation(
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by)
+        of_spoofs = result.shared is not None and result.shared.of_kinds
+        header, rows = in_words.group_rows(result.groups, by, of_spoofs=of_spoofs)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
         click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
@@ -284,4 +298,4 @@ def print_evaluation(
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
     told = in_words.sentence(result, result.verdict.in_unit(unit))
-    click.echo(f"\n{say(told)}", err=to_stderr)
+    click.echo(f"\n{vocabulary(words).say_of_sources(told, keep=keep)}", err=to_stderr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.output import print_table, unwarned, write_json
+from llrkit.cli.output import print_table, split_names, unwarned, write_json
 from llrkit.cli.reading import TrialInput
 from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
 from llrkit.errors import InputError, PooledClassesWarning
@@ -68,12 +68,15 @@ def fuse_sasv(
     chosen = parse_costs(costs or "asvspoof5")
     wanted: Any = "bayes-trained" if method == "logistic" else method
     with unwarned(PooledClassesWarning), speaking_of_kinds():
-        dev = _trials(scores, columns, ids, reading)
-        others = _trials(evaluation, columns, ids, reading) if evaluation else None
+        dev, held = _trials(scores, columns, ids, reading)
+        others = _trials(evaluation, columns, ids, reading)[0] if evaluation else None
         fusion = fit_sasv(dev, wanted, costs=chosen, regularization=regularization or RIDGE)
         compared = compare_sasv(dev, others, costs=chosen)
+    # as the columns of the files are called, by which 'apply' finds them again
+    fusion = replace(fusion, reading={**(fusion.reading or {}), "score": list(held)})
+    joined_on = {"joined_on": split_names(ids)} if ids else {}
     fusion = fusion.with_provenance(
-        training_files=list(scores), training_sha256=[sha256_of(path) for path in scores]
+        training_files=list(scores), training_sha256=[sha256_of(path) for path in scores], **joined_on
     )
     fusion.save(output)
     to_stderr = json_path == "-"
@@ -85,9 +88,11 @@ def fuse_sasv(
 
 def _trials(
     files: tuple[str, ...], columns: dict[str, str | None], ids: str | None, reading: dict[str, Any]
-) -> SpoofTrials:
+) -> tuple[SpoofTrials, tuple[str, ...]]:
+    """The trials, and the columns of their files that hold the scores."""
     if len(files) == 1:
-        return open_spoof_trials(files[0], columns, None, reading)
+        trials = open_spoof_trials(files[0], columns, None, reading)
+        return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
     if len(files) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(files)}")
     from llrkit.io.countermeasures import join_countermeasure
@@ -100,5 +105,7 @@ def _trials(
     given.require(TANDEM)
     named = (replace(given, score=(name,)) if name else given for name in (columns["asv"], columns["cm"]))
     asv, cm = (read_table(file, **table_options(one)) for file, one in zip(files, named, strict=True))
-    joined, asv_name, cm_name, label = join_countermeasure(asv, cm, tuple(ids.split(",")) if ids else ())
-    return SpoofTrials(joined, asv=asv_name, cm=cm_name, label=label)
+    joined = join_countermeasure(asv, cm, split_names(ids) or ())
+    asv_name, cm_name = joined.score
+    trials = SpoofTrials(joined.table, asv=asv_name, cm=cm_name, label=joined.label or "")
+    return trials, (asv.score[0], cm.score[0])
