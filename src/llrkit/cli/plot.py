@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._vocabulary import vocabulary
-from llrkit.cli.class_commands import class_curves, classes_option, prior_option
+from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.kinds.several_classes import SeveralClassFiles
 from llrkit.cli.output import (
     base_10_option,
     parse_points,
@@ -185,8 +186,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_CLASSES:
-        curves = [curve for file in scores for curve in class_curves(kind, file, options, _input(options))]
-        return [plot.draw(curve, renderer="none") for curve in curves]
+        files = SeveralClassFiles(scores, _input(options), options["classes"], options["prior"])
+        return [plot.draw(curve, renderer="none") for curve in files.curves(kind)]
     if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
         raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
     if kind in OF_SCORES:
