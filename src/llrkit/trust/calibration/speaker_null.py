@@ -5,6 +5,9 @@ scores would have them: the set is then calibrated as exactly as so many trials 
 still as far above or below the others as before. Then speakers count more or less at random, each trial with
 those of both of its sides. Last, as the spread between few speakers is itself uncertain, all weights of a set
 are stretched by the same factor, as Student's t does with a normal variable.
+
+devPAV gives the few trials at both ends as much weight as all others, and speakers who are not there would
+have other ends: there the weights are stretched by a quarter more (``WIDER``, chosen by benchmarks/sizes.py).
 """
 
 from __future__ import annotations
@@ -24,18 +27,25 @@ if TYPE_CHECKING:
 
 _HEAVY = 0.2
 """Share of speakers who count three times; the others count half, so that no trial counts less than 0."""
+WIDER = 1.25
+"""By how much more the weights of speakers spread where devPAV is judged."""
 
 
 def draw_speaker_sets(
-    cells: SpeakerCells, calibrated: CalibratedCells, df: float, replicates: int, seed: int
+    cells: SpeakerCells,
+    calibrated: CalibratedCells,
+    df: float,
+    replicates: int,
+    seed: int,
+    stretch: float = 1.0,
 ) -> Sets:
     """Sets around a calibrated one with the same speakers, on the cells of ``calibrated``.
 
-    ``df`` are the degrees of freedom of what differs between speakers.
+    ``df`` are the degrees of freedom of what differs between speakers; ``stretch`` makes them differ more.
     """
     rng = np.random.default_rng([seed, 2])
     weights = speaker_weights(cells.n_speakers, replicates, rng, cells.blocks)
-    weights *= np.sqrt(df / rng.chisquare(df, replicates))[:, None]
+    weights *= stretch * np.sqrt(df / rng.chisquare(df, replicates))[:, None]
     drawn = []
     for total, by_speaker, wanted in zip(
         cells.total.counts, cells.counts, (calibrated.target, calibrated.nontarget), strict=True

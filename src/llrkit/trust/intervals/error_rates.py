@@ -14,6 +14,8 @@ from llrkit.trust.intervals.speaker_cells import SpeakerCells
 
 FEWEST_MAKERS = 4.0
 """A speaker who is mistaken for many others makes errors as unequally as four speakers would."""
+MANY_MAKERS = 2.0 * FEWEST_MAKERS
+"""From so many speakers with errors on, a cost is as little skewed as other numbers."""
 _LOOKED_AT = 200
 """Thresholds at which the effective number of trials is looked at."""
 
@@ -61,7 +63,7 @@ class ErrorRates(ReadOnlyArrays):
         every = where[np.unique(np.linspace(0, len(where) - 1, _LOOKED_AT).astype(np.intp))]
         looked = _rates(cells, class_index, every)
         rate, error = looked.jackknife.values, looked.jackknife.standard_error
-        known = (looked.makers >= 2.0 * FEWEST_MAKERS) & (error > 0.0)
+        known = (looked.makers >= MANY_MAKERS) & (error > 0.0)
         effective = looked.effective
         if known.any():
             sizes = rate[known] * (1.0 - rate[known]) / np.square(error[known])
