@@ -224,7 +224,7 @@ def open_spoof_trials(
 @contextmanager
 def speaking_of_kinds() -> Iterator[None]:
     """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.kind_tables import KNOWN_KINDS
+    from llrkit.scores.kinds import KNOWN_KINDS
 
     try:
         yield

@@ -11,7 +11,7 @@ from llrkit.core.column_values import ValueCounts
 from llrkit.errors import LabelError, PooledClassesWarning
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.kind_tables import SPOOF_WORDS, Kind, kind_of
+from llrkit.scores.kinds import SPOOF_WORDS, Kind, kind_of
 
 BONA_FIDE: tuple[Kind, ...] = ("target", "nontarget")
 

@@ -12,7 +12,7 @@ from llrkit.core.chunk_kinds import attack_positions, spoof_mask
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores
-from llrkit.scores.kind_tables import KINDS
+from llrkit.scores.kinds import KINDS
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 

@@ -14,7 +14,7 @@ from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import probit
 from llrkit.errors import TooFewTrialsError
-from llrkit.scores.kind_tables import Kind
+from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.pair_shares import counted_twice, share_counted_once

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from llrkit._format import counted, number, percent
 from llrkit._results import Result, html_table
-from llrkit.scores.kind_tables import KINDS, Kind
+from llrkit.scores.kinds import KINDS, Kind
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 EER_WORDS = {

@@ -15,7 +15,8 @@ from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
+from llrkit.scores.kind_tables import KindTable
+from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 from llrkit.scores.roles import require_column
 
 System = Literal["asv", "cm", "sasv"]
