@@ -97,7 +97,8 @@ def _has_grown() -> bool:
 def _do(line: str, telling: Telling) -> bool:
     """One piece of work; whether this process may do another."""
     from llrkit._progress import watched_by
-    from llrkit.app.tasks import Task, run
+    from llrkit.app.tasks import run
+    from llrkit.app.tasks.task import Task
     from llrkit.errors import LlrkitError, LlrkitWarning
 
     try:

@@ -112,7 +112,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     --------
     >>> rows = [("metric", "what was found"), ("eer", "3.25 % " * 8)]
     >>> [round(w, 1) for w in column_widths(rows, 6.0, 15.0)]
-    [0.7, 5.3]
+    [0.6, 5.4]
     """
     columns = list(zip(*rows, strict=True))
     words = [
