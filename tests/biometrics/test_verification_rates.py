@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from commands import run
+from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit import biometrics
@@ -183,3 +184,50 @@ def test_thresholds_by_the_words_of_biometrics(table, flags, words):
     assert code == 0, err
     assert words in out
     assert "Pmiss" not in out
+
+
+@pytest.fixture(scope="module")
+def shared_subjects():
+    rng = np.random.default_rng(11)
+    left, right = rng.integers(0, 60, (2, 12_000))
+    effect = 0.5 * rng.normal(size=60)
+    mated = (left == right) | (rng.random(12_000) < 0.04)
+    right = np.where(mated, left, right)
+    score = np.where(mated, 3.0, 0.0) + effect[left] + effect[right] + rng.normal(size=12_000)
+    return lk.Trials({"score": score, "label": mated, "left": left, "right": right})
+
+
+@pytest.mark.parametrize("speakers", [None, ("left", "right")])
+def test_rates_do_not_depend_on_which_others_are_asked_for(shared_subjects, speakers):
+    many = (0.1, 0.05, 0.02, 0.01, 0.005, 0.003, 0.001, 0.0005, 0.3, 0.2, 0.15, 0.08)
+    whole = biometrics.verification_rates(shared_subjects, many, speakers=speakers)
+    for rate in (0.01, 0.001):
+        alone = biometrics.verification_rates(shared_subjects, rate, speakers=speakers).rows[0]
+        beside = next(row for row in whole.rows if row.wanted == rate)
+        for name in ("threshold_interval", "fnmr_interval", "fnmr_bound", "fmr_bound"):
+            one, other = getattr(alone, name), getattr(beside, name)
+            assert (one is None) == (other is None)
+            if one is not None:
+                assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("speakers", [None, ("left", "right")])
+def test_a_threshold_has_the_same_intervals_whichever_way_it_is_asked_for(shared_subjects, speakers):
+    from llrkit.trust.intervals.curve_rates import curve_rates
+    from llrkit.trust.intervals.speakers import find_speakers
+
+    for fmr in (0.02, 0.001):
+        row = biometrics.verification_rates(shared_subjects, fmr, speakers=speakers).rows[0]
+        chosen = lk.threshold_for(shared_subjects, false_alarm_rate=fmr, speakers=speakers)
+        assert (chosen.threshold, chosen.interval) == (row.threshold, row.threshold_interval)
+        assert (chosen.p_miss, chosen.p_fa) == (row.fnmr, row.fmr)
+        # one side at 95 % is an end of two sides at 90 %, and lies within those at 95 %
+        shorter = lk.threshold_for(shared_subjects, false_alarm_rate=fmr, speakers=speakers, level=0.9)
+        for name, bound in (("p_miss", row.fnmr_bound), ("p_fa", row.fmr_bound)):
+            if name in chosen.intervals:
+                assert_allclose(bound, shorter.intervals[name][1], rtol=1e-9)
+                assert bound < chosen.intervals[name][1]
+            else:
+                people = find_speakers(shared_subjects, speakers)
+                assert curve_rates(shared_subjects, [row.threshold], people, 0.95).fa.few[0]
+                assert "at most" in chosen.no_interval[name]

@@ -39,6 +39,7 @@ def test_logarithmic_det_reaches_one_in_a_million():
     picture = lk.plot.det({"a": result}, axes="log", words="biometrics", renderer="none")
     assert (picture.x.label, picture.y.label) == ("FMR", "FNMR")
     assert picture.x.tick_labels[0] == "1e-06"
+    assert picture.legend == "below"  # the curve keeps to the upper right
     line = next(mark for mark in picture.marks if getattr(mark, "group", "") == "a")
     inside = result.det.p_fa > 0
     assert_allclose(line.x[inside], np.log10(result.det.p_fa[inside]))

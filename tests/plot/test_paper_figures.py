@@ -54,6 +54,8 @@ def test_heat_map_writes_the_values():
     assert written[(0, 1)] == "21.5"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["5 s", "10 s", "full"]
     assert axes.get_ylabel() == "enrollment"
+    small = lk.plot.heat_map(HeatMap([[0.0062, 0.0018]], ("A01",), ("a", "b"), percent=True))
+    assert [text.get_text() for text in small.texts] == ["0.62", "0.18"]
 
 
 def test_drawing_into_given_axes_returns_them():

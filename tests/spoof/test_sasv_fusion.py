@@ -142,6 +142,35 @@ def files(table, tmp_path_factory):
     return folder
 
 
+def test_apply_reads_scores_per_segment_as_the_fusion_was_trained(table, tmp_path):
+    """Two models score every segment; the countermeasure scores it once, in a file of its own."""
+    frame = pl.DataFrame(table).with_row_index("utt").with_columns(pl.col("utt").cast(pl.String))
+    frame = frame.with_columns(pl.lit(1.0).alias("other"))
+    again = frame.with_columns(pl.lit("m2").alias("model"), pl.col("asv") - 0.25)
+    trials = pl.concat([frame.with_columns(pl.lit("m1").alias("model")), again])
+    trials.select("model", "utt", pl.col("asv").alias("plda"), "label").write_csv(tmp_path / "asv.csv")
+    frame.reverse().select("utt", "other", pl.col("cm").alias("lcnn")).write_csv(tmp_path / "cm.csv")
+    files = (tmp_path / "asv.csv", tmp_path / "cm.csv")
+    named = ("--asv-column", "plda", "--cm-column", "lcnn", "--ids", "utt")
+    code, _, err = run("fuse", "--sasv", *files, *named, "-o", tmp_path / "f.json")
+    assert code == 0, err
+    fusion = lk.load_map(tmp_path / "f.json")
+    assert (fusion.reading["score"], fusion.provenance["joined_on"]) == (["plda", "lcnn"], ["utt"])
+    code, _, err = run("apply", tmp_path / "f.json", *files, "-o", tmp_path / "llrs.csv")
+    assert code == 0, err
+    assert "does not say how" not in err
+    written = pl.read_csv(tmp_path / "llrs.csv", schema_overrides={"utt": pl.String})
+    assert written["model"].to_list() == trials["model"].to_list()
+    np.testing.assert_allclose(written["llr"], fusion(trials.select("asv", "cm").to_numpy()), rtol=1e-12)
+    short = frame.head(5).select("utt", pl.col("cm").alias("lcnn"))
+    short.write_csv(tmp_path / "short.csv")
+    code, _, err = run(
+        "apply", tmp_path / "f.json", files[0], tmp_path / "short.csv", "-o", tmp_path / "no.csv"
+    )
+    assert (code, (tmp_path / "no.csv").exists()) == (2, False)
+    assert "short.csv: no score for" in err
+
+
 def test_the_command_with_one_file_and_with_two(files, trials):
     code, out, err = run("fuse", "--sasv", files / "asv.tsv", files / "cm.tsv", "-o", files / "a.json",
                          "--json", "-")  # fmt: skip

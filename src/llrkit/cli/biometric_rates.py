@@ -77,7 +77,9 @@ def rates_section(rates: Mapping[str, VerificationRates]) -> Section:
     for name, one in rates.items():
         header, rows = one.table()
         caption = name if len(rates) > 1 else ""
-        tables.append(TextTable(tuple(header), tuple(map(tuple, rows)), caption, numeric=True))
+        for columns in (range(6), (0, *range(6, len(header)))):  # side by side they are wider than a page
+            cells = tuple(tuple(row[i] for i in columns) for row in rows)
+            tables.append(TextTable(tuple(header[i] for i in columns), cells, caption, numeric=True))
         notes += [
             f"{name}: {note}." if len(rates) > 1 else f"{note[0].upper()}{note[1:]}." for note in one.notes
         ]

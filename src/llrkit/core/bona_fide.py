@@ -36,9 +36,9 @@ def bona_fide_and_spoofs(source: ScoreSource, word: str | None) -> ScoreSource:
     Examples
     --------
     >>> import llrkit as lk
-    >>> table = {"score": [2.0, 3.0, -1.0], "label": ["target", "nontarget", "spoof"]}
-    >>> lk.auc(bona_fide_and_spoofs(lk.Trials(table), "bonafide"))
-    1.0
+    >>> table = {"score": [2.0, 3.0, -1.0], "label": ["target", "nontarget", "spoof"], "attack": list("--A")}
+    >>> lk.evaluate(lk.Trials(table), by="attack", shared="bonafide").n_target
+    2
     """
     column = source.roles.label
     if column is None or not speaks_of_spoofs(word):

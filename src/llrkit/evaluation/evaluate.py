@@ -120,7 +120,9 @@ def evaluate(
         if regrouped is not source:
             with warnings.catch_warnings():  # of kinds that are taken as one: these are what they are
                 warnings.simplefilter("ignore", PooledClassesWarning)
-                dev = threshold_from and bona_fide_and_spoofs(as_source(threshold_from), shared)
+                dev = threshold_from
+                if dev is not None:
+                    dev = bona_fide_and_spoofs(as_source(dev), shared)
                 result = evaluate(
                     regrouped, points, by=by, shared=class_to_share(shared), threshold_from=dev, ece=ece,
                     allow_unconfirmed=allow_unconfirmed, equalize=equalize, ci=ci, speakers=speakers,

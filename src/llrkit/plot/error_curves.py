@@ -112,7 +112,8 @@ def det(
             f"Misses against false alarms on {axes} axes. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
             equal=True,
-            legend="below" if apart else legend_of(drawn, "upper right"),
+            # on logarithmic axes a curve keeps to the upper right
+            legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
         ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
         ax,
         renderer,

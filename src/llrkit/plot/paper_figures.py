@@ -220,6 +220,9 @@ def heat_map(curve: HeatMap, *, ax: Any = None, renderer: Renderer = "matplotlib
     ['26.0', '20.0', '20.0', '3.0']
     """
     scale, digits = (100.0, 1) if curve.percent else (1.0, 3)
+    shown = np.asarray(curve.values)[np.isfinite(curve.values)]
+    if curve.percent and ((shown > 0.0) & (shown < 0.01)).any():
+        digits = 2  # below one per cent a single digit tells little apart
     texts = tuple(tuple(number(scale * value, digits) for value in row) for row in curve.values)
     unit = f"{curve.value_name} (%)" if curve.percent else curve.value_name
     rows, columns = range(len(curve.rows)), range(len(curve.columns))

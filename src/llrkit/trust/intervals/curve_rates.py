@@ -23,6 +23,8 @@ from llrkit.trust.intervals.speakers import Speakers
 
 _LOOKED_AT = 9
 """Thresholds at which it is found out how much pairs of speakers count twice for; the others lie between."""
+_FEW = 24
+"""Up to so many thresholds it is found out at each of them, whatever the others are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +158,7 @@ def _share_of_false_alarms(
     if len(groups.columns) == 1 or len(seen) == 0:
         return np.ones(len(cuts))
     place = seen
-    if len(seen) > _LOOKED_AT:
+    if len(seen) > _FEW:
         along = -np.asarray(logit(rates[seen]))
         wanted = np.linspace(float(along[0]), float(along[-1]), _LOOKED_AT)
         place = np.unique(seen[np.clip(np.searchsorted(along, wanted), 0, len(seen) - 1)])
