@@ -270,9 +270,9 @@ def test_infinite_llrs():
     ("options", "said"),
     [
         ({"ci": "speakers"}, "unknown ci 'speakers'; known are none, trial, speaker, bootstrap"),
-        ({"ci": "speaker"}, "needs to know who speaks"),
-        ({"ci": "trial", "speakers": SIDES}, "does not look at speakers"),
-        ({"ci": "none", "speakers": SIDES}, "does not look at speakers"),
+        ({"ci": "speaker"}, "needs the speakers of each trial"),
+        ({"ci": "trial", "speakers": SIDES}, "ignores speakers"),
+        ({"ci": "none", "speakers": SIDES}, "ignores speakers"),
         ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "does not look at recordings"),
         ({"ci": "speaker", "speakers": ("left", "up")}, "there is no column 'up'"),
         ({"ci": "speaker", "speakers": ("left", "right", "left")}, "one or two columns"),

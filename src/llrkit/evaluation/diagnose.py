@@ -96,7 +96,7 @@ class Diagnosis(Result):
 
 @takes_labels
 def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis:
-    """Say what the scores look like and which calibrators suit them.
+    """Describe the scores and say which calibrators suit them.
 
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
     see ``shape_problems`` and ``advice``. The
