@@ -53,7 +53,9 @@ class Comparison(Result):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
 
     evaluations: Mapping[str, Evaluation]
+    """Evaluation by method; ``raw`` is that of the scores as they are."""
     maps: Mapping[str, Map]
+    """The trained maps by method."""
     failed: Mapping[str, str]
     """Methods that could not be trained, with the reason."""
 

@@ -32,7 +32,9 @@ class Diagnosis(Result):
     """What the scores look like, and what follows for calibration."""
 
     evaluation: Evaluation
+    """Metrics of the scores as they are."""
     shape: dict[str, float]
+    """Skewness, excess kurtosis and the ratio of the spreads, by name."""
     problems: tuple[str, ...]
     """In words, what is unlike Gaussian scores of equal spread, or keeps the trials from showing it."""
     advice: tuple[tuple[str, bool, str], ...]

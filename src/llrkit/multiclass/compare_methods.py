@@ -25,7 +25,9 @@ class ClassComparison(Result):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
 
     evaluations: Mapping[str, ClassEvaluation]
+    """Evaluation by method; ``raw`` is that of the scores as they are."""
     maps: Mapping[str, ClassMap]
+    """The trained maps by method."""
     failed: Mapping[str, str]
     """Methods that could not be trained, with the reason."""
 

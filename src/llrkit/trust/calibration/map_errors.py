@@ -43,8 +43,11 @@ class MapUncertainty(LineErrors, Result):
     """An affine calibration ``llr = a score + b`` and the covariance of a and b."""
 
     a: float
+    """Slope of the calibration."""
     b: float
+    """Offset of the calibration."""
     covariance: tuple[tuple[float, float], tuple[float, float]]
+    """Covariance matrix of slope and offset."""
     df: float
     """Effective degrees of freedom, at most speakers - 1; infinite for independent trials."""
     by_speaker: Jackknife | None = field(default=None, repr=False, compare=False)
