@@ -104,7 +104,7 @@ class ClassEvaluation(Result):
     """The conventions behind the numbers, by name."""
 
     @property
-    def calibration_loss(self) -> float:
+    def cllr_cal(self) -> float:
         """What is lost to calibration, in bits: ``cllr - refined_cllr``."""
         return self.cllr - self.refined_cllr
 
