@@ -273,7 +273,7 @@ def test_infinite_llrs():
         ({"ci": "speaker"}, "needs the speakers of each trial"),
         ({"ci": "trial", "speakers": SIDES}, "ignores speakers"),
         ({"ci": "none", "speakers": SIDES}, "ignores speakers"),
-        ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "does not look at recordings"),
+        ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "ignores recordings"),
         ({"ci": "speaker", "speakers": ("left", "up")}, "there is no column 'up'"),
         ({"ci": "speaker", "speakers": ("left", "right", "left")}, "one or two columns"),
         ({"ci": "speaker", "speakers": SIDES, "level": 95}, "level must be strictly between 0 and 1"),
