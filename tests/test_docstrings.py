@@ -1,8 +1,11 @@
 """Every public function and method describes its parameters; numpydoc reads the docstrings."""
 
+import ast
 import importlib
 import inspect
+import re
 from dataclasses import is_dataclass
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,9 @@ MODULES = (
 # what is missing or unknown among parameters, those without a description, and how descriptions are written;
 # types are in the signatures (PR04), and parameters that belong together share a description (PR03)
 CHECKS = {"GL08", "PR01", "PR02", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10", "SS01", "SS02", "SS03"}
+SOURCES = Path(__file__).parents[1] / "src" / "llrkit"
+RESULTS = ("evaluation", "metrics", "multiclass", "trust", "shift", "biometrics")
+"""Rooms whose public results describe each of their fields."""
 INHERITED = {"ClassSource"}
 """Abstract: what numpydoc takes for its parameters are those of ``object``."""
 
@@ -91,3 +97,32 @@ def test_a_decorator_describes_its_parameters_in_the_order_of_the_signature():
     ]  # fmt: skip
     assert described.startswith("Add.\n\n    More words.\n\n    Parameters\n")
     assert described.endswith(">>> 1 + 1\n    2\n    ")
+
+
+def undescribed_fields(source, public):
+    """Fields of public dataclasses that no text follows, read from the source without importing it."""
+    for node in ast.parse(source).body:
+        if not (isinstance(node, ast.ClassDef) and node.name in public):
+            continue
+        if "dataclass" not in "".join(map(ast.unparse, node.decorator_list)):
+            continue
+        for field, after in zip(node.body, [*node.body[1:], None], strict=True):
+            if not isinstance(field, ast.AnnAssign) or "ClassVar" in ast.unparse(field.annotation):
+                continue
+            is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            if not is_text and not field.target.id.startswith("_"):
+                yield f"{node.name}.{field.target.id}"
+
+
+def test_every_field_of_a_public_result_is_described():
+    stubs = [file.read_text(encoding="utf-8") for file in SOURCES.rglob("__init__.pyi")]
+    public = {name for stub in stubs for name in re.findall(r"import \w+ as (\w+)", stub)}
+    sources = [file for room in RESULTS for file in sorted((SOURCES / room).rglob("*.py"))]
+    assert len(sources) > 50
+    for file in sources:
+        assert list(undescribed_fields(file.read_text(encoding="utf-8"), public)) == [], file
+
+
+def test_a_field_that_is_not_described_is_found():
+    source = '@dataclass(frozen=True)\nclass A:\n    x: int\n    """Text."""\n    y: int\n    z: int = 0\n'
+    assert list(undescribed_fields(source, {"A"})) == ["A.y", "A.z"]

@@ -139,7 +139,9 @@ class Watched:
         there = Stamp.of(output)
         name = None if there is None else self._places.get((there.device, there.inode))
         if name is not None:
-            raise InputError(f"{output}: is read by this command, so it is not written over; name another")
+            raise InputError(
+                f"{output}: is read by this command, so it is not overwritten; choose another name"
+            )
 
 
 _WATCHED: ContextVar[Watched | None] = ContextVar("llrkit inputs", default=None)
@@ -158,7 +160,7 @@ def watching(files: Iterable[FilePath] = ()) -> Iterator[Watched]:
     >>> with watching([file]):
     ...     write_atomically(file, "gone")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    llrkit.errors.InputError: a.csv: is read by this command, so it is not written over; name another
+    llrkit.errors.InputError: a.csv: is read by this command, so it is not overwritten; choose another name
     """
     watched = Watched()
     for file in files:

@@ -5,7 +5,7 @@
     LlrkitError                 base class; its message says what was wrong, where, and what is accepted
     ├── InputError              the data or an argument cannot be used (also a ValueError)
     │   ├── EmptyClassError     there are no target trials, or no non-target trials
-    │   ├── NaNScoreError       a score is not a number
+    │   ├── NaNScoreError       a score is NaN
     │   ├── LabelError          the labels are not two classes
     │   ├── FileFormatError     a file cannot be read; names file, line and column
     │   │   └── MapFileError    a calibration file is broken, or of a version that is not known

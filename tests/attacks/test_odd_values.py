@@ -163,5 +163,5 @@ def test_gzip_members(tmp_path):
     with pytest.raises(FileFormatError, match="end too early"):
         b"".join(blocks_of(tmp_path / "cut.gz"))
     (tmp_path / "more.gz").write_bytes(parts[0] + b"hello")
-    with pytest.raises(FileFormatError, match="something follows"):
+    with pytest.raises(FileFormatError, match="unexpected data follow"):
         b"".join(blocks_of(tmp_path / "more.gz"))

@@ -218,4 +218,4 @@ def test_wrong_use_is_refused(tmp_path):
     (tmp_path / "few.txt").write_text("searchId templateId\ns0 t1\n")
     code, _, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "few.txt")
     assert code == 2
-    assert "nothing is said about the search s1" in err
+    assert "the key does not mention the search s1" in err

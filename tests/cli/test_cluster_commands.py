@@ -115,7 +115,7 @@ def test_a_scheduler_that_dies_means_exit_code_1_and_no_output(scores, need, tmp
     process.communicate()
     assert process.returncode == -signal.SIGKILL  # it was at the trials
     assert code == 1
-    assert f"{address} is gone" in complained
+    assert f"{address} has disappeared" in complained
     assert "Traceback" not in complained
     assert said == ""
     assert not output.exists()

@@ -50,7 +50,7 @@ def test_intervals_in_table_and_json_equal_the_library(trial_file, kind):
         (["--ci", "speaker"], "give speakers"),
         (["--ci", "speaker", "--speakers", "left,nobody"], "there is no column 'nobody'"),
         (["--ci", "trial", "--level", "2"], "level must be strictly between 0 and 1"),
-        (["--ci", "none", "--speakers", "left"], "does not look at speakers"),
+        (["--ci", "none", "--speakers", "left"], "ignores speakers"),
     ],
 )
 def test_wrong_use_is_one_line(trial_file, options, said):

@@ -109,7 +109,7 @@ def test_a_scheduler_that_is_gone_is_said_plainly(tmp_path):
         return {"score": [1.0, 2.0, 0.0, 1.5], "label": [1, 1, 0, 0]}
 
     last_act = delayed(last_act, pure=False)
-    with lk.cluster(address) as client, pytest.raises(lk.ClusterError, match=f"{address} is gone"):
+    with lk.cluster(address) as client, pytest.raises(lk.ClusterError, match=f"{address} has disappeared"):
         lk.eer(lk.DaskSource.from_delayed([last_act(i) for i in range(4)], client))
     process.communicate()
     assert process.returncode == -signal.SIGKILL

@@ -174,7 +174,7 @@ def test_weights_count_trials():
         (lambda: lk.eer(np.c_[VALUES, VALUES], LABELS), r"got 2: choose one, scores\[:, 1\] say"),
         (lambda: lk.compare_systems((VALUES, LABELS)), r"side by side, np.column_stack"),
         (lambda: lk.plot.det((VALUES, LABELS)), r"lk.evaluate\(scores, labels\) gives an Evaluation"),
-        (lambda: lk.eer(SOURCE, positive=1), "go with arrays of scores and labels"),
+        (lambda: lk.eer(SOURCE, positive=1), "are for arrays of scores and labels"),
         (
             lambda: lk.evaluate(lk.ClassScores([[1.0, 2.0], [2.0, 1.0]], [0, 1])),
             "evaluated by lk.multiclass.evaluate",
@@ -250,7 +250,7 @@ def test_a_meter_refuses_what_it_cannot_count():
         with pytest.raises(lk.InputError, match=said):
             meter.update(scores, labels)
     assert len(meter) == 0
-    with pytest.raises(lk.InputError, match="merged with a meter only"):
+    with pytest.raises(lk.InputError, match="only be merged with another meter"):
         meter.merge([1.0])
     with pytest.raises(lk.InputError, match="holds target and nontarget"):
         meter.load_state_dict({"scores": []})

@@ -54,5 +54,5 @@ def test_a_bootstrap_without_speakers_draws_trials():
         lk.evaluate([1.0, 2.0, 3.0, *range(9)], [1] * 3 + [0] * 9, ci="bootstrap")
     with pytest.raises(lk.InputError, match="weights"):
         lk.evaluate(SCORES, LABELS, weights=np.full(1500, 2.0), ci="bootstrap")
-    with pytest.raises(lk.InputError, match="who speaks"):
+    with pytest.raises(lk.InputError, match="needs the speakers of each trial"):
         lk.evaluate(SCORES, LABELS, ci="speaker")

@@ -232,7 +232,7 @@ def test_scores_on_another_scale_are_said_to_be_far_away(trained, slope, offset)
 
 
 def test_what_is_no_array_of_scores_is_refused_in_one_line(trained):
-    with pytest.raises(lk.InputError, match=r"new.csv: a path is not read here"):
+    with pytest.raises(lk.InputError, match=r"new.csv: paths are not accepted here"):
         lk.check_shift(trained, "new.csv")
     with pytest.raises(lk.InputError, match=r"'a' at index 0 is not a number"):
         lk.check_shift(trained, ["a"])

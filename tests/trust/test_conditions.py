@@ -186,8 +186,8 @@ def test_command_line(tmp_path):
     ("options", "said"),
     [
         ({"equalize": "lamp"}, "there is no column 'lamp'"),
-        ({"equalize": "room", "ci": "trial"}, "goes with neither"),
-        ({"equalize": "room", "ece": True}, "goes with neither"),
+        ({"equalize": "room", "ci": "trial"}, "cannot be combined with"),
+        ({"equalize": "room", "ece": True}, "cannot be combined with"),
     ],
 )
 def test_wrong_use_is_refused(options, said):

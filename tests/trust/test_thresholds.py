@@ -251,7 +251,7 @@ def test_llrs_of_a_calibration_are_known_as_such(file, tmp_path):
         (["--on-key", "k"], "--on-key is for --on"),
         (["--miss-rate", "x"], "--miss-rate: 'x' is not a number"),
         (["--false-alarm-rate", "150%"], "false_alarm_rate must be between 0 and 1, got 1.5"),
-        (["--ci", "speaker"], "needs to know who speaks"),
+        (["--ci", "speaker"], "needs the speakers of each trial"),
     ],
 )
 def test_what_the_command_refuses(file, words, said):

@@ -60,9 +60,13 @@ class DifferentialPerformance(Curve):
     """The result of :func:`llrkit.biometrics.differential`."""
 
     columns: tuple[str, ...]
+    """Columns that hold the groups."""
     threshold: float
+    """The threshold of all groups."""
     factor: float
+    """What scores of the file were multiplied by: -1 for distances."""
     groups: Mapping[str, GroupRate]
+    """Error rates of each group."""
     measures: Mapping[str, Mapping[str, Inequity]]
     """By rate (``fmr``, ``fnmr``) and name of the measure."""
     joined: Mapping[str, float]
@@ -70,7 +74,9 @@ class DifferentialPerformance(Curve):
     p_values: Mapping[str, Mapping[str, float]]
     """By rate and group: against all other groups, corrected for the number of groups (Holm)."""
     level: float
+    """Confidence level of the intervals."""
     by_subject: bool
+    """Whether subjects were taken into account."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""

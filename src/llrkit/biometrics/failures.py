@@ -56,7 +56,9 @@ class FailureCounts:
     """Comparisons that no score could be computed for, by what failed: mated and non-mated ones."""
 
     column: str
+    """Column that marks failures."""
     counts: Mapping[str, tuple[float, float]]
+    """Failed mated and non-mated comparisons, by kind of failure."""
     n: tuple[float, float]
     """All mated and non-mated comparisons."""
 

@@ -20,7 +20,9 @@ class Cmc(Curve):
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank."""
 
     rank: IntArray
+    """Ranks, from 1 on."""
     rate: FloatArray
+    """Share of mated searches whose mate is within the rank."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +49,23 @@ class Identification:
     """The result of :func:`llrkit.biometrics.identification`."""
 
     n_mated: int
+    """Number of mated searches."""
     n_nonmated: int
+    """Number of non-mated searches."""
     cmc: Cmc
+    """The cumulative match characteristic."""
     intervals: Mapping[int, Range]
     """Of the identification rates at the ranks that were asked for."""
     open_set: tuple[OpenSetRow, ...]
     """Empty without non-mated searches."""
     rank: int
+    """Number of candidates among which a mate must be."""
     level: float
+    """Confidence level of the intervals."""
     n_subjects: int | None
+    """Number of subjects; None if searches are taken as independent."""
     factor: float = 1.0
+    """What scores of the file were multiplied by: -1 for distances."""
 
     def rank_rate(self, rank: int) -> float:
         """Share of mated searches whose mate is among the first so many candidates.

@@ -38,16 +38,21 @@ class RatesAtFmr:
     threshold_interval: Range | None
     """Thresholds that the comparisons cannot tell from it."""
     fmr: float
+    """False match rate on these comparisons."""
     fnmr: float
-    """Both rates on these comparisons."""
+    """False non-match rate on these comparisons."""
     n_false_matches: float
+    """Number of false matches."""
     n_false_nonmatches: float
+    """Number of false non-matches."""
     fnmr_interval: Range | None
+    """Interval of the FNMR; None if there is none."""
     no_interval: str
     """Why there is no interval, if there is none."""
     fnmr_bound: float
+    """One-sided upper bound of the FNMR at the threshold."""
     fmr_bound: float
-    """One-sided upper bounds at the threshold."""
+    """One-sided upper bound of the FMR at the threshold."""
     factor: float = 1.0
     """What scores of the file were multiplied by: -1 for distances."""
 
@@ -87,15 +92,21 @@ class VerificationRates:
     """The result of :func:`llrkit.biometrics.verification_rates`."""
 
     rows: tuple[RatesAtFmr, ...]
+    """The errors at each FMR that was asked for."""
     n_mated: int
+    """Number of mated comparisons."""
     n_nonmated: int
+    """Number of non-mated comparisons."""
     eer: float
     """On the interpolated ROC."""
     zero_fnmr: float
     """The lowest FMR without any false non-match."""
     failures: FailureCounts | None
+    """Comparisons without a score, if they were marked."""
     level: float
+    """Confidence level of the intervals."""
     n_subjects: int | None
+    """Number of subjects; None if comparisons are taken as independent."""
 
     def __getitem__(self, name: str) -> RatesAtFmr:
         """By name: FMR100, FMR1000, ZeroFMR."""

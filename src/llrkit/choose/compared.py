@@ -26,7 +26,9 @@ class Compared(Result, Generic[E, M]):
     """What each method gives on the evaluation set; the raw scores come first."""
 
     evaluations: Mapping[str, E]
+    """Evaluation by method; ``raw`` is that of the scores as they are."""
     maps: Mapping[str, M]
+    """The trained maps by method."""
     failed: Mapping[str, str]
     """Methods that could not be trained, with the reason."""
 

@@ -21,9 +21,11 @@ from llrkit.errors import InputError
 @click.command("apply")
 @click.argument("calibration")
 @click.argument("scores", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where the LLRs go.")
-@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
-@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="File or folder to write the LLRs to.")
+@click.option("--to", metavar="NAME", help="Format to write; by default chosen by the ending of FILE.")
+@click.option(
+    "--key-output", metavar="FILE", help="File to write the labels to, for Kaldi, NIST and BOSARIS."
+)
 @click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
 @click.option("--outside", type=click.Choice(["warn", "error", "bound"]), default="warn", show_default=True,
               help="Scores outside the range of the training scores: say how many, refuse them, or take the "
@@ -32,7 +34,7 @@ from llrkit.errors import InputError
               help="Scores that are unlike those of training, so that the calibration loses by it: say so, "
               "refuse them, or do not look.")  # fmt: skip
 @click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
-@click.option("--force", is_flag=True, help="Calibrate LLRs that a calibration wrote once more.")
+@click.option("--force", is_flag=True, help="Calibrate even if the scores are LLRs that a calibration wrote.")
 @click.option(
     "--posterior",
     metavar="PRIOR",

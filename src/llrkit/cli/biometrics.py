@@ -73,7 +73,9 @@ def differential_command(
 
 @click.command("identify")
 @click.argument("scores")
-@click.option("--probe-column", metavar="NAME", help="Names the search; by default the test side.")
+@click.option(
+    "--probe-column", metavar="NAME", help="Column that identifies the search; by default the test side."
+)
 @click.option("--subject-column", metavar="NAME",
               help="The subjects of the probes: intervals leave out each in turn.")  # fmt: skip
 @click.option("--enrolled-column", metavar="NAME",

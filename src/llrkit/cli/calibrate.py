@@ -66,7 +66,7 @@ def _spelled(value: Any) -> str:
 @click.option("--method", default="logistic", show_default=True, metavar="NAME",
               help="cmlg, logistic, pav, ..., or 'best': several, weighted by cross-validation.")  # fmt: skip
 @click.option("--help-methods", is_flag=True, is_eager=True, expose_value=False, callback=_show_methods,
-              help="List the methods with their options, and stop.")  # fmt: skip
+              help="List the methods with their options and exit.")  # fmt: skip
 @click.option("-o", "--output", required=True, metavar="FILE", help="The calibration file (JSON).")
 @click.option(
     "--option",

@@ -106,6 +106,6 @@ def add_common_options(command: click.Command) -> None:
     command.params.append(
         click.Option(
             ["--isolate"], is_flag=True, expose_value=False,
-            help="Run in a process of its own with limited memory, for files that are not trusted.",
+            help="Run in a separate process with limited memory, for files that are not trusted.",
         )
     )  # fmt: skip

@@ -36,7 +36,7 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @click.option(
     "--methods", metavar="NAME,NAME", help="Calibrators to compare, also 'best'; by default a good selection."
 )
-@click.option("--evaluation-key", metavar="KEY", help="The labels of EVALUATION, if TRAIN has another key.")
+@click.option("--evaluation-key", metavar="KEY", help="Labels of EVALUATION, if TRAIN has another key.")
 @point_option
 @classes_option
 @prior_option

@@ -14,14 +14,20 @@ from llrkit.cli.reading import TrialInput, reading_options
 @click.command("compound")
 @click.argument("scores")
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where the trials go, with a column more."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="File to write the trials to, with the compound LLRs in an additional column.",
 )
 @click.option("--p-known", default="0.5", show_default=True, metavar="SHARE",
               help="The share of known impostors among non-targets.")  # fmt: skip
 @click.option(
-    "--model-column", metavar="NAME", help="Column of the enrolled speakers; by default by its name."
+    "--model-column", metavar="NAME", help="Column of the enrolled speakers; by default found by its name."
 )
-@click.option("--segment-column", metavar="NAME", help="Column of the test segments; by default by its name.")
+@click.option(
+    "--segment-column", metavar="NAME", help="Column of the test segments; by default found by its name."
+)
 @reading_options
 def compound_command(
     scores: str,

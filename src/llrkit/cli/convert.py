@@ -13,9 +13,11 @@ from llrkit.cli.reading import TrialInput, reading_options
 @click.command("convert")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT", required=False)
-@click.option("-o", "--output", metavar="FILE", help="OUT, as other commands take it.")
-@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of OUT.")
-@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@click.option("-o", "--output", metavar="FILE", help="The same as OUT.")
+@click.option("--to", metavar="NAME", help="Format to write; by default chosen by the ending of OUT.")
+@click.option(
+    "--key-output", metavar="FILE", help="File to write the labels to, for Kaldi, NIST and BOSARIS."
+)
 @reading_options
 def convert_command(
     source: str,

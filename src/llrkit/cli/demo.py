@@ -13,7 +13,9 @@ SEEDS = 3
 
 
 @click.command("demo")
-@click.option("--out", default="out/demo", show_default=True, metavar="DIR", help="Where the report goes.")
+@click.option(
+    "--out", default="out/demo", show_default=True, metavar="DIR", help="File to write the report to."
+)
 @click.option("--seed", default=2013, show_default=True, help="First seed of the simulated corpora.")
 def demo_command(out: str, seed: int) -> None:
     """The experiments of van Leeuwen & Brümmer (2013), small: 25 durations and the prior scan.

@@ -21,7 +21,7 @@ from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 @cluster_options
 @json_option
 def diagnose_command(scores: str, point: str | None, json_path: str | None, **reading: Any) -> None:
-    """Say what the scores look like and which calibrators suit them.
+    """Describe the scores and say which calibrators suit them.
 
     \b
     Examples:

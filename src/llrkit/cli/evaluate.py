@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     help="For --by: the class all groups share, target (bonafide) or nontarget (spoof).",
 )
 @click.option("--threshold-from", metavar="DEV", help="Development file whose EER threshold gives the HTER.")
-@click.option("--threshold-key", metavar="KEY", help="The labels of DEV, if they are in a file of their own.")
+@click.option("--threshold-key", metavar="KEY", help="Labels of DEV, if they are in a separate file.")
 @classes_option
 @prior_option
 @posteriors_option
@@ -70,7 +70,11 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Column that marks known impostors, for costs that mix them; without --point, sre12.",
 )
-@click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
+@click.option(
+    "--p-known",
+    metavar="SHARE",
+    help="With --known: share of known impostors; by default that of the preset.",
+)
 @map_option
 @vocabulary_option
 @base_10_option

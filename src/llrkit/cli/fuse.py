@@ -25,20 +25,24 @@ from llrkit.errors import InputError
 @click.option("-o", "--output", required=True, metavar="FILE", help="The fusion file (JSON).")
 @click.option("--method", default="logistic", show_default=True, help="logistic, gaussian or precalibrated.")
 @click.option("--prior", metavar="P|flat|counts|A=P,B=P",
-              help="Prior of a target that the fit is made for (0.5); of several classes, flat.")  # fmt: skip
+              help="Target prior for which the fit is optimized (0.5); for several classes, "
+              "flat.")  # fmt: skip
 @classes_option
 @click.option("--ids", metavar="COL[,COL]", help="Columns that identify a trial; by default all shared ones.")
 @click.option("--score-columns", metavar="COL,COL", help="For one file: the columns of the systems.")
 @click.option("--quality", metavar="COL[,COL]", help="Columns with side information of each trial.")
 @click.option("--features", default="linear", show_default=True, help="linear, durations or bilinear.")
 @click.option(
-    "--regularization", default=0.0, show_default=True, help="Keeps separable data finite, say 0.01."
+    "--regularization",
+    default=0.0,
+    show_default=True,
+    help="Weight of a penalty that keeps the fit finite if the classes do not overlap, e.g. 0.01.",
 )
 @sasv_options
 @bound_options
 @reading_options
 @click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
-              help="Trials that some system has not scored.")  # fmt: skip
+              help="What to do with trials that some system has not scored.")  # fmt: skip
 @json_option
 def fuse_command(
     scores: tuple[str, ...],

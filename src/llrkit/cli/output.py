@@ -85,8 +85,9 @@ def interval_details(command: Any) -> Any:
     """The options that say how intervals are made."""
     for option in (
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Of the bootstrap."),
-        click.option("--replicates", type=int, default=1000, show_default=True, help="Of the bootstrap."),
+                     help="Seed of the bootstrap."),
+        click.option("--replicates", type=int, default=1000, show_default=True,
+                     help="Number of bootstrap samples."),
         click.option("--level", default="95%", show_default=True, help="Confidence level."),
         click.option("--recordings", metavar="COL,COL",
                      help="For the bootstrap: columns with the recordings, drawn within speakers."),

@@ -59,7 +59,7 @@ STYLES = ("above", "crossing")
 @click.option(
     "--by",
     metavar="COL[,COL]",
-    help="One curve for each value or combination; the speaker for zoo; rows and columns for heat-map.",
+    help="One curve for each value or combination; for zoo the speaker; for heat-map the rows and columns.",
 )
 @click.option(
     "--curve",
@@ -79,18 +79,18 @@ STYLES = ("above", "crossing")
               help="det: probit axes, or logarithmic ones down to 1e-6.")  # fmt: skip
 @vocabulary_option
 @click.option("--fmr", metavar="RATE", help="groups: one threshold for all, at this false match rate.")
-@click.option("--bands", is_flag=True, help="det, tippett, cross-entropy: with confidence bands.")
+@click.option("--bands", is_flag=True, help="det, tippett, cross-entropy: draw confidence bands.")
 @click.option(
     "--speakers",
     metavar="COL[,COL]",
     help="The columns with the speakers of the two sides, for bands and idempotence.",
 )
 @base_10_option
-@click.option("--title", help="Another title; '' for none.")
-@click.option("--no-legend", is_flag=True, help="Without a legend.")
+@click.option("--title", help="Title of the figure; '' for none.")
+@click.option("--no-legend", is_flag=True, help="Draw no legend.")
 @click.option("--shared", metavar="CLASS", help="For --by: the class all groups share, target or nontarget.")
 @click.option("--value", default="eer", show_default=True, help="heat-map: eer, cllr, min_cllr or cllr_cal.")
-@click.option("--eer", metavar="RATE", help="two-gaussians: the EER, say 5%, instead of a score file.")
+@click.option("--eer", metavar="RATE", help="two-gaussians: an EER such as 5%, instead of a score file.")
 @click.option(
     "--width",
     default="column",

@@ -21,7 +21,7 @@ def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
 
 full_paths_option: Callable[[Any], Any] = click.option(
     "--full-paths", is_flag=True, expose_value=False, callback=_remember,
-    help="Let a report show paths as they were typed instead of names of files.",
+    help="Show full paths in the report, as they were typed, instead of file names.",
 )  # fmt: skip
 
 

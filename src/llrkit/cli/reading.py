@@ -28,18 +28,20 @@ _READING: tuple[Callable[[Any], Any], ...] = (
     click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
     click.option("--key-columns", metavar="NAME,NAME", help="Names of the columns of a key without header."),
     click.option("--key-label-column", metavar="NAME",
-                 help="Column of the key with the labels; by default by its name."),
-    click.option("--score-column", metavar="NAME", help="Column of the scores; by default by its name."),
+                 help="Column of the key with the labels; by default found by its name."),
+    click.option("--score-column", metavar="NAME", help="Column of the scores; by default found "
+    "by its name."),
     click.option("--label-column", metavar="NAME",
-                 help="Column of the labels (of the key, if there is one); by default by its name."),
+                 help="Column of the labels (of the key, if there is one); by default found by its name."),
     click.option("--format", metavar="NAME", help="Insist on a format (kaldi, nist, bob, ...)."),
     click.option("--columns", metavar="NAME,NAME", help="Names of the columns of a file without header."),
     click.option("--decimal", type=click.Choice([".", ","]),
-                 help="What text has before the fraction of a number; by default told from the scores."),
+                 help="Decimal mark in text files; by default recognized from the scores."),
     click.option("--encoding", metavar="NAME", help="Encoding of text, like latin-1; by default UTF-8."),
     click.option("--nontargets", metavar="FILE",
                  help="Scores of non-targets, one per line; the first file then holds targets only."),
-    click.option("--positive", metavar="WORD", help="The label that means target; all others do not."),
+    click.option("--positive", metavar="WORD", help="The label that means target; all other "
+    "labels mean non-target."),
     click.option("--log10", is_flag=True, help="The scores are log10 LLRs."),
     click.option("--distance", is_flag=True, help="The scores are distances: lower means more alike."),
     click.option("--weight-column", metavar="NAME", help="Column that says how often each trial counts."),
@@ -49,21 +51,24 @@ _READING: tuple[Callable[[Any], Any], ...] = (
                  help="With a key: trials that only one of the files has."),
     click.option("--missing-scores", type=click.Choice(["error", "drop", "reject"]), default="error",
                  show_default=True,
-                 help="Trials whose score is empty, NA, '-' or NaN: left out, or always rejected."),
+                 help="What to do with trials whose score is empty, NA, '-' or NaN: leave them "
+                 "out, or reject them at every threshold."),
     click.option("--where", multiple=True, metavar="'COLUMN OP VALUE'",
-                 help="Only trials with, say, 'seconds >= 5' or 'room in a,b'. Repeatable: all must hold."),
+                 help="Read only trials that satisfy a condition such as 'seconds >= 5' or "
+                 "'room in a,b'. Repeatable: all must hold."),
     click.option("--duplicates", type=click.Choice(["keep", "error", "drop"]),
-                 help="Trials that occur more than once. Default: keep; when joining: error."),
+                 help="What to do with trials that occur more than once. Default: keep; when "
+                 "joining: error."),
 )  # fmt: skip
 
 score_columns_option = click.option(
-    "--score-columns", metavar="COL,COL", help="Columns of a file that are systems of their own."
+    "--score-columns", metavar="COL,COL", help="Columns of a file that hold the scores of different systems."
 )
 accept_changed_option = click.option(
     "--accept-changed", is_flag=True, help="Use a calibration file that was changed after it was saved."
 )
 names_option = click.option(
-    "--names", metavar="NAME,NAME", help="What to call the systems; by default files or columns."
+    "--names", metavar="NAME,NAME", help="Names of the systems; by default the names of files or columns."
 )
 
 
@@ -97,11 +102,12 @@ def worker_options(command: Any) -> Any:
         click.option("--dashboard", type=click.IntRange(1, 65535), metavar="PORT",
                      help="With --workers: Dask's dashboard at this port, for all users of this machine."),
         click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), metavar="SECONDS",
-                     help="How long the scheduler or workers may be silent; by default 60."),
+                     help="Seconds to wait for a scheduler or workers that do not answer; by default 60."),
         click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, if it is in another file."),
         click.option("--tls-cert", metavar="FILE", help="The certificate to show to a tls:// scheduler."),
         click.option("--tls-ca-file", metavar="FILE",
-                     help="Who signed the certificates of a tls:// scheduler and its workers."),
+                     help="Certificate of the authority that signed those of a tls:// scheduler "
+                     "and its workers."),
         click.option("--workers", type=click.IntRange(min=1), metavar="N",
                      help="Start N Dask workers on this machine, for this command only (Parquet only)."),
         click.option("--scheduler", metavar="ADDRESS",

@@ -45,12 +45,12 @@ def input_options(command: Any) -> Any:
     """The options that say where the speech of a list is."""
     for option in (
         click.option("--folder", metavar="DIR",
-                     help="Where the audio files are, if not beside the list; holds for every list."),
+                     help="Folder of the audio files, if not that of the list; applies to every list."),
         click.option("--from", "source", metavar="FILE",
                      help="Frames or embeddings (NPZ, Kaldi ark or scp) whose ids are in the list; of train "
                      "also a recognizer."),
         click.option("--vectors", metavar="NAME",
-                     help="Which matrix of an NPZ file holds the embeddings, where there are several."),
+                     help="Matrix of an NPZ file that holds the embeddings, if there are several."),
         click.option("--segments", metavar="FILE", help="Kaldi's segments: parts of recordings."),
         click.option("--utt2spk", "speaker_file", metavar="FILE", help="The speaker of each utterance."),
         click.option("--vad", metavar="FILE",

@@ -8,8 +8,10 @@ import click
 @click.command("import-kaldi")
 @click.argument("plda")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
-@click.option("--mean", "mean_file", metavar="FILE", help="The mean to subtract first (mean.vec).")
-@click.option("--transform", "transform_file", metavar="FILE", help="The transform after it (transform.mat).")
+@click.option("--mean", "mean_file", metavar="FILE", help="The mean, subtracted first (mean.vec).")
+@click.option(
+    "--transform", "transform_file", metavar="FILE", help="The transform, applied next (transform.mat)."
+)
 @click.option("--no-length", is_flag=True, help="Do not normalize the length, as Kaldi does by default.")
 def import_kaldi_command(
     plda: str, output: str, mean_file: str | None, transform_file: str | None, no_length: bool

@@ -40,16 +40,18 @@ _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 @click.argument("enrolled")
 @click.argument("speech", metavar="LIST|EMBEDDINGS")
 @click.option("-o", "--output", required=True, metavar="FILE",
-              help="Where the scores go: .parquet, .csv, .tsv, .kaldi, .nist, .h5, ...")  # fmt: skip
+              help="File to write the scores to: .parquet, .csv, .tsv, .kaldi, .nist, .h5, ...")  # fmt: skip
 @click.option("--trials", metavar="LIST", help="Pairs of model and utterance to score; by default all pairs.")
 @click.option("--norm", type=click.Choice(_NORMS), default="none", show_default=True,
               help="Score normalization by a cohort.")  # fmt: skip
-@click.option("--cohort", metavar="LIST|EMBEDDINGS|COHORT", help="Impostors for the normalization; also a "
+@click.option("--cohort", metavar="LIST|EMBEDDINGS|COHORT", help="Impostors for score normalization; also a "
               "file that 'recognize cohort' saved.")  # fmt: skip
 @second_list_options("cohort")
-@click.option("--top", type=int, metavar="N", help="Cohort members that as1 and as2 choose.")
-@click.option("--to", metavar="NAME", help="The format to write; by default that of the ending of FILE.")
-@click.option("--key-output", metavar="FILE", help="Where the labels go, for Kaldi, NIST and BOSARIS.")
+@click.option("--top", type=int, metavar="N", help="Number of cohort members that as1 and as2 select.")
+@click.option("--to", metavar="NAME", help="Format to write; by default chosen by the ending of FILE.")
+@click.option(
+    "--key-output", metavar="FILE", help="File to write the labels to, for Kaldi, NIST and BOSARIS."
+)
 @seconds_option
 @channel_option
 @where_option("Which test utterances ('split = eval') or, of columns that begin with enroll_ or test_, which "

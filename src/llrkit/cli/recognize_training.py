@@ -46,9 +46,10 @@ _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
               help="How embeddings are scored; ubm-gmm scores frames. htplda: heavy-tailed, tpsda: toroidal, "
               "lda: lda-cosine.")  # fmt: skip
 @click.option("--gaussians", type=int, metavar="N",
-              help="Gaussians of the background model; by default what the data can carry.")  # fmt: skip
+              help="Number of Gaussians of the background model; by default chosen from the "
+              "amount of data.")  # fmt: skip
 @click.option("--factors", type=int, metavar="N",
-              help="Numbers in an i-vector; by default what the data can carry.")  # fmt: skip
+              help="Dimensions of an i-vector; by default chosen from the amount of data.")  # fmt: skip
 @click.option("--iterations", default=10, show_default=True, help="Steps of each EM.")
 @click.option("--steps", metavar="NAME,NAME", help="Before scoring: center, whiten[:DIM], lda[:DIM], wccn, "
               "length. By default what suits the back-end.")  # fmt: skip
@@ -64,9 +65,9 @@ _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 @click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
 @click.option("--top-gaussians", default=5, show_default=True, help="Gaussians that count in a frame of "
               "ubm-gmm; 0 for all.")  # fmt: skip
-@click.option("--cost", default=1.0, show_default=True, help="Price of errors of the svm.")
+@click.option("--cost", default=1.0, show_default=True, help="Cost parameter of the svm.")
 @seconds_option
-@click.option("--rate", type=int, metavar="HZ", help="Samples a second; by default those of most files.")
+@click.option("--rate", type=int, metavar="HZ", help="Sample rate in Hz; by default that of most files.")
 @channel_option
 @click.option("--normalize", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
               show_default=True, help="Mean and variance of the cepstra.")  # fmt: skip

@@ -96,12 +96,16 @@ def require_word(docx_path: str | None) -> None:
 @point_option
 @by_option
 @click.option("--train", metavar="FILE", help="Trials to train calibrators on, compared on SCORES.")
-@click.option("--train-key", metavar="KEY", help="The labels of the training trials, if in another file.")
+@click.option(
+    "--train-key", metavar="KEY", help="Labels of the training trials, if they are in a separate file."
+)
 @click.option("--methods", metavar="NAME,NAME", help="With --train: the calibrators; by default a selection.")
 @classes_option
 @prior_option
 @click.option("--check", is_flag=True, help="Also test the calibration and draw confidence bands.")
-@click.option("--theory", is_flag=True, help="Also draw costs against the EER as theory has them.")
+@click.option(
+    "--theory", is_flag=True, help="Also plot costs against the EER, with the curves that theory predicts."
+)
 @map_option
 @vocabulary_option
 @base_10_option

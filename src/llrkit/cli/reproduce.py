@@ -45,7 +45,12 @@ def reproduce_command() -> None:
     show_default=True,
     help="Simulate embeddings, or frames and train everything from the background model on (minutes).",
 )
-@click.option("--seeds", default=5, show_default=True, help="How many seeds, from --seed on; all is means.")
+@click.option(
+    "--seeds",
+    default=5,
+    show_default=True,
+    help="Number of seeds, starting at --seed; results are means over seeds.",
+)
 @out_option
 @json_option
 def durations_command(
@@ -105,10 +110,13 @@ reproduce_command.add_command(prior_scan_command)
 @click.option("--scores", metavar="FILE", help="Scored trials with conditions.")
 @click.option("--by", metavar="COL[,COL]", help="With --scores: the columns of the conditions.")
 @click.option(
-    "--training", default="folds", show_default=True, help="With --scores: folds, or same (too good)."
+    "--training",
+    default="folds",
+    show_default=True,
+    help="With --scores: train on other folds, or on the same trials (optimistic).",
 )
 @click.option(
-    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values never share two folds."
+    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values are kept in one fold."
 )
 @out_option
 @reading_options

@@ -24,8 +24,10 @@ scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",
     help="small takes seconds; paper has the paper's number of trials; 25x has them in every list.",
 )  # fmt: skip
-seed_option = click.option("--seed", default=2013, show_default=True, help="The same seed, the same numbers.")
-out_option = click.option("--out", metavar="DIR", help="Write a page and the figures (SVG, PDF) there.")
+seed_option = click.option(
+    "--seed", default=2013, show_default=True, help="Seed; the same seed gives the same numbers."
+)
+out_option = click.option("--out", metavar="DIR", help="Folder for a report page and the figures (SVG, PDF).")
 
 
 @click.command("prior-scan")
@@ -33,14 +35,20 @@ out_option = click.option("--out", metavar="DIR", help="Write a page and the fig
 @seed_option
 @click.option("--scores", metavar="FILE", help="Scan these scored trials instead of simulations.")
 @click.option(
-    "--test", metavar="FILE", help="With --scores: measure the cost on these; else cross-validated."
+    "--test",
+    metavar="FILE",
+    help="With --scores: measure the cost on this file instead of by cross-validation.",
 )
 @click.option("--point", metavar="NAME|P[,CMISS,CFA]",
               help="With --scores: the cost, a preset or a prior with costs; by default sre12.")  # fmt: skip
 @click.option("--known", metavar="COLUMN", help="With --scores: the column that marks known non-targets.")
-@click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @click.option(
-    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values never share two folds."
+    "--p-known",
+    metavar="SHARE",
+    help="With --known: share of known impostors; by default that of the preset.",
+)
+@click.option(
+    "--groups", metavar="COL[,COL]", help="With --scores: columns whose values are kept in one fold."
 )
 @out_option
 @reading_options

@@ -41,7 +41,7 @@ def shift_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Say whether scores still are what a calibration was trained on.
+    """Check whether scores still resemble those a calibration was trained on.
 
     Labels are not needed, and not looked at where there are any. The answer has the share of targets, a test
     of whether the scores fit any mixture of the training classes, how each class moved, and how many bits the
@@ -70,7 +70,9 @@ def shift_command(
 @click.argument("calibration")
 @click.argument("scores")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The adapted calibration file (JSON).")
-@click.option("--labelled", metavar="FILE", help="A few labeled trials of the new domain, from about ten on.")
+@click.option(
+    "--labelled", metavar="FILE", help="A few labeled trials of the new domain, at least about ten."
+)
 @_speakers_option
 @_share_option
 @accept_changed_option

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _OUTPUT = click.option(
     "-o", "--output", required=True, metavar="FILE|DIR/",
-    help="Where the trials go: .parquet, .csv, .tsv, .kaldi, ... or a new folder, which gets Parquet parts.",
+    help="File to write the trials to (.parquet, .csv, .tsv, .kaldi, ...), or a new folder for "
+    "Parquet parts.",
 )  # fmt: skip
 
 
@@ -26,8 +27,10 @@ def output_options(command: Any) -> Any:
     for option in (
         json_option,
         click.option("--columns", metavar="NAME,NAME", help="For a folder: columns to write; default all."),
-        click.option("--key-output", metavar="FILE", help="Where labels go, for Kaldi, NIST and BOSARIS."),
-        click.option("--to", metavar="NAME", help="Format to write; by default that of the ending of FILE."),
+        click.option("--key-output", metavar="FILE", help="File to write the labels to, for Kaldi, "
+        "NIST and BOSARIS."),
+        click.option("--to", metavar="NAME", help="Format to write; by default chosen by the "
+        "ending of FILE."),
         click.option("--seed", default=0, show_default=True, help="The same seed gives the same trials."),
         _OUTPUT,
     ):  # fmt: skip
@@ -38,15 +41,17 @@ def output_options(command: Any) -> Any:
 def size_options(command: Any) -> Any:
     """Options of kinds with independent trials."""
     for option in (
-        click.option("--float32", is_flag=True, help="Scores in half the space."),
+        click.option("--float32", is_flag=True, help="Write scores in single precision, which "
+        "takes half the space."),
         click.option("--durations", default="5,10,20,40,100", show_default=True, metavar="S,S",
                      help="Seconds of speech of the segments."),
-        click.option("--speakers", type=int, metavar="N", help="Speakers; by default one for ten targets."),
+        click.option("--speakers", type=int, metavar="N", help="Number of speakers; by default one for "
+        "every ten targets."),
         click.option("--offset", default=0.0, show_default=True, help="Added to every score."),
         click.option("--scale", default=1.0, show_default=True, help="Every score is multiplied by this."),
         click.option("--target-share", default="2%", show_default=True, metavar="P",
                      help="With --trials: share of targets."),
-        click.option("--trials", metavar="N", help="Targets and non-targets together, 1e9 say."),
+        click.option("--trials", metavar="N", help="Total number of trials, e.g. 1e9."),
         click.option("--nontargets", metavar="N", help="Number of non-target trials  [default: 50000]"),
         click.option("--targets", metavar="N", help="Number of target trials  [default: 1000]"),
     ):  # fmt: skip
@@ -85,7 +90,11 @@ def gaussian_command(eer: str, **options: Any) -> None:
 
 @simulate_command.command("mixture")
 @click.option(
-    "--weights", default="0.2,0.5,0.3", show_default=True, metavar="W,W", help="Shares of the trials."
+    "--weights",
+    default="0.2,0.5,0.3",
+    show_default=True,
+    metavar="W,W",
+    help="Share of each part among the trials.",
 )
 @click.option(
     "--mu", default="0.5,3,9", show_default=True, metavar="M,M", help="Mean target LLR of each share."
@@ -147,10 +156,10 @@ def unequal_command(
 
 @simulate_command.command("durations")
 @click.option(
-    "--eer-full", default="2.9%", show_default=True, metavar="E", help="EER of two of the longest segments."
+    "--eer-full", default="2.9%", show_default=True, metavar="E", help="EER for two of the longest segments."
 )
 @click.option(
-    "--eer-short", default="26%", show_default=True, metavar="E", help="EER of two of the shortest."
+    "--eer-short", default="26%", show_default=True, metavar="E", help="EER for two of the shortest segments."
 )
 @size_options
 def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:

@@ -10,7 +10,7 @@ import click
 @click.option("--split", type=click.Choice(["eval", "dev"]), default="eval", show_default=True,
               help="Trials to evaluate, or trials of other speakers to train a calibration.")  # fmt: skip
 @click.option("--system", type=click.Choice(["plda", "cosine"]), default="plda", show_default=True,
-              help="Whose scores are written.")  # fmt: skip
+              help="System whose scores are written.")  # fmt: skip
 def sample_command(output: str, split: str, system: str) -> None:
     """Write a small set of trials with speakers, durations and channels; always the same.
 

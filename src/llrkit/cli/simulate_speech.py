@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 def population_options(command: Any) -> Any:
     """Options of the space that embeddings live in."""
     for option in (
-        click.option("--rougher", default=1.0, show_default=True, help="Factor of the variance within."),
+        click.option("--rougher", default=1.0, show_default=True, help="Factor by which the variance within "
+        "speakers grows."),
         click.option("--shift", default=0.0, show_default=True, help="How far the mean has moved."),
         click.option("--dim", default=100, show_default=True, help="Number of dimensions."),
         click.option("--eer-short", default="26%", show_default=True, metavar="E",
-                     help="EER of exact LLRs of two segments of 5 s."),
+                     help="EER of exact LLRs for two segments of 5 s."),
         click.option("--eer-full", default="2.9%", show_default=True, metavar="E",
-                     help="EER of exact LLRs of two whole segments, of 100 s."),
+                     help="EER of exact LLRs for two whole segments of 100 s."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -37,9 +38,9 @@ def _population(options: dict[str, Any]) -> Population:
 
 @click.command("plda")
 @population_options
-@click.option("--speakers", default=100, show_default=True, help="Half of each gender.")
-@click.option("--models", default=200, show_default=True, help="Enrolled recordings in all.")
-@click.option("--tests", default=400, show_default=True, help="Test recordings in all.")
+@click.option("--speakers", default=100, show_default=True, help="Number of speakers, half of each gender.")
+@click.option("--models", default=200, show_default=True, help="Total number of enrolled recordings.")
+@click.option("--tests", default=400, show_default=True, help="Total number of test recordings.")
 @click.option("--durations", default="100", show_default=True, metavar="S,S",
               help="Seconds of both sides; the model of the longest scores all of them.")  # fmt: skip
 @output_options
@@ -83,7 +84,9 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
 @click.option("--speakers", default=40, show_default=True, help="Speakers of dev and of eval.")
 @click.option("--sessions", default=4, show_default=True, help="Recordings of a speaker on each side.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same embeddings.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where they go: .npz or .ark.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="File to write the embeddings to: .npz or .ark."
+)
 @json_option
 def embeddings_command(
     background: int, speakers: int, sessions: int, seed: int, output: str, json_path: str | None,
@@ -127,15 +130,17 @@ def embeddings_command(
 
 @click.command("frames")
 @click.option("--components", default=16, show_default=True, help="Gaussians of the universal mixture.")
-@click.option("--dim", default=8, show_default=True, help="Numbers in a frame.")
+@click.option("--dim", default=8, show_default=True, help="Number of features per frame.")
 @click.option("--rank", default=6, show_default=True, help="Dimensions in which speakers differ.")
 @click.option("--strength", default=0.4, show_default=True, help="How much speakers differ.")
 @click.option("--speakers", default=20, show_default=True, help="Number of speakers.")
 @click.option("--sessions", default=4, show_default=True, help="Recordings of each speaker.")
-@click.option("--seconds", default=20.0, show_default=True, help="Seconds of 100 frames each.")
+@click.option(
+    "--seconds", default=20.0, show_default=True, help="Duration in seconds, at 100 frames per second."
+)
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same frames.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="A file .npz or .ark.")
-@click.option("--utt2spk", metavar="FILE", help="Also write who speaks (Kaldi).")
+@click.option("--utt2spk", metavar="FILE", help="Also write the speakers, as Kaldi's utt2spk.")
 @json_option
 def frames_command(
     components: int, speakers: int, sessions: int, seconds: float, seed: int, output: str,

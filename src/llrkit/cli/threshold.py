@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option(
     "--calibrated",
     is_flag=True,
-    help="The scores are LLRs: cut at the Bayes threshold of a point. Known of files of 'apply'.",
+    help="The scores are LLRs: use the Bayes threshold of the point. Implied for files that 'apply' wrote.",
 )
 @click.option(
     "--on",
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     help="Count errors and costs on this file, not on the one that gives the threshold.",
 )
 @click.option(
-    "--on-key", "evaluation_key", metavar="KEY", help="The labels of EVAL, if in a file of their own."
+    "--on-key", "evaluation_key", metavar="KEY", help="Labels of EVAL, if they are in a separate file."
 )
 @vocabulary_option
 @partial(interval_options, otherwise="trial")

@@ -46,7 +46,7 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
     is_flag=False,
     flag_value="criteria.toml",
     metavar="[FILE]",
-    help="Write a template of criteria with comments, by default criteria.toml, and end.",
+    help="Write a commented template of criteria (by default criteria.toml) and exit.",
 )
 @click.option(
     "--worst",
@@ -57,7 +57,7 @@ _HASH = re.compile(r" ([0-9a-f]{12})$")
 )
 @words_option("forensic")
 @base_10_option
-@click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
+@click.option("--verbal", is_flag=True, help="Also express the strength of evidence in words (ENFSI bands).")
 @click.option(
     "--map",
     "map_path",

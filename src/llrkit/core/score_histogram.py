@@ -50,7 +50,7 @@ class ClassHistogram(SummaryBase):
         low, high = float(values.min()), float(values.max())
         if not (math.isfinite(low) and math.isfinite(high)):
             if math.isnan(low):
-                raise InputError("a score is not a number")
+                raise InputError("a score is NaN")
             n_neg, n_pos = int((values == -np.inf).sum()), int((values == np.inf).sum())
             return replace(cls.of(values[np.isfinite(values)]), n_neg_inf=n_neg, n_pos_inf=n_pos)
         exponent = _exponent(low, high)

@@ -61,7 +61,7 @@ class ApplyOptions:
     base_10: bool = False
     """Write LLRs to base ten, in the column ``log10_lr``."""
     force: bool = False
-    """Calibrate LLRs that a calibration wrote once more."""
+    """Calibrate even if the scores are LLRs that a calibration wrote."""
     posterior: float | None = None
     """The prior of a target, for posterior probabilities in the column ``posterior``."""
     decide: OperatingPoint | None = None

@@ -83,7 +83,7 @@ class TLSFiles:
         named = {name: os.fspath(file) for name, file in given.items() if file}
         for file in named.values():
             if not Path(file).is_file():
-                raise InputError(f"{file}: there is no such file of certificates or keys")
+                raise InputError(f"{file}: no such certificate or key file")
         security: Any = Security(require_encryption=True, **named)
         files = (security.tls_ca_file, security.tls_client_cert)
         if not all(files):
@@ -95,7 +95,7 @@ class TLSFiles:
             security.get_connection_args("client")
         except (ssl.SSLError, OSError, ValueError) as error:
             told = ", ".join(named.values() or map(str, files))
-            raise InputError(f"{told}: not certificates and keys that go together ({error})") from None
+            raise InputError(f"{told}: the certificates and keys do not match ({error})") from None
         checked: Security = security
         return checked
 

@@ -35,11 +35,11 @@ def result_of(client: Client, future: Any) -> Any:
         return client.gather(future)
     except KilledWorker as error:
         raise ClusterError(
-            f"workers died again and again at the same partition, probably for lack of memory ({error})"
+            f"workers died repeatedly at the same partition, probably for lack of memory ({error})"
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
         raise ClusterError(
-            f"the scheduler at {address_of(client)} is gone, so there is no result ({error!r})"
+            f"the scheduler at {address_of(client)} has disappeared, so there is no result ({error!r})"
         ) from None
 
 

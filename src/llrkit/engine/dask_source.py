@@ -138,7 +138,7 @@ class DaskSource(ScoreSource):
         label
             Column of the labels.
         positive
-            The label that means target; all others do not.
+            The label that means target; all other labels mean non-target.
         factor
             What scores are multiplied by.
         weight

@@ -276,7 +276,7 @@ def scan_trials(
     weight
         Column that says how often each trial counts.
     positive
-        The label that means target; all others do not.
+        The label that means target; all other labels mean non-target.
     log10
         The scores are LLRs to base ten.
     distance

@@ -113,7 +113,7 @@ def alpha_scan(
     if at.ndim != 1 or len(at) == 0 or not np.isfinite(at).all():
         raise InputError(f"log_odds must be finite numbers, got {log_odds!r}")
     if test is not None and groups is not None:
-        raise InputError("groups are for cross-validation, which trials of their own (test) leave out")
+        raise InputError("groups are for cross-validation and cannot be combined with test trials (test)")
     measured = source if test is None else as_source(test)
     counted: dict[str, Any] = {"known": known, "p_known": p_known}
     minimum = c_primary(measured, cost, actual=False, **counted)

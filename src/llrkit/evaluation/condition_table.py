@@ -25,7 +25,9 @@ class ConditionTable(Result):
     """The result of :func:`condition_table`."""
 
     by: str
+    """Name of the column, or columns, that hold the conditions."""
     conditions: Mapping[Any, Evaluation]
+    """Evaluation of each condition."""
     pooled: Evaluation
     """All trials together, as many as there are of each condition."""
     equalized: Evaluation
@@ -33,6 +35,7 @@ class ConditionTable(Result):
     averaged: Mapping[str, float]
     """Means of the numbers over the conditions: a best threshold or PAV map of its own for each."""
     skipped: Mapping[Any, str]
+    """Conditions that were left out, with the reason."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""

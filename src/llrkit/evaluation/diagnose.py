@@ -32,7 +32,9 @@ class Diagnosis(Result):
     """What the scores look like, and what follows for calibration."""
 
     evaluation: Evaluation
+    """Metrics of the scores as they are."""
     shape: dict[str, float]
+    """Skewness, excess kurtosis and the ratio of the spreads, by name."""
     problems: tuple[str, ...]
     """In words, what is unlike Gaussian scores of equal spread, or keeps the trials from showing it."""
     advice: tuple[tuple[str, bool, str], ...]
@@ -96,7 +98,7 @@ class Diagnosis(Result):
 
 @takes_labels
 def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis:
-    """Say what the scores look like and which calibrators suit them.
+    """Describe the scores and say which calibrators suit them.
 
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
     see ``shape_problems`` and ``advice``. The

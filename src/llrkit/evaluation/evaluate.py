@@ -134,7 +134,7 @@ def evaluate(
         source = source.in_order()  # no sum depends on how the trials came
     if equalize:
         if ci != "none" or threshold_from is not None or ece:
-            raise InputError("equalize goes with neither ci, threshold_from nor ece")
+            raise InputError("equalize cannot be combined with ci, threshold_from or ece")
         from llrkit.evaluation.equalized import equalized
 
         result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)

@@ -101,7 +101,7 @@ class Meter:
             The meter whose trials are taken.
         """
         if not isinstance(other, Meter):
-            raise InputError(f"a meter can be merged with a meter only, got {type(other).__name__}")
+            raise InputError(f"a meter can only be merged with another meter, got {type(other).__name__}")
         self._target += other._target
         self._nontarget += other._nontarget
         return self

@@ -48,7 +48,9 @@ class Evaluation(Measurements):
     """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
 
     groups: Mapping[Any, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    """Evaluation of each group, if groups were asked for (``by=``)."""
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    """The conventions behind the numbers, by name."""
     equalized: tuple[str, ...] = ()
     """Columns whose values were given the same weight."""
     condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))

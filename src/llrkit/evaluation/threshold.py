@@ -106,9 +106,7 @@ def threshold_for(
     seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
     if len(asked) > 1:
-        raise InputError(
-            "point, false_alarm_rate and miss_rate are three demands; ask for one threshold each"
-        )
+        raise InputError("give only one of point, false_alarm_rate and miss_rate for each threshold")
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
@@ -119,7 +117,7 @@ def threshold_for(
     given = None if point is None else operating_point(point, allow_unconfirmed=allow_unconfirmed)
     bayes = given is not None and (source.roles.calibrated if calibrated is None else calibrated)
     if calibrated is not None and given is None:
-        raise InputError("calibrated is about the threshold of an operating point; give a point")
+        raise InputError("calibrated=True needs an operating point (point=)")
     result = measure(source, [] if given is None else [given])
     chosen, criterion = _chosen(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
     counted_on = source if on is None else as_source(on)

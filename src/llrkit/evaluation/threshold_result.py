@@ -37,11 +37,15 @@ class Threshold(Result):
     threshold: float
     """Scores of at least this are accepted; scores as they were read, natural-log LLRs if they are LLRs."""
     p_miss: float
+    """Miss rate at the threshold."""
     p_fa: float
+    """False-alarm rate at the threshold."""
     n_target: int
+    """Target trials on which the errors were counted."""
     n_nontarget: int
-    """Trials on which the errors were counted."""
+    """Non-target trials on which the errors were counted."""
     point: OperatingPoint | None = None
+    """The operating point that it was chosen for, if any."""
     cost: float | None = None
     """Detection cost at the operating point, divided by that of the best decision without scores."""
     lowest_cost: float | None = None
@@ -53,9 +57,13 @@ class Threshold(Result):
     intervals: Mapping[str, Range] = field(default_factory=dict)
     """Of ``p_miss``, ``p_fa`` and ``cost``, by name."""
     no_interval: Mapping[str, str] = field(default_factory=dict)
+    """Numbers without an interval, with the reason."""
     ci: str = "none"
+    """Kind of the intervals."""
     level: float = 0.95
+    """Confidence level of the intervals."""
     notes: tuple[str, ...] = ()
+    """Remarks on the intervals, in words."""
 
     @property
     def cost_per_trial(self) -> float | None:

@@ -45,7 +45,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
         raise FileFormatError(f"{key.file}: the search {both[SEARCH][0]} has a mate, and has none")
     unknown = frame.join(truth, on=SEARCH, how="anti")
     if unknown.height:
-        raise FileFormatError(f"{key.file}: nothing is said about the search {unknown[SEARCH][0]}")
+        raise FileFormatError(f"{key.file}: the key does not mention the search {unknown[SEARCH][0]}")
     silent = truth.join(frame, on=SEARCH, how="anti")
     if silent.height:
         raise FileFormatError(

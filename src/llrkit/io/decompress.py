@@ -100,9 +100,7 @@ def _gunzip(data: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes
             continue
         empty = 0 if held else empty + 1
         if empty > MOST_EMPTY:
-            raise FileFormatError(
-                f"{file}: thousands of empty gzip members in a row; made to do harm, not read"
-            )
+            raise FileFormatError(f"{file}: thousands of empty gzip members in a row; refused as malicious")
         while at < len(data) or (data := raw.read(size)):  # files are padded with zeros
             at = 0 if at >= len(data) else at
             rest = len(data) - at
@@ -114,7 +112,7 @@ def _gunzip(data: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes
         if len(data) - at == 1:  # never half of the two bytes
             data, at = data[at:] + raw.read(size), 0
         if not data.startswith(GZIP, at):
-            raise FileFormatError(f"{file}: something follows the gzip data")
+            raise FileFormatError(f"{file}: unexpected data follow the gzip data")
         member, step, held = zlib.decompressobj(wbits=31), _SOON, 0  # a file may hold several members
 
 

@@ -39,7 +39,7 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
             continue
         place = os.path.realpath(output)
         if place in written:
-            raise InputError(f"{output}: is to be written twice ({written[place]}); name two places")
+            raise InputError(f"{output}: would be written twice ({written[place]}); name two places")
         written[place] = output
         for one in read:
             one.refuse(os.fspath(output), place)
@@ -65,7 +65,9 @@ class _Input:
     def refuse(self, output: str, place: str) -> None:
         there, path = Stamp.of(output), self.path
         if place == self.source or (there is not None and (there.device, there.inode) in self.files):
-            raise InputError(f"{output}: is read by this command, so it is not written over; name another")
+            raise InputError(
+                f"{output}: is read by this command, so it is not overwritten; choose another name"
+            )
         if place in self.folders:
             raise InputError(f"{output}: holds {path}, which is read; write into another folder")
         parent, name = os.path.split(place)

@@ -94,7 +94,9 @@ class ScoreDecomposition(Result):
     """A mean score as ``miscalibration - discrimination + uncertainty``."""
 
     rule: str
+    """Name of the scoring rule: ``brier`` or ``log``."""
     prior: float
+    """Prior of a target at which posteriors were computed."""
     score: float
     """Of the posteriors as they are."""
     miscalibration: float

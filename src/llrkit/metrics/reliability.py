@@ -31,15 +31,25 @@ class ReliabilityCurve(Curve):
     """
 
     predicted: FloatArray
+    """Posterior probabilities of the system."""
     observed: FloatArray
+    """Posterior probabilities after recalibration with PAV."""
     prior: float
+    """Prior of a target at which posteriors were computed."""
     brier: ScoreDecomposition
+    """The Brier score and its parts."""
     log: ScoreDecomposition
+    """The logarithmic score and its parts."""
     band: Literal["consistency", "confidence", "none"]
+    """Kind of the band."""
     level: float
+    """Probability that the band holds the curve, at each point by itself."""
     band_at: FloatArray
+    """Posterior probabilities at which the band is given."""
     lower: FloatArray
+    """Lower end of the band."""
     upper: FloatArray
+    """Upper end of the band."""
 
     @property
     def share_outside(self) -> float:

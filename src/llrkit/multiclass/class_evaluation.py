@@ -77,19 +77,31 @@ class ClassEvaluation(Result):
     """The result of :func:`evaluate` for several classes; immutable."""
 
     classes: tuple[str, ...]
+    """Names of the classes."""
     prior: FloatArray
+    """Prior of each class."""
     n: int
+    """Number of trials."""
     cllr: float
+    """Cross-entropy of the posteriors, in bits."""
     cllr_normalized: float
+    """Cllr divided by the entropy of the prior."""
     refined_cllr: float
+    """Cllr after the best recalibration of the chosen family."""
     error_rate: ActualRefined
+    """Rate of wrong decisions, actual and refined."""
     costs: tuple[ActualRefined, ...]
     """Normalized expected costs of the cost matrices that were given."""
     cavgs: tuple[ActualRefined, ...]
+    """Average detection costs, actual and refined."""
     confusion: Confusion
+    """How often each class was decided for each."""
     per_class: tuple[ClassResult, ...]
+    """Numbers of each class against the others."""
     refinement: Refinement | None = None
+    """The recalibration behind the refined numbers."""
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    """The conventions behind the numbers, by name."""
 
     @property
     def cllr_cal(self) -> float:

@@ -29,16 +29,23 @@ class Idempotence(Curve):
     """
 
     classes: tuple[str, ...]
+    """Names of the classes."""
     observed: FloatArray
+    """Mean LLRs over the last class, one row for each class."""
     expected: FloatArray
+    """The means that calibrated LLRs with this covariance have."""
     standard_errors: FloatArray
     """Of ``observed - expected``, for independent Gaussian trials."""
     covariance: FloatArray
+    """Covariance of the LLRs that all classes share."""
     slopes: FloatArray
+    """Matrix of the map that a Gaussian back-end makes of the LLRs."""
     offsets: FloatArray
+    """Offsets of that map."""
     statistic: float
     """Wald statistic of ``observed = expected``, chi-square distributed under calibration."""
     degrees: int
+    """Degrees of freedom of the statistic."""
     p_value: float
     """Chance of a larger statistic under calibration; nan for more than 40 classes."""
 

@@ -180,7 +180,9 @@ class Confusion(Curve):
     """``counts[k, j]``: trials of class k whose most probable class is j."""
 
     classes: tuple[str, ...]
+    """Names of the classes."""
     counts: npt.NDArray[Any]
+    """Number of trials by true class (rows) and decided class (columns)."""
 
     @property
     def rates(self) -> FloatArray:

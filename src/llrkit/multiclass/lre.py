@@ -34,12 +34,19 @@ class CavgPreset:
     """
 
     name: str
+    """Name of the preset."""
     p_target: tuple[float, ...] = (0.5,)
+    """Priors of the target language, whose costs are averaged."""
     p_out: float = 0.0
+    """Prior of out-of-set languages."""
     normalized: bool = False
+    """Whether the cost is divided by the prior of the target."""
     unit: Literal["all", "clusters", "pairs"] = "all"
+    """What the mean is taken over."""
     source: str = ""
+    """Where the definition comes from."""
     confirmed: bool = True
+    """Whether the definition could be confirmed."""
 
     def __post_init__(self) -> None:
         for prior in self.p_target:

@@ -157,5 +157,5 @@ def _to_base(picture: Picture, base: float) -> Picture:
         return picture
     converted = to_base_10(picture)
     if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
-        raise InputError(f"{picture.kind} shows no natural logarithm: base does not go with it")
+        raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
     return converted

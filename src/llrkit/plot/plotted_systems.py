@@ -74,7 +74,7 @@ def bands_of(
     unknown = set(map(str, named)) - {system.name for system in systems}
     if unknown:
         raise InputError(
-            f"{plot}: there are bands of systems that are not drawn: {', '.join(sorted(unknown))}"
+            f"{plot}: there are bands for systems that are not drawn: {', '.join(sorted(unknown))}"
         )
     by_system = {
         str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()

@@ -69,7 +69,7 @@ def check_cohort(cohort: Sources, models: Sources, segments: Sources) -> None:
         elif speakers:
             warn_caller(
                 f"{counted(len(speakers), 'speaker')} of the cohort {what} too: {some(speakers)}; "
-                "a cohort is to hold impostors only",
+                "a cohort should hold impostors only",
                 SpeechWarning,
             )
 
@@ -83,7 +83,8 @@ def check_test_enrolled(models: Sources, segments: Sources, model_ids: Any) -> N
     shared = [name for name in models.segments_shared_with(segments) if name not in names]
     if shared:
         warn_caller(
-            f"{counted(len(shared), 'test utterance')} also enrolled: {some(shared)}; scores against the own "
+            f"{counted(len(shared), 'test utterance')} also enrolled: {some(shared)}; scores "
+            "against their own "
             "model are those of a recording with itself",
             SpeechWarning,
         )

@@ -167,7 +167,7 @@ class Scores(ScoreSource):
         categories
             For each column of codes, the values that the codes stand for.
         positive
-            The label that means target; all others do not.
+            The label that means target; all other labels mean non-target.
 
         Examples
         --------

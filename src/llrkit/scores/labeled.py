@@ -110,7 +110,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
         if given and "labels" in options:
             given[0] = labeled_scores(given[0], options.pop("labels"), **how)
         elif not pairs and not (positive is None and weights is None):
-            raise InputError("positive= and weights= go with arrays of scores and labels, not with a source")
+            raise InputError("positive= and weights= are for arrays of scores and labels, not for a source")
         return cast(Callable[..., R_co], function)(*given, **options)
 
     if function.__doc__:  # there is none with python -OO

@@ -73,8 +73,8 @@ def warn_of_pooled(words: Iterable[str], where: str) -> None:
     pooled = pooled_words(words)
     if pooled is not None:
         warn_caller(
-            f"{where}: {pooled}; to mean just that, name the label of the targets (positive=, --positive), "
-            "otherwise keep two kinds of trials only",
+            f"{where}: {pooled}; if that is intended, name the label of the targets (positive=, --positive), "
+            "otherwise keep only two kinds of trials",
             PooledClassesWarning,
         )
 

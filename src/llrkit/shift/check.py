@@ -51,8 +51,11 @@ class ShiftCheck(Result):
     share: float
     """Estimated share of targets; where no model is trusted, that of the training classes as they are."""
     share_interval: tuple[float, float]
+    """Interval of the share of targets."""
     target: ClassMove
+    """How the targets moved."""
     nontarget: ClassMove
+    """How the non-targets moved."""
     harm: float
     """Bits that the calibration as it is loses more than it need to; nan where no model tells."""
     harm_interval: tuple[float, float]

@@ -109,7 +109,7 @@ class ShiftMonitor:
             The column of the source, or values beside the array, that say on whom a score depends.
         """
         if self._by_speaker is not None and self._by_speaker != (speakers is not None):
-            raise InputError("speakers are given with every batch or with none; reset() begins anew")
+            raise InputError("give speakers with every batch or with none; reset() starts over")
         self._by_speaker = speakers is not None
         source = as_new_source(self._setting.fitted, scores, self._setting.densities.of)
         n, counts = self._counted(source) if speakers is None else self._counted_once(source, speakers)
@@ -142,7 +142,7 @@ class ShiftMonitor:
         """The same with one score, in parts, for each speaker who was not there before."""
         if not isinstance(speakers, str):
             if not isinstance(source, Scores):
-                raise InputError("speakers of trials are a column of them: give its name")
+                raise InputError("for trials, give the name of the column that holds the speakers")
             given = np.asarray(speakers).reshape(-1)
             if len(given) != len(source.target):
                 raise InputError(f"{len(given):,} speakers for {len(source.target):,} scores")

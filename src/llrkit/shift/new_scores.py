@@ -113,7 +113,7 @@ def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
         if of == "LLRs":
             raise InputError("this map takes several scores of a trial: give trials, not an array of scores")
         if isinstance(scores, (str, PathLike)):
-            raise InputError(f"{scores}: a path is not read here; give an array of scores, or trials")
+            raise InputError(f"{scores}: paths are not accepted here; give an array of scores, or trials")
         values = np.asarray(number_array(scores, "scores"), dtype=np.float64).reshape(-1)
         if np.isnan(values).any():
             raise NaNScoreError(f"the score at index {int(np.isnan(values).argmax())} is not a number")

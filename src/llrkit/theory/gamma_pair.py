@@ -99,6 +99,7 @@ class GammaLLR(CalibratedPair):
     """
 
     shape: float
+    """Shape parameter of the gamma distribution."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

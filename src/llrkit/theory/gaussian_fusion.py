@@ -24,8 +24,11 @@ class GaussianFusion:
     """
 
     weights: tuple[float, ...]
+    """Weight of each system."""
     offset: float
+    """Offset of the fused LLR."""
     fused: GaussianLLR
+    """Distribution of the fused LLRs."""
 
     def __call__(self, scores: npt.ArrayLike) -> FloatArray:
         """Fused LLRs of an array with one column per system."""

@@ -42,6 +42,7 @@ class GaussianLLR(CalibratedPair):
     """
 
     sigma: float
+    """Standard deviation of the LLRs of both classes, in nats."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -91,7 +91,9 @@ class MixtureLLR(MuMixture):
     """
 
     weights: tuple[float, ...]
+    """Share of each part among the trials."""
     mu: tuple[float, ...]
+    """Mean target LLR of each part."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -34,9 +34,13 @@ class OperatingPoint:
     """
 
     p_target: float
+    """Prior probability of a target."""
     c_miss: float = 1.0
+    """Cost of a miss."""
     c_fa: float = 1.0
+    """Cost of a false alarm."""
     name: str = ""
+    """Name of the point in tables."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p_target", probability(self.p_target, "p_target"))
@@ -117,9 +121,13 @@ class Preset:
     """A named cost of an evaluation: one operating point, or several whose costs are averaged."""
 
     name: str
+    """Name of the preset."""
     points: tuple[OperatingPoint, ...]
+    """Operating points whose costs are averaged."""
     source: str
+    """Where the definition comes from."""
     confirmed: bool = True
+    """Whether the definition could be confirmed."""
     p_known: float | None = None
     """Share of known impostors among non-target trials, where the evaluation mixes two kinds."""
 

@@ -188,6 +188,7 @@ class PLDALLR(CalibratedPair):
     """
 
     rho: tuple[float, ...]
+    """Correlation of two sessions of a speaker, in each dimension."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -34,9 +34,13 @@ class UnequalGaussians:
     """
 
     mean_target: float
+    """Mean of the target scores."""
     std_target: float
+    """Standard deviation of the target scores."""
     mean_nontarget: float
+    """Mean of the non-target scores."""
     std_nontarget: float
+    """Standard deviation of the non-target scores."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -120,8 +124,11 @@ class MomentSolution:
     """
 
     mu: float
+    """Mean target LLR after the map."""
     a: float
+    """Slope of the map."""
     b: float
+    """Offset of the map."""
 
     @property
     def predicted(self) -> GaussianLLR:

@@ -70,7 +70,7 @@ class Side:
         """
         if self.frames is not None:
             raise InputError(
-                f"{path}: what a ubm-gmm recognizer is tested with are frames, which are not saved; "
+                f"{path}: a ubm-gmm recognizer is tested with frames, which are not saved; "
                 "give the list itself"
             )
         arrays: dict[str, npt.NDArray[Any]] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}

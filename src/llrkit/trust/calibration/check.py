@@ -59,11 +59,15 @@ class CalibrationCheck(Result):
     """What :func:`check_calibration` found."""
 
     evaluation: Measurements
+    """Metrics of the LLRs."""
     verdict: Verdict
+    """The outcome of the test, in words too."""
     recalibration: Recalibration | None
     """None where the classes do not overlap."""
     identities: Identities
+    """Quantities that calibration fixes, observed and expected."""
     dev_pav: float
+    """Mean distance between the PAV curve and the identity, in log10."""
     loss: CalibrationLoss | None
     """Cross-validated: five random parts or, if speakers are known, each judged by the line of the others.
     None where it could not be made."""
@@ -74,6 +78,7 @@ class CalibrationCheck(Result):
     curves: tuple[LlrCurve, ...]
     """The LLR of the LLR, estimated in several ways."""
     notes: tuple[str, ...]
+    """Remarks, in words."""
 
     def p_value(self, name: str) -> float:
         """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.

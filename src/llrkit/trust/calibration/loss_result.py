@@ -18,7 +18,9 @@ class CalibrationLoss(Result):
     """
 
     raw: float
+    """The metric of the scores as they are."""
     calibrated: float
+    """The metric after cross-validated calibration."""
 
     @property
     def loss(self) -> float:

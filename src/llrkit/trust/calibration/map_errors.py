@@ -43,8 +43,11 @@ class MapUncertainty(LineErrors, Result):
     """An affine calibration ``llr = a score + b`` and the covariance of a and b."""
 
     a: float
+    """Slope of the calibration."""
     b: float
+    """Offset of the calibration."""
     covariance: tuple[tuple[float, float], tuple[float, float]]
+    """Covariance matrix of slope and offset."""
     df: float
     """Effective degrees of freedom, at most speakers - 1; infinite for independent trials."""
     by_speaker: Jackknife | None = field(default=None, repr=False, compare=False)
@@ -115,7 +118,7 @@ def map_uncertainty(
         warnings.simplefilter("ignore", LlrkitWarning)
         fitted = fit_logistic(source, **options) if method == "logistic" else fit_cmlg(source, **options)
     if not isinstance(fitted, AffineMap):
-        raise InputError(f"errors are known of straight lines only: leave out {', '.join(options)}")
+        raise InputError(f"errors are known for straight lines only: leave out {', '.join(options)}")
     prior, alpha = float(options.get("prior", 0.5)), float(fitted.options.get("alpha", 0.5))
     if method == "logistic":
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)

@@ -42,10 +42,13 @@ class CalibrationNull(ReadOnlyArrays, Result):
     """
 
     cllr_cal: FloatArray
+    """Cllr - min Cllr of each set."""
     dev_pav: FloatArray
+    """devPAV of each set."""
     cv_loss: FloatArray
     """All nan where it was not drawn."""
     eer: FloatArray
+    """EER of each set."""
 
     def known(self, name: str) -> FloatArray:
         """The values of those sets that have one: devPAV does not exist where the classes do not overlap.

@@ -28,7 +28,9 @@ class LlrPrecision(Result):
     sd: float
     """Pooled standard deviation within pairs, in nats."""
     n_trials: int
+    """Number of trials of these pairs."""
     n_pairs: int
+    """Number of pairs with more than one trial."""
 
     @property
     def df(self) -> int:

@@ -25,7 +25,9 @@ class DeLong(Result):
     """Areas under two ROCs on the same trials, their covariance, and the test of their difference."""
 
     auc: tuple[float, float]
+    """Areas under the two ROCs."""
     covariance: tuple[tuple[float, float], tuple[float, float]]
+    """Covariance matrix of the two areas."""
 
     @property
     def z(self) -> float:

@@ -31,7 +31,9 @@ class PairwiseComparison(Result):
     """What :func:`compare_many_systems` found."""
 
     names: tuple[str, ...]
+    """Names of the systems."""
     pairs: tuple[SystemComparison, ...]
+    """The comparison of each pair of systems."""
     corrected: tuple[Mapping[str, float], ...]
     """Of each pair the p-values by name of the number, corrected for the number of pairs (Holm)."""
 

@@ -63,12 +63,19 @@ class SystemComparison(Result):
     """What :func:`compare_systems` found, by name of the number (as in ``Evaluation.intervals``)."""
 
     names: tuple[str, str]
+    """Names of the two systems."""
     kind: str
+    """Kind of the intervals and tests."""
     level: float
+    """Confidence level of the intervals."""
     differences: Mapping[str, Difference]
+    """Difference of each number, with its interval and p-value."""
     no_test: Mapping[str, str]
+    """Numbers without a test, with the reason."""
     evaluations: tuple[Measurements, Measurements]
+    """Metrics of the two systems."""
     n_speakers: int | None
+    """Number of speakers; None if trials are taken as independent."""
 
     @property
     def independent(self) -> bool:

@@ -76,10 +76,15 @@ class CurveBands(Result):
     """What :func:`curve_bands` found; each holds at each point of the curve by itself."""
 
     det: DetBand
+    """Band of the DET curve."""
     tippett: TippettBand
+    """Band of the Tippett curves."""
     ece: EceBand
+    """Band of the cross-entropy curve."""
     n_speakers: int | None
+    """Number of speakers; None if trials are taken as independent."""
     notes: tuple[str, ...] = ()
+    """Remarks, in words."""
 
     def to_frame(self, kind: FrameKind = "polars") -> Any:
         """The bands side by side; shorter columns end with missing values.

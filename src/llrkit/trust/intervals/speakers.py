@@ -50,12 +50,12 @@ def require_columns(
     by_speaker = ci in ("speaker", "bootstrap")
     if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
         raise InputError(
-            f"ci={ci!r} needs to know who speaks in each trial: give speakers (--speakers), the names of one "
+            f"ci={ci!r} needs the speakers of each trial: give speakers (--speakers), the names of one "
             "or two columns"
         )
     if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
         unused = "speakers" if speakers and not by_speaker else "recordings"
-        raise InputError(f"ci={ci!r} does not look at {unused}; ask for another kind, or leave {unused} out")
+        raise InputError(f"ci={ci!r} ignores {unused}; use another kind of interval, or leave {unused} out")
 
 
 @dataclass(frozen=True)
