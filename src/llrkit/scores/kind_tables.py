@@ -27,7 +27,7 @@ KIND, TARGET = "kind of trial", "is a target"
 """Columns of our own beside those of the table; the kind is its place among the three."""
 
 
-def kind_of(word: Any) -> Kind:
+def kind_of(word: object) -> Kind:
     """The kind of trial that a label means.
 
     Examples
@@ -55,7 +55,7 @@ class KindTable:
     (2, {'target': 2, 'nontarget': 0, 'spoof': 1})
     """
 
-    def __init__(self, table: Any, label: str) -> None:
+    def __init__(self, table: object, label: str) -> None:
         frame = table if isinstance(table, pl.DataFrame) else as_table(table)
         require_column(label, frame.columns)
         if frame[label].has_nulls():
@@ -77,7 +77,7 @@ class KindTable:
         target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
         return target, nontarget, spoof
 
-    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Any, ...] | None]:
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[object, ...] | None]:
         """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
         trials = self.trials_of(score)
         codes, names = trials.coded(attack)
@@ -101,7 +101,7 @@ class KindTable:
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
-    def where(self, column: str, value: Any) -> KindTable:
+    def where(self, column: str, value: object) -> KindTable:
         """The trials that have one value in a column."""
         require_column(column, self.columns)
         return KindTable(self.frame.filter(pl.col(column) == value), self.label)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError, LlrkitError
@@ -88,7 +88,7 @@ def _key(archive: Any, file: str) -> TrialTable:
     return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
 
 
-def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
+def read_segment_quality(file: Path) -> tuple[list[str], Array]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
     h5py = _h5py()
     try:
@@ -115,7 +115,7 @@ def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
     return ids, values.astype(np.float64)
 
 
-def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> npt.NDArray[Any]:
+def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
     """An array; one that says it is larger than the file can hold is refused before it is made."""
     if name not in archive:
         raise FileFormatError(f"{file}: no /{name}")
@@ -129,7 +129,7 @@ def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> np
     return np.asarray(there)
 
 
-def _texts(archive: Any, name: str, file: str) -> list[str]:
+def _texts(archive: object, name: str, file: str) -> list[str]:
     values = _array(archive, name, file, ID_RATIO).ravel()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
@@ -144,7 +144,7 @@ def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
     return ids[0], ids[1]
 
 
-def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
+def _matrix(archive: object, name: str, ids: tuple[list[str], list[str]], file: str) -> Array:
     values = _array(archive, name, file)
     shape = (len(ids[0]), len(ids[1]))
     if values.shape != shape or values.dtype.kind not in "biuf":
@@ -189,7 +189,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
         temporary.write_bytes(written.getbuffer())
 
 
-def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
     """The ids in the order in which they come first, and which of them each trial has."""
     column = trials.table[name]
     if column.has_nulls():
