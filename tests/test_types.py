@@ -2,8 +2,8 @@
 
 Foreign libraries without types force it: dask, distributed and fsspec in ``engine``, h5py and pyarrow in
 ``io``, plotly in ``plot``, scikit-learn in ``sklearn``, torch in ``torch``, soundfile and kaldiio in
-``recognize``, python-docx in ``report``, pandas in ``to_frame``. The rest could be typed and is not yet: above
-all options of commands and what a browser sends (``cli``, ``app``), and functions of a number or an array
+``recognize``, python-docx in ``report``, pandas in ``to_frame``. The rest could be typed but is not: above
+all options of commands and what a browser sends (``cli``, ``app``), and functions of a number or array
 that return the same (``theory``).
 """
 
