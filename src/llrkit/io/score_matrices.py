@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from llrkit._arrays import Array
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import Text
 from llrkit.io.text.parse_columns import parse
@@ -16,13 +17,13 @@ from llrkit.scores.roles import Roles
 
 
 def long_table(
-    values: Array,
-    row_ids: Sequence[str],
-    column_ids: Sequence[str],
+    values: npt.NDArray[Any],
+    row_ids: Sequence[str] | pl.Series,
+    column_ids: Sequence[str] | pl.Series,
     *,
     name: str = "score",
-    mask: Array | None = None,
-    more: Mapping[str, Array] | None = None,
+    mask: npt.NDArray[Any] | None = None,
+    more: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> pl.DataFrame:
     """One row per cell of a matrix, row by row; only where the mask says so.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,38 +11,10 @@ import polars as pl
 from llrkit._arrays import Array
 from llrkit.errors import LabelError
 from llrkit.scores.any_table import as_table
+from llrkit.scores.kinds import KIND, KINDS, TARGET, Kind, kind_of
 from llrkit.scores.label_columns import distinct_labels
-from llrkit.scores.labels import NONTARGET_WORDS, TARGET_WORDS
 from llrkit.scores.roles import require_column, row_in_words
 from llrkit.scores.trials import Trials
-
-Kind = Literal["target", "nontarget", "spoof"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
-KNOWN_KINDS = (
-    "known are target (or bonafide, genuine, ...), nontarget (or impostor, ...) and spoof (or fake, "
-    "attack, ...)"
-)
-KIND, TARGET = "kind of trial", "is a target"
-"""Columns of our own beside those of the table; the kind is its place among the three."""
-
-
-def kind_of(word: object) -> Kind:
-    """The kind of trial that a label means.
-
-    Examples
-    --------
-    >>> kind_of("tar"), kind_of("impostor"), kind_of("Spoof"), kind_of(True)
-    ('target', 'nontarget', 'spoof', 'target')
-    """
-    if isinstance(word, (bool, np.bool_)):
-        return "target" if word else "nontarget"
-    text = str(word).strip().lower().replace("_", "-").replace(" ", "-")
-    if text in SPOOF_WORDS:
-        return "spoof"
-    if text in TARGET_WORDS or text in NONTARGET_WORDS:
-        return "target" if text in TARGET_WORDS else "nontarget"
-    raise LabelError(f"unknown kind of trial {word!r}; {KNOWN_KINDS}")
 
 
 class KindTable:
@@ -55,7 +27,7 @@ class KindTable:
     (2, {'target': 2, 'nontarget': 0, 'spoof': 1})
     """
 
-    def __init__(self, table: object, label: str) -> None:
+    def __init__(self, table: Any, label: str) -> None:
         frame = table if isinstance(table, pl.DataFrame) else as_table(table)
         require_column(label, frame.columns)
         if frame[label].has_nulls():
@@ -77,7 +49,7 @@ class KindTable:
         target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
         return target, nontarget, spoof
 
-    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[object, ...] | None]:
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Any, ...] | None]:
         """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
         trials = self.trials_of(score)
         codes, names = trials.coded(attack)
@@ -101,7 +73,7 @@ class KindTable:
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
-    def where(self, column: str, value: object) -> KindTable:
+    def where(self, column: str, value: Any) -> KindTable:
         """The trials that have one value in a column."""
         require_column(column, self.columns)
         return KindTable(self.frame.filter(pl.col(column) == value), self.label)
