@@ -9,6 +9,6 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.signedinteger[Any]]  # counts (int64) and positions (intp)
+IntArray = npt.NDArray[np.signedinteger]  # counts (int64) and positions (intp)
 BoolArray = npt.NDArray[np.bool_]
-Counts = npt.NDArray[Any]  # int64, or float64 once weighted
+Counts = Array  # int64, or float64 once weighted

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, Union, overload
+
+Json: TypeAlias = Union[bool, int, float, str, Sequence["Json"], Mapping[str, "Json"], None]  # noqa: UP007
+"""What JSON holds: the values of every ``to_dict``."""
 
 
-def spelled(value: Any) -> Any:
+@overload
+def spelled(value: Mapping[str, Json]) -> dict[str, Json]: ...
+@overload
+def spelled(value: Json) -> Json: ...
+def spelled(value: Json) -> Json:
     """Infinities as the strings "inf" and "-inf", NaN as null: JSON has none of them.
 
     Examples

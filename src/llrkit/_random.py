@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llrkit.errors import InputError
@@ -12,7 +10,7 @@ RNG = np.random.Generator | int | None
 """A seed, a generator that is drawn from, or None: other numbers each time."""
 
 
-def seed_of(rng: Any) -> int:
+def seed_of(rng: object) -> int:
     """A whole number to begin with: a seed as it is, one drawn from a generator, or a new one for None.
 
     Examples
@@ -36,7 +34,7 @@ def seed_of(rng: Any) -> int:
     return int(rng)
 
 
-def checked_seed(seed: Any) -> int:
+def checked_seed(seed: object) -> int:
     """A seed is a whole number from 0 on."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")

@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from llrkit._plain import Json
 from llrkit.errors import MissingPackageError, UnknownNameError
 
+if TYPE_CHECKING:
+    from llrkit._arrays import Array
+
 FrameKind: TypeAlias = Literal["polars", "pandas"]
+K = TypeVar("K")
+V = TypeVar("V")
 LEFT, RIGHT = "text-align:left", "text-align:right"
 
 
-def read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+def read_only(items: dict[K, V]) -> MappingProxyType[K, V]:
     """A mapping that cannot be written to; what a pickle makes of one is made again by this."""
     return MappingProxyType(items)
 
@@ -42,7 +48,7 @@ class Result:
     ['raw', 'ends']
     """
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, Json]:
         """Plain numbers, texts, lists and dicts."""
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
@@ -50,7 +56,7 @@ class Result:
         """The numbers as a data frame, of polars or, if asked for, of pandas."""
         return frame_of(self._frame_rows(), kind)
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         """The rows of the frame: one, unless a result has several."""
         return [flat(self.to_dict())]
 
@@ -79,7 +85,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
     """Nested dicts as one, with names joined by dots.
 
     Examples
@@ -87,7 +93,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     >>> flat({"eer": 0.1, "ci": {"level": 0.95}})
     {'eer': 0.1, 'ci.level': 0.95}
     """
-    one: dict[str, Any] = {}
+    one: dict[str, Json] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
             one |= flat(value, f"{prefix}{name}.")
@@ -96,7 +102,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return one
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]], kind: FrameKind = "polars") -> Any:
+def frame_of(rows: Sequence[Mapping[str, object]], kind: FrameKind = "polars") -> Any:
     """Rows as a data frame; a row that lacks a column has a missing value there.
 
     Examples
@@ -108,7 +114,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]], kind: FrameKind = "polars") -> A
     return frame_of_columns({name: [row.get(name) for row in rows] for name in names}, kind)
 
 
-def frame_of_columns(columns: Mapping[str, Any], kind: FrameKind = "polars") -> Any:
+def frame_of_columns(columns: Mapping[str, Sequence[object] | Array], kind: FrameKind = "polars") -> Any:
     """Columns of the same length as a data frame."""
     if kind == "polars":
         import polars as pl
@@ -167,13 +173,13 @@ def html_text(text: str) -> str:
     return f"<div style='{style}white-space:pre-wrap'>{escape(text)}</div>"
 
 
-def _is_long(value: Any) -> bool:
+def _is_long(value: Json) -> bool:
     return isinstance(value, list) and (
         len(value) > 4 or any(isinstance(item, (list, dict)) for item in value)
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     return f"{value:.5g}" if isinstance(value, float) else str(value)

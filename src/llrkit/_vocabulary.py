@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from llrkit.errors import UnknownNameError
 
@@ -155,7 +154,7 @@ VOCABULARIES = {name: Vocabulary(name) for name in _COLUMNS}
 NIST = VOCABULARIES["nist"]
 
 
-def vocabulary(name: Any) -> Vocabulary:
+def vocabulary(name: object) -> Vocabulary:
     """A vocabulary by its name, or as it is.
 
     Examples
@@ -166,6 +165,6 @@ def vocabulary(name: Any) -> Vocabulary:
     """
     if isinstance(name, Vocabulary):
         return name
-    if name not in VOCABULARIES:
+    if not isinstance(name, str) or name not in VOCABULARIES:
         raise UnknownNameError(f"unknown vocabulary {name!r}; known are {', '.join(VOCABULARIES)}")
     return VOCABULARIES[name]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import ParamSpec, Protocol, TypeVar, cast, overload
 
 from llrkit._docstrings import with_parameters
 from llrkit.calibrate.composite.group_counts import bound_groups, bounding_groups
@@ -46,25 +46,32 @@ class FitFunction(Protocol[P, M_co]):
     def __call__(self, *args: P.args, **options: P.kwargs) -> M_co: ...
     @overload
     def __call__(
-        self, scores: Any, labels: Any, /, *, positive: Any = None, weights: Any = None, **options: Any
+        self,
+        scores: object,
+        labels: object,
+        /,
+        *,
+        positive: object = None,
+        weights: object = None,
+        **options: object,
     ) -> M_co: ...
     @overload
     def __call__(
         self,
         source: ScoreSource,
-        *args: Any,
+        *args: object,
         bound: str,
         speakers: str | Sequence[str] | None = None,
-        **options: Any,
+        **options: object,
     ) -> Map: ...
     @overload
     def __call__(
         self,
         source: ScoreSource,
-        *args: Any,
+        *args: object,
         groups: str | Sequence[str],
         speakers: str | Sequence[str] | None = None,
-        **options: Any,
+        **options: object,
     ) -> Map: ...
 
 
@@ -85,7 +92,7 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
     declared = signature(fit)
 
-    def deals_groups(options: Mapping[str, Any]) -> bool:
+    def deals_groups(options: Mapping[str, object]) -> bool:
         """Whether the fit itself takes groups, to deal folds; CMLG does where it chooses alpha."""
         if "alpha" in declared.parameters and options.get("alpha") != "auto":
             return False
@@ -94,10 +101,10 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
     @wraps(fit)
     def fitting(
         source: ScoreSource,
-        *args: Any,
+        *args: object,
         bound: str | None = None,
         speakers: str | Sequence[str] | None = None,
-        **options: Any,
+        **options: object,
     ) -> Map:
         given, bound = bound, "none" if bound is None else bound
         kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read

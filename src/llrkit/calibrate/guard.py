@@ -74,7 +74,7 @@ def without_guard() -> Iterator[None]:
 
 
 def guarded(
-    fit: Callable[[ScoreSource], Map], source: ScoreSource, name: str, options: Mapping[str, Any]
+    fit: Callable[[ScoreSource], Map], source: ScoreSource, name: str, options: Mapping[str, object]
 ) -> Map:
     """What a fit returns, after a look at how its map does on the training trials, and with their densities.
 

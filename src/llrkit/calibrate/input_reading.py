@@ -28,7 +28,7 @@ def reading_of(roles: Roles) -> dict[str, Any]:
     }
 
 
-def input_factor(reading: Mapping[str, Any] | None) -> float:
+def input_factor(reading: Mapping[str, object] | None) -> float:
     """What scores as the training file held them are multiplied by before they are mapped.
 
     Examples

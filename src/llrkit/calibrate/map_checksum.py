@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from llrkit._warn import warn_caller
@@ -13,7 +14,7 @@ CHECKSUM = "checksum"
 _ALGORITHM = "sha256"
 
 
-def checksum_of(content: dict[str, Any]) -> str:
+def checksum_of(content: Mapping[str, object]) -> str:
     """The checksum of what a calibration file holds, however it is laid out; that of a checksum is left out.
 
     Examples
@@ -28,12 +29,12 @@ def checksum_of(content: dict[str, Any]) -> str:
     return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def with_checksum(content: dict[str, Any]) -> dict[str, Any]:
+def with_checksum(content: Mapping[str, object]) -> dict[str, Any]:
     """The content of a calibration file, and its checksum."""
     return {**content, CHECKSUM: checksum_of(content)}
 
 
-def verify(content: Any, where: str, *, accept_changed: bool = False) -> None:
+def verify(content: object, where: str, *, accept_changed: bool = False) -> None:
     """Refuse content that is not what its checksum was made of; files of older versions have none."""
     if not isinstance(content, dict) or CHECKSUM not in content:
         return

@@ -41,7 +41,7 @@ def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
     }
 
 
-def map_from_dict(plain: Any, where: str = "calibration") -> Map:
+def map_from_dict(plain: object, where: str = "calibration") -> Map:
     """The map that ``to_dict`` described; anything broken is named.
 
     Examples
@@ -122,7 +122,7 @@ def _check_parameters(fitted: SavedMap) -> None:
     fitted.try_out()
 
 
-def _refuse_not_finite(name: str, value: Any, *, infinite: bool) -> None:
+def _refuse_not_finite(name: str, value: object, *, infinite: bool) -> None:
     if isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f":
         if np.isnan(value).any():
             raise ValueError(
@@ -179,7 +179,7 @@ def _whole_number(digits: str) -> int:
     return int(digits)
 
 
-def _refuse_deep(content: Any) -> None:
+def _refuse_deep(content: object) -> None:
     level, depth = [content], 0
     while level:
         depth += 1
@@ -198,7 +198,7 @@ def _import_all() -> None:
         import_module(module.name)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, SavedMap):
         return map_to_dict(value)
     if isinstance(value, np.ndarray):
@@ -231,7 +231,7 @@ _RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
 _NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def _from_plain(value: Any, where: str, base: type[SavedMap]) -> Any:
+def _from_plain(value: object, where: str, base: type[SavedMap]) -> Any:
     if isinstance(value, dict):
         if "format" in value:
             return saved_from_dict(value, where, base)

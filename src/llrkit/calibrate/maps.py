@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.decisions import DecidingMap
@@ -100,8 +101,10 @@ class Map(DecidingMap, SavedMap):
     @overload
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
-    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any: ...
-    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any:
+    def __call__(
+        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
+    ) -> Any: ...
+    def __call__(self, scores: object, columns: Columns | None = None, *, outside: str | None = None) -> Any:
         """LLRs of scores: an array for an array, a number for a number, ``Scores`` for ``Scores``.
 
         ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names. Numbers
@@ -116,7 +119,7 @@ class Map(DecidingMap, SavedMap):
         usual = "ignore" if isinstance(scores, Scores) else "warn"
         watch = self.watch(usual if outside is None else outside)
         if isinstance(scores, Scores):
-            llrs: Any = self._of_chunk(scores, self._read_factor(scores), watch)
+            llrs: object = self._of_chunk(scores, self._read_factor(scores), watch)
         elif isinstance(scores, ScoreSource):
             llrs = self._of_rows(rows_in_memory(scores), watch)
         else:
@@ -124,7 +127,7 @@ class Map(DecidingMap, SavedMap):
         watch.warn()
         return llrs
 
-    def _of_numbers(self, scores: Any, columns: Columns | None, watch: RangeWatch) -> Any:
+    def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> Any:
         values = np.asarray(scores, dtype=np.float64)
         if self.n_systems == 1:
             flat = values.reshape(-1)
@@ -171,7 +174,12 @@ class Map(DecidingMap, SavedMap):
         return RangeWatch(self.training_range, policy, conditions=conditions)
 
     def on(
-        self, source: Any, labels: Any = None, *, positive: Any = None, weights: Any = None
+        self,
+        source: object,
+        labels: npt.ArrayLike | None = None,
+        *,
+        positive: object = None,
+        weights: npt.ArrayLike | None = None,
     ) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source; trials are as every metric takes them.
 

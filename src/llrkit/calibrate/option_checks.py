@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError, UnknownNameError
 
 
-def one_of(value: Any, known: tuple[str, ...], what: str) -> None:
+def one_of(value: object, known: tuple[str, ...], what: str) -> None:
     """Refuse a name that is not known.
 
     Examples
@@ -25,7 +24,7 @@ def one_of(value: Any, known: tuple[str, ...], what: str) -> None:
         raise UnknownNameError(f"unknown {what} {value!r}; known are {', '.join(known)}")
 
 
-def class_weight(alpha: Any) -> float:
+def class_weight(alpha: object) -> float:
     """The weight of the targets, from 0 to 1 with both ends; strictly between them is a ``probability``.
 
     Examples
@@ -38,7 +37,7 @@ def class_weight(alpha: Any) -> float:
     return float(alpha)
 
 
-def yes_or_no(value: Any, name: str) -> bool:
+def yes_or_no(value: object, name: str) -> bool:
     """True or false and nothing that merely counts as such: "no" would count as true.
 
     Examples
@@ -52,7 +51,7 @@ def yes_or_no(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def names_of(value: Any, what: str) -> tuple[str, ...]:
+def names_of(value: object, what: str) -> tuple[str, ...]:
     """One name or several, as a tuple.
 
     Examples
@@ -67,7 +66,7 @@ def names_of(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def whole_number(value: Any, at_least: int, name: str) -> int:
+def whole_number(value: object, at_least: int, name: str) -> int:
     """A whole number that is not too small.
 
     Examples

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from llrkit._plain import Json
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SavedMap(ABC):
@@ -38,7 +40,7 @@ class SavedMap(ABC):
     def try_out(self) -> None:
         """Use the map once, so that broken parameters show when a file is read."""
 
-    def with_provenance(self, **more: Any) -> Self:
+    def with_provenance(self, **more: object) -> Self:
         """The same map with more known of where it comes from."""
         return replace(self, provenance={**self.provenance, **more})
 
@@ -47,7 +49,7 @@ class SavedMap(ABC):
         shared = {item.name for item in fields(SavedMap)}
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers and lists: what a calibration file holds."""
         from llrkit.calibrate.map_files import map_to_dict
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.core.group_cells import group_cells, share_covariance
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import MapFileError
@@ -73,7 +74,7 @@ class TrainingDensities:
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values for a calibration file."""
-        plain: dict[str, Any] = {
+        plain: dict[str, Json] = {
             "of": self.of,
             "target": self.histogram.target.to_text(),
             "nontarget": self.histogram.nontarget.to_text(),

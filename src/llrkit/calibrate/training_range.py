@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,11 @@ class ConditionWatch:
     seen: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def saw(
-        self, columns: Mapping[str, Any], place: Callable[[int], str] | None = None, *, refuse: bool = False
+        self,
+        columns: Mapping[str, object],
+        place: Callable[[int], str] | None = None,
+        *,
+        refuse: bool = False,
     ) -> None:
         """Look at the conditions of some trials; values that are no numbers are left to the map to refuse."""
         outside = np.zeros(0, dtype=np.bool_)
@@ -149,7 +152,7 @@ class RangeWatch:
             f"{self._range}, the furthest is {self.furthest:g}: {what}"
         )
 
-    def saw(self, columns: Mapping[str, Any], place: Callable[[int], str] | None = None) -> None:
+    def saw(self, columns: Mapping[str, object], place: Callable[[int], str] | None = None) -> None:
         """Look at the conditions of trials whose scores were seen."""
         if self.conditions is not None and self.policy != "ignore":
             self.conditions.saw(columns, place, refuse=self.policy == "error")

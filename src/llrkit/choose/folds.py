@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import BoolArray, IntArray
+from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of, whole_number
 from llrkit.core.column_values import ValueCounts, numbered, numbers_of
@@ -231,7 +231,7 @@ def crossed_llrs(
     return llrs
 
 
-def deal_folds(position: npt.NDArray[Any], n: int, seed: int) -> IntArray:
+def deal_folds(position: Array, n: int, seed: int) -> IntArray:
     """A fold for each trial of a class: n neighbors get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ By: TypeAlias = str | Sequence[str]
 """A column whose values are groups, or several whose combinations are."""
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """A value as a plain Python one; a missing number is a missing value."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -40,7 +40,7 @@ def columns_of(by: By) -> tuple[str, ...]:
     return names
 
 
-def natural_order(value: Any) -> tuple[Any, ...]:
+def natural_order(value: object) -> tuple[object, ...]:
     """A key to sort values by: numbers by size, words with the numbers in them by size, missing ones last.
 
     Examples
@@ -81,7 +81,7 @@ def positions_by_value(values: Array) -> dict[Any, IntArray]:
         distinct, codes = np.unique(values, return_inverse=True)
         keys = [plain_value(value) for value in distinct]
     else:
-        seen: dict[Any, int] = {}
+        seen: dict[Hashable, int] = {}
         codes = np.fromiter(
             (seen.setdefault(plain_value(v), len(seen)) for v in values), np.intp, len(values)
         )
@@ -91,14 +91,14 @@ def positions_by_value(values: Array) -> dict[Any, IntArray]:
     return dict(zip(keys, positions, strict=True)) if len(values) else {}
 
 
-def trials_with_values(source: ScoreSource, columns: Sequence[str], values: Sequence[Any]) -> ScoreSource:
+def trials_with_values(source: ScoreSource, columns: Sequence[str], values: Sequence[object]) -> ScoreSource:
     """The trials of a source that have these values in several columns."""
     for column, value in zip(columns, values, strict=True):
         source = trials_with_value(source, column, value)
     return source
 
 
-def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSource:
+def trials_with_value(source: ScoreSource, column: str, value: object) -> DerivedSource:
     """The trials of a source that have one value in a column.
 
     Examples
@@ -115,7 +115,7 @@ def trials_with_value(source: ScoreSource, column: str, value: Any) -> DerivedSo
     return DerivedSource(source, select_value, (column,))
 
 
-def _has_value(values: Array, value: Any, names: tuple[Any, ...] | None) -> BoolArray:
+def _has_value(values: Array, value: object, names: tuple[object, ...] | None) -> BoolArray:
     """Which trials have a value, of a column of values or of codes for the names."""
     if names is not None:
         codes = [code for code, name in enumerate(names) if plain_value(name) == value]
@@ -132,7 +132,7 @@ class ValueCounts(SummaryBase):
     @classmethod
     def of(cls, chunk: Scores, *columns: str) -> ValueCounts:
         """Counts of a chunk."""
-        total: dict[Any, list[float]] = {}
+        total: dict[Hashable, list[float]] = {}
         for column in columns:
             names = chunk.categories.get(column)
             for class_index in (0, 1):
@@ -164,7 +164,7 @@ def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any,
     return numbers_of(chunk.columns[name][class_index], chunk.categories.get(name), number_of)
 
 
-def numbers_of(column: Array, names: tuple[Any, ...] | None, number_of: Mapping[Any, int]) -> IntArray:
+def numbers_of(column: Array, names: tuple[object, ...] | None, number_of: Mapping[Any, int]) -> IntArray:
     """A number for each value of a column, which holds codes for names where there are names.
 
     Examples
@@ -191,7 +191,7 @@ def numbers_of(column: Array, names: tuple[Any, ...] | None, number_of: Mapping[
     return table[column if low == 0 else column.astype(np.int64) - low]
 
 
-def _keys(values: Array, names: tuple[Any, ...] | None) -> list[Any]:
+def _keys(values: Array, names: tuple[object, ...] | None) -> list[object]:
     """Distinct values, or codes for names, as plain values."""
     if names is not None:
         return [plain_value(names[value]) for value in values.tolist()]

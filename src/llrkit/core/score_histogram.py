@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._plain import Json
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
@@ -109,7 +110,7 @@ class ClassHistogram(SummaryBase):
             n_pos_inf=self.n_pos_inf * weight,
         )
 
-    def to_text(self) -> dict[str, Any]:
+    def to_text(self) -> dict[str, Json]:
         """Plain values for a calibration file: the counts on one line."""
         return {
             "exponent": self.exponent,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import BoolArray, FloatArray, IntArray
+from llrkit._arrays import Array, BoolArray, FloatArray, IntArray
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores
 
@@ -32,7 +30,7 @@ class ScoreIndex:
     (array([1]), array([3]))
     """
 
-    def __init__(self, values: npt.NDArray[Any], *, ascending: bool = False) -> None:
+    def __init__(self, values: Array, *, ascending: bool = False) -> None:
         require_one_system(values)
         self.values = values
         self._is_ascending = ascending
@@ -49,7 +47,7 @@ class ScoreIndex:
         return ordered.astype(np.float64, copy=False)
 
     @property
-    def summands(self) -> npt.NDArray[Any]:
+    def summands(self) -> Array:
         """The scores to be summed over: in ascending order where sorting is cheap.
 
         A sum of rounded numbers depends on their order by its last bit; this one does not depend on the order
@@ -90,7 +88,9 @@ class ScoreIndex:
         """
         ordered, skipped = self._around(cuts, neighbors=True)
         left, right = _ranks(ordered, cuts)
-        kind: Any = np.float32 if self.values.dtype == np.float32 else np.float64  # these arrays are long
+        kind: type[np.floating] = (
+            np.float32 if self.values.dtype == np.float32 else np.float64
+        )  # these arrays are long
         low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
         # An interval begins after the scores at one cut and ends before those at the next.
         for start in range(1, len(cuts), _BLOCK):
@@ -137,7 +137,7 @@ class ScoreIndex:
         return near.ascending, near.left_out[where]
 
 
-def require_one_system(values: npt.NDArray[Any]) -> None:
+def require_one_system(values: Array) -> None:
     """Refuse scores of several systems, which cannot be put in order."""
     if values.ndim != 1:
         raise SystemCountError(
@@ -150,7 +150,7 @@ def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
     return chunk.prepared(_sorted_index if chunk.ascending else ScoreIndex)
 
 
-def _sorted_index(ascending: npt.NDArray[Any]) -> ScoreIndex:
+def _sorted_index(ascending: Array) -> ScoreIndex:
     return ScoreIndex(ascending, ascending=True)
 
 
@@ -161,7 +161,7 @@ class _Near:
     """
 
     def __init__(
-        self, values: npt.NDArray[Any], buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
+        self, values: Array, buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
     ) -> None:
         self.wanted, self.around = wanted, around
         near = values[np.flatnonzero(wanted[buckets.bucket])]  # faster than the mask itself: few are wanted
@@ -172,7 +172,7 @@ class _Near:
 class _Buckets:
     """Scores in even buckets between their extremes."""
 
-    def __init__(self, values: npt.NDArray[Any], low: float, high: float, scale: float, n: int) -> None:
+    def __init__(self, values: Array, low: float, high: float, scale: float, n: int) -> None:
         self.low, self.high, self.scale, self.n = low, high, scale, n
         self.bucket: IntArray = np.empty(len(values), dtype=np.intp)
         position = np.empty(min(len(values), _BLOCK))

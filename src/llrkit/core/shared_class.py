@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import IntArray
+from llrkit._plain import Json
 from llrkit.core.column_values import natural_order, plain_value, positions_by_value
 from llrkit.core.grid import ClassName
 from llrkit.core.summary import Grouped
@@ -37,7 +38,7 @@ class SharedClass:
     """
 
     name: ClassName
-    markers: tuple[Any, ...]
+    markers: tuple[object, ...]
     """Values of the column that are no groups: they mark the shared class."""
     automatic: bool
     """Whether nobody asked for it."""
@@ -61,13 +62,13 @@ class SharedClass:
             if counts[value][self._other] > 0
         }
 
-    def split(self, chunk: Scores, column: str, groups: Iterable[Any]) -> dict[Any, Scores]:
+    def split(self, chunk: Scores, column: str, groups: Iterable[object]) -> dict[Any, Scores]:
         """One chunk for each group, all with the whole shared class; also where the group has no trials."""
         positions = self._positions(chunk, column)
         nothing = np.empty(0, dtype=np.intp)
         return {group: self._select(chunk, positions.get(group, nothing)) for group in groups}
 
-    def trials_of(self, source: ScoreSource, column: str, group: Any) -> DerivedSource:
+    def trials_of(self, source: ScoreSource, column: str, group: object) -> DerivedSource:
         """The trials of one group with the shared class."""
 
         def change(chunk: Scores) -> Scores:
@@ -94,7 +95,7 @@ class SharedClass:
         which = " (targets and non-targets)" if name == "bona fide" else ""
         return f"Each {by} is evaluated against all {name} trials{which}, which the groups share{why}."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values, as in the JSON of the command line."""
         return {
             "class": self.name,
@@ -148,7 +149,7 @@ def find_shared_class(
     return None
 
 
-def _is_marker(value: Any) -> bool:
+def _is_marker(value: object) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in MARKERS)
 
 

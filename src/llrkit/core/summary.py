@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from llrkit.scores import Scores
 from llrkit.scores.source import S
+
+T = TypeVar("T")
 
 
 class ReadOnlyArrays:
@@ -23,7 +25,7 @@ class ReadOnlyArrays:
                 view.flags.writeable = False
                 own[name] = view
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         """Take the values of a pickle or copy, whose arrays could be written to."""
         self.__dict__.update(state)
         ReadOnlyArrays.__post_init__(self)
@@ -33,7 +35,7 @@ class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
 
 
-def subclasses_of(cls: type[Any]) -> Iterator[type[Any]]:
+def subclasses_of(cls: type[T]) -> Iterator[type[T]]:
     """All subclasses, and theirs."""
     for sub in cls.__subclasses__():
         yield sub

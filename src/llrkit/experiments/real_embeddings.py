@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.experiments.list_results import (
@@ -100,7 +100,7 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
 
 def _centered_by_corpus(background: Embeddings) -> Embeddings:
     vectors = background.vectors.astype(np.float64)
-    corpora: npt.NDArray[Any] = background.columns.get("corpus", np.zeros(len(background)))
+    corpora: Array = background.columns.get("corpus", np.zeros(len(background)))
     for corpus in np.unique(corpora):
         rows = corpora == corpus
         vectors[rows] -= vectors[rows].mean(axis=0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
@@ -119,7 +119,7 @@ def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
     return trials
 
 
-def score_values(trials: TrialTable) -> npt.NDArray[Any]:
+def score_values(trials: TrialTable) -> Array:
     """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
     if not all(trials.table[name].dtype.is_float() for name in trials.score):
         trials = with_scores(trials)

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.io.checks import with_scores
 from llrkit.io.column_roles import llrs_written_by_a_map
@@ -20,7 +20,7 @@ from llrkit.scores.roles import require_column
 
 OWN_COLUMNS = (LLR, LOG10_LR, LLR_MAP)
 NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
-Llrs = Callable[[npt.NDArray[Any], dict[str, npt.NDArray[Any]]], npt.NDArray[Any]]
+Llrs = Callable[[Array, dict[str, Array]], Array]
 
 
 def with_llrs(
@@ -31,7 +31,7 @@ def with_llrs(
     needs: Sequence[str] = (),
     missing: bool = False,
     base_10: bool = False,
-    more: Mapping[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = NOTHING_MORE,
+    more: Mapping[str, Callable[[Array], Array]] = NOTHING_MORE,
 ) -> TrialTable:
     """The same rows with LLRs in the column ``llr`` (``log10_lr`` to base ten); no column is overwritten.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
     file = Path(path)
     if file.is_file() and detect(file) == "bosaris":
         ids, values = read_segment_quality(file)
-        columns: dict[str, Any] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
+        columns: dict[str, object] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
         measures = read_table(path, score=[], **options)

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Self
 
 from llrkit._format import printable
+from llrkit._plain import Json
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import Roles
 
@@ -163,9 +164,9 @@ class Reading:
                 refusal = MEMORY.refusal if name == "unreadable" else way.refusal
                 raise InputError(f"{FLAGS.get(name, '--' + name)} {refusal}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """What was asked for, as plain values; :meth:`from_dict` is the way back."""
-        plain: dict[str, Any] = {}
+        plain: dict[str, Json] = {}
         for name in self.given():
             value = getattr(self, name)
             plain[name] = list(value) if isinstance(value, tuple) else value

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError
 from llrkit.io.tables import read_table
 from llrkit.io.text.layouts import has_header
@@ -69,9 +69,9 @@ def find_listed(
 
 def with_listed_scores(
     trial_list: TrialTable,
-    scores: npt.NDArray[Any],
+    scores: Array,
     labels: npt.NDArray[np.str_] | None = None,
-    more: Mapping[str, npt.NDArray[Any]] | None = None,
+    more: Mapping[str, Array] | None = None,
 ) -> TrialTable:
     """The list with a score for each of its trials, and labels unless they are None.
 

@@ -249,7 +249,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value as it could be typed, or its beginning."""
     text = repr(value)
     return text if len(text) <= 30 else f"{text[:27]}..."

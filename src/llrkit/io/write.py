@@ -11,7 +11,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import polars as pl
 
@@ -134,7 +134,7 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
 
     rows, context = 0, copy_context()
 
-    def tables(*_: Any) -> Iterator[pl.DataFrame]:
+    def tables(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
         # polars calls this from a thread of its own, which would not know who is watching
         iterator = iter(batches)

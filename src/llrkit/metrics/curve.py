@@ -11,6 +11,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import counted
+from llrkit._plain import Json
 from llrkit._results import FrameKind, Result, frame_of_columns, html_table, plain
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
@@ -26,7 +27,7 @@ class Curve(ReadOnlyArrays, Result):
     ErrorCurve(5 points, kind='roc', n_target=2, n_nontarget=2)
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "__repr__" not in vars(cls):
             # that of a dataclass shows all arrays
@@ -82,9 +83,9 @@ def curve_columns(curve: Curve) -> dict[str, list[Any]]:
     return columns
 
 
-def _expanded(values: Mapping[str, Any]) -> dict[str, Any]:
+def _expanded(values: Mapping[str, object]) -> dict[str, Json]:
     """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, Json] = {}
     for name, value in values.items():
         if isinstance(value, Curve):
             inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
 from llrkit.metrics.curve import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
+from llrkit.scores import ScoreSource
 
 BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
 """Prior log-odds at which actual and minimum error rates are kept."""
@@ -173,7 +174,7 @@ class CrossEntropyCurve(Curve):
 
 
 def cross_entropy_curve(
-    source: Any, blocks: PavBlocks, log_odds: FloatArray | None = None
+    source: ScoreSource, blocks: PavBlocks, log_odds: FloatArray | None = None
 ) -> CrossEntropyCurve:
     """The ECE curve of a source; one more pass over the trials."""
     odds = ECE_LOG10_ODDS * np.log(10.0) if log_odds is None else np.asarray(log_odds, dtype=np.float64)

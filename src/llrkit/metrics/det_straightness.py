@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._random import RNG
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
@@ -40,7 +40,7 @@ class DetStraightness(Result):
         """Share of the simulations, and of this one, that are as bent."""
         return float((1 + np.count_nonzero(self.null >= self.rms)) / (1 + len(self.null)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {
             "rms": self.rms,

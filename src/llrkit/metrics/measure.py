@@ -290,5 +290,5 @@ def _measured_groups(
     return groups, skipped
 
 
-def _first_look(_key: Any, group: Scores) -> Both:
+def _first_look(_key: object, group: Scores) -> Both:
     return both(Moments.of, Grid.of)(group)

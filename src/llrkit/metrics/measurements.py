@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
@@ -52,7 +53,7 @@ class PointResult(Result):
     p_fa: float
     """False-alarm rate at the Bayes threshold."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
             "name": self.point.name,

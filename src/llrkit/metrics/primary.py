@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +94,7 @@ COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
 
 
 def _mean_over_sets(
-    source: ScoreSource, presets: dict[str, str], dataset: str | None, options: dict[str, Any]
+    source: ScoreSource, presets: dict[str, str], dataset: str | None, options: Mapping[str, object]
 ) -> float:
     if dataset is None:
         raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.core.hull import ErrorPath, PavBlocks, error_path
 from llrkit.core.score_bins import ScoreBins
 from llrkit.metrics.highest_threshold import Demand, highest_threshold, next_score
@@ -119,7 +120,7 @@ def same_cost(
     return _around(path, inside, np.arange(len(path.threshold)) - chosen)
 
 
-def _around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: npt.NDArray[Any]) -> Range:
+def _around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
     """The ends of a set of thresholds, one step further out: counts say nothing about what is between."""
     places = np.flatnonzero(inside)
     if not len(places):

@@ -6,12 +6,10 @@ The arrays of a chunk have one row per trial; turned round, every operation runs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.errors import SystemCountError
 from llrkit.scores.classes import ClassVectors
@@ -22,7 +20,7 @@ def trial_blocks(n: int, width: int, least: int = 64) -> Iterator[slice]:
     return blocks(n, max(64, least, BLOCK // width))
 
 
-def by_class(values: npt.NDArray[Any]) -> FloatArray:
+def by_class(values: Array) -> FloatArray:
     """A float64 copy of an array of shape (m, K) turned round to (K, m)."""
     return np.array(values.T, dtype=np.float64, order="C")
 
@@ -42,7 +40,7 @@ def loglik_blocks(chunk: ClassVectors) -> Iterator[tuple[FloatArray, IntArray]]:
         yield loglik, chunk.codes[block]
 
 
-def one_system(chunk: ClassVectors) -> npt.NDArray[Any]:
+def one_system(chunk: ClassVectors) -> Array:
     """The log-likelihoods of a chunk, which must be of one system."""
     values = chunk.loglik
     if values.ndim != 2:

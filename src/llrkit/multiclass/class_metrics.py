@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import LN2
 from llrkit.errors import InputError
 from llrkit.metrics.curve import Curve
@@ -146,7 +145,7 @@ def expected_cost(
 
 
 def cost_from_decisions(
-    decided: npt.NDArray[Any], matrix: FloatArray, prior: FloatArray, *, normalized: bool = True
+    decided: Array, matrix: FloatArray, prior: FloatArray, *, normalized: bool = True
 ) -> float:
     """Mean cost of counted decisions, each class weighted by its prior."""
     rates = decided / decided.sum(axis=1, keepdims=True)
@@ -181,7 +180,7 @@ class Confusion(Curve):
 
     classes: tuple[str, ...]
     """Names of the classes."""
-    counts: npt.NDArray[Any]
+    counts: Array
     """Number of trials by true class (rows) and decided class (columns)."""
 
     @property

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
@@ -60,7 +58,7 @@ class ClassMeans(SummaryBase):
     """Number of trials and mean vector of each class; the place of the first infinite value, if any."""
 
     classes: tuple[str, ...]
-    n: npt.NDArray[Any]
+    n: Array
     mean: FloatArray
     differences: bool
     first_infinite: float = math.inf

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._version import __version__
 from llrkit.core.sample import ClassSample
 from llrkit.core.summary import SummaryBase
@@ -27,7 +26,7 @@ class TrainingTrials(SummaryBase):
     """Counts, extremes, the first infinite value, and an evenly spread sample of each class."""
 
     classes: tuple[str, ...]
-    n: npt.NDArray[Any]
+    n: Array
     low: FloatArray
     high: FloatArray
     first_infinite: float

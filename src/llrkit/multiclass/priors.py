@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.class_labels import listed
@@ -24,7 +23,7 @@ class ClassCounts(SummaryBase):
     """How many trials each class has."""
 
     classes: tuple[str, ...]
-    n: npt.NDArray[Any]
+    n: Array
 
     @classmethod
     def of(cls, chunk: ClassVectors) -> ClassCounts:
@@ -45,7 +44,7 @@ def count_classes(source: ClassSource) -> ClassCounts:
     return counts
 
 
-def require_all_classes(classes: Sequence[str], counts: npt.NDArray[Any]) -> None:
+def require_all_classes(classes: Sequence[str], counts: Array) -> None:
     """Refuse a class without trials.
 
     Examples

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.multiclass.class_blocks import by_class, gram, trial_blocks
 from llrkit.scores.classes import ClassVectors
@@ -47,7 +46,7 @@ class Family(ReadOnlyArrays):
         """The number of weights."""
         return self.shared + self.own_features * self.classes
 
-    def features(self, values: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    def features(self, values: Array) -> tuple[FloatArray, FloatArray]:
         """Shared features (shared, K, m) and own features without the offset (u, K or 1, m) of a block."""
         m, k = len(values), self.classes
         if self.own == "plane":
@@ -121,7 +120,7 @@ class _Block:
         family: Family,
         weights: FloatArray,
         log_prior: FloatArray,
-        values: npt.NDArray[Any],
+        values: Array,
         codes: IntArray,
     ) -> None:
         self.family, self.codes, self.prior = family, codes, np.exp(log_prior)

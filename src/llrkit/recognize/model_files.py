@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Array]
 SCHEMA = "schema"
 
 
@@ -56,7 +56,7 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     return arrays
 
 
-def arrays_hash(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+def arrays_hash(arrays: Mapping[str, Array]) -> str:
     """A hash of named arrays, whatever their order."""
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._format import counted
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
@@ -114,14 +115,14 @@ def check_splits(given: Frames | Embeddings, where: Any, what: str, option: str 
             )
 
 
-def length_profile(vectors: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def length_profile(vectors: Array) -> npt.NDArray[np.float64]:
     """Median length of the vectors, and half the distance of the quartiles."""
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
     low, middle, high = np.percentile(lengths, [25.0, 50.0, 75.0])
     return np.array([middle, (high - low) / 2.0])
 
 
-def check_lengths(trained: npt.NDArray[np.float64] | None, vectors: npt.NDArray[Any]) -> None:
+def check_lengths(trained: npt.NDArray[np.float64] | None, vectors: Array) -> None:
     """Embeddings that were length-normalized or whitened elsewhere have other lengths than raw ones."""
     if trained is None or len(vectors) < 2:
         return

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
@@ -177,7 +178,7 @@ class Recognizer:
         cohort: Side | None = None,
         top: int | None = None,
         watch: Watch | None = None,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """Scores of all pairs, shape (models, segments), normalized by a cohort if asked for.
 
         See :meth:`llrkit.recognize.Backend.scores` for the kinds of normalization.
@@ -221,9 +222,7 @@ class Recognizer:
         if cohort is not None and cohort.recognizer not in ("", self.fingerprint):
             raise InputError("this cohort was made with another recognizer; make it again")
 
-    def _score(
-        self, models: Side, segments: Side, report: Callable[[int, int], None] | None
-    ) -> npt.NDArray[Any]:
+    def _score(self, models: Side, segments: Side, report: Callable[[int, int], None] | None) -> Array:
         if models.mixtures is not None and segments.frames is not None and self.extractor is not None:
             top = self.options.top_gaussians
             return gmm_scores(models.mixtures, segments.frames, self.extractor.ubm, top=top, report=report)
@@ -280,7 +279,7 @@ class Recognizer:
             raise InputError("these embeddings carry no covariances; their uncertainty is not known")
         return self.backend.prepare(raw)
 
-    def _machines(self, ready: Embeddings, models: npt.NDArray[Any]) -> LinearModels:
+    def _machines(self, ready: Embeddings, models: Array) -> LinearModels:
         assert self.background is not None
         return train_svm(ready, self.background, models, cost=self.options.cost)
 
@@ -301,9 +300,9 @@ class Recognizer:
             columns=columns,
         )  # fmt: skip
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """What is saved."""
-        arrays: dict[str, npt.NDArray[Any]] = {"options": np.array(json.dumps(asdict(self.options)))}
+        arrays: dict[str, Array] = {"options": np.array(json.dumps(asdict(self.options)))}
         if self.extractor is not None:
             arrays.update(self.extractor.arrays())
         if self.backend is not None:

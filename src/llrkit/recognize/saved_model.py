@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 
@@ -23,7 +23,7 @@ class SavedModel(ReadOnlyArrays):
             object.__setattr__(self, field.name, np.asarray(getattr(self, field.name), dtype=np.float64))
         super().__post_init__()
 
-    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, prefix: str = "") -> dict[str, Array]:
         """The arrays by name."""
         return {prefix + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.recognize.backends.sessions import model_rows
 from llrkit.recognize.embeddings import Embeddings
 
 NORM = "norm"
 """The column with the length of each raw embedding, which says something about its quality."""
 _SUMS = ("speech_seconds", "audio_seconds", "frames")
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, Array]
 
 
 def row_columns(raw: Embeddings) -> Columns:
@@ -29,7 +29,7 @@ def row_columns(raw: Embeddings) -> Columns:
     return {**raw.columns, NORM: np.round(norms, 6)}
 
 
-def model_columns(raw: Embeddings, models: npt.NDArray[Any]) -> Columns:
+def model_columns(raw: Embeddings, models: Array) -> Columns:
     """The columns of models that are made of several utterances.
 
     Seconds and frames are added up, lengths averaged, the number of utterances is in ``sessions``; other

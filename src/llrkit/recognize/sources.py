@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -78,7 +77,7 @@ class Sources:
                 pairs.append((first[content], i))
         return pairs
 
-    def arrays(self, prefix: str) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, prefix: str) -> dict[str, Array]:
         """What is saved."""
         named = {"ids": self.ids, "speakers": self.speakers, "contents": self.contents}
         return {prefix + name: np.array(values, dtype=str) for name, values in named.items() if values}
@@ -91,7 +90,7 @@ class Sources:
         return cls(ids or (), speakers, contents)
 
 
-def vector_hashes(vectors: npt.NDArray[Any]) -> tuple[str, ...]:
+def vector_hashes(vectors: Array) -> tuple[str, ...]:
     """A hash of each row, the same for the same numbers in 32 and 64 bits.
 
     Examples

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import LlrkitError
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -59,7 +59,7 @@ class Stages:
             return None  # broken: it is made again
         return arrays if str(arrays.pop("key")) == key else None
 
-    def save(self, name: str, key: str, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    def save(self, name: str, key: str, arrays: dict[str, Array]) -> None:
         """Keep the arrays of a stage.
 
         Parameters

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit._progress import stage
@@ -67,20 +68,20 @@ class Scores(ScoreSource):
 
     def __init__(
         self,
-        target: Any,
-        nontarget: Any,
-        columns: Mapping[str, tuple[Any, Any]] | None = None,
+        target: object,
+        nontarget: object,
+        columns: Mapping[str, tuple[object, object]] | None = None,
         *,
-        categories: Mapping[str, Sequence[Any]] | None = None,
+        categories: Mapping[str, Sequence[object]] | None = None,
     ) -> None:
         self._set(target, nontarget, columns, categories)
 
     def _set(
         self,
-        target: Any,
-        nontarget: Any,
-        columns: Mapping[str, tuple[Any, Any]] | None,
-        categories: Mapping[str, Sequence[Any]] | None,
+        target: object,
+        nontarget: object,
+        columns: Mapping[str, tuple[object, object]] | None,
+        categories: Mapping[str, Sequence[object]] | None,
         *,
         labeled: bool = False,
     ) -> None:
@@ -114,11 +115,11 @@ class Scores(ScoreSource):
     @classmethod
     def from_classes(
         cls,
-        target: Any,
-        nontarget: Any,
-        columns: Mapping[str, tuple[Any, Any]] | None = None,
+        target: npt.ArrayLike,
+        nontarget: npt.ArrayLike,
+        columns: Mapping[str, tuple[object, object]] | None = None,
         *,
-        categories: Mapping[str, Sequence[Any]] | None = None,
+        categories: Mapping[str, Sequence[object]] | None = None,
     ) -> Scores:
         """As ``Scores(target, nontarget)``, where the second array may look like labels.
 

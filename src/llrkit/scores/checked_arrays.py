@@ -17,7 +17,7 @@ INEXACT = (
 )
 
 
-def number_array(values: Any, what: str) -> Array:
+def number_array(values: object, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
     return _floats(as_numpy(values, what), what)
 
@@ -28,7 +28,7 @@ def _floats(array: Array, what: str) -> Array:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def score_array(values: Any, what: str) -> Array:
+def score_array(values: object, what: str) -> Array:
     """Scores of one system or of several, read-only."""
     given = as_numpy(values, what)
     array = _floats(given, what)
@@ -105,7 +105,7 @@ def frozen(fresh: Array) -> Array:
     return fresh
 
 
-def unchanging(array: Array, given: Any) -> Array:
+def unchanging(array: Array, given: object) -> Array:
     """An array made of what was given, or a copy of it if whoever gave it could still write to it.
 
     What has been counted is kept, so the scores must stay what they were.
@@ -124,7 +124,7 @@ def unchanging(array: Array, given: Any) -> Array:
     return frozen(array.copy()) if foreign or _writeable(array) else array
 
 
-def _writeable(array: Any) -> bool:
+def _writeable(array: object) -> bool:
     """Whether an array, or one that it is a view of, can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -142,7 +142,7 @@ def refuse_nan(array: Array, what: str) -> None:
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
 
 
-def column_array(values: Any, scores: Array, name: str) -> Array:
+def column_array(values: object, scores: Array, name: str) -> Array:
     """The values of a column, one for each score."""
     array = np.asarray(values)
     if array.shape[:1] != scores.shape[:1]:

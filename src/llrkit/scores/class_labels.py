@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError, LabelError
 
 _SHOWN = 10
 
 
-def class_names(classes: Iterable[Any]) -> tuple[str, ...]:
+def class_names(classes: Iterable[object]) -> tuple[str, ...]:
     """Names as text, none twice, none empty.
 
     Examples
@@ -35,7 +35,7 @@ def class_names(classes: Iterable[Any]) -> tuple[str, ...]:
     return names
 
 
-def class_codes(labels: Any, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
+def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
     """The place of each label among the classes.
 
     A label is the name of a class. Whole numbers are places, counted from 0, where no class has a number
@@ -86,7 +86,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _places(array: npt.NDArray[Any], classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
+def _places(array: Array, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = array.astype(np.intp)
     bad = (codes < 0) | (codes >= len(classes))
     if bad.any():
@@ -97,7 +97,7 @@ def _places(array: npt.NDArray[Any], classes: tuple[str, ...]) -> npt.NDArray[np
     return codes
 
 
-def _text(name: Any) -> str:
+def _text(name: object) -> str:
     value = name.item() if isinstance(name, np.generic) else name
     if isinstance(value, bool):
         return str(int(value))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError, LabelError, SystemCountError
@@ -41,7 +41,7 @@ class ClassScores(ClassVectors):
 
     _what = "log-likelihoods"
 
-    def _default_classes(self, labels: Any) -> tuple[str, ...]:
+    def _default_classes(self, labels: object) -> tuple[str, ...]:
         return class_names(range(self.values.shape[1]))
 
     def _check_shape(self) -> None:
@@ -89,13 +89,13 @@ class ClassScores(ClassVectors):
     @classmethod
     def from_posteriors(
         cls,
-        log_posteriors: Any,
-        labels: Any,
-        classes: Sequence[Any] | None = None,
-        ids: Any = None,
+        log_posteriors: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        classes: Sequence[object] | None = None,
+        ids: object = None,
         *,
-        prior: Any,
-        columns: Mapping[str, Any] | None = None,
+        prior: object,
+        columns: Mapping[str, object] | None = None,
     ) -> ClassScores:
         """From log-posteriors (or logits) trials for a prior, whose logarithm is taken away again.
 
@@ -124,7 +124,7 @@ class ClassScores(ClassVectors):
         """
         return cls(log_posteriors, labels, classes, ids, columns=columns).without_prior(prior)
 
-    def without_prior(self, prior: Any) -> ClassScores:
+    def without_prior(self, prior: object) -> ClassScores:
         """The same trials with the logarithm of a prior taken away: log-likelihoods of log-posteriors.
 
         Parameters

@@ -50,7 +50,7 @@ def _unmasked(values: np.ma.MaskedArray[Any, Any], what: str) -> Array:
     return np.asarray(values.data)
 
 
-def flat_labels(values: Any) -> Array:
+def flat_labels(values: object) -> Array:
     """Labels as an array of one dimension; columns of width one are taken for what they are."""
     array = as_numpy(values, "labels")
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

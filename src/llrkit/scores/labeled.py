@@ -28,7 +28,7 @@ ROLES = ("score", "label")
 """Columns that make trials of a table."""
 
 
-def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: Any = None) -> ScoreSource:
+def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: object = None) -> ScoreSource:
     """A source of one array of scores and one of labels.
 
     Parameters
@@ -61,13 +61,13 @@ class TakesLabels(Protocol[P, R_co]):
     @overload
     def __call__(
         self,
-        scores: Any,
-        labels: Any,
+        scores: object,
+        labels: object,
         /,
-        *args: Any,
-        positive: Any = None,
-        weights: Any = None,
-        **options: Any,
+        *args: object,
+        positive: object = None,
+        weights: object = None,
+        **options: object,
     ) -> R_co: ...
 
 
@@ -90,7 +90,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     one_source = sum(named[place].default is Parameter.empty for place in places) == 1
 
     @wraps(function)
-    def taking(*args: Any, positive: Any = None, weights: Any = None, **options: Any) -> R_co:
+    def taking(*args: Any, positive: Any = None, weights: object = None, **options: Any) -> R_co:
         given = [list(one) if isinstance(one, Iterator) else one for one in args]
         for place in places:
             if place < len(given):
@@ -132,7 +132,7 @@ def given_source(source: ScoreSource) -> ScoreSource:
     return as_source(source)
 
 
-def trials_of_table(given: Any) -> Any:
+def trials_of_table(given: object) -> Any:
     """Trials, if a data frame, an Arrow table or a dict has the columns ``score`` and ``label``."""
     if isinstance(given, ScoreSource) or not set(ROLES) <= set(_column_names(given)):
         return given
@@ -141,7 +141,7 @@ def trials_of_table(given: Any) -> Any:
     return Trials(given)
 
 
-def _column_names(given: Any) -> list[Any]:
+def _column_names(given: object) -> list[object]:
     if isinstance(given, Mapping):
         return list(given)
     if hasattr(given, "collect_schema"):  # polars; the columns of a lazy frame are not known at once
@@ -150,12 +150,12 @@ def _column_names(given: Any) -> list[Any]:
     return list(names) if isinstance(names, Iterable) else []
 
 
-def is_pair(given: Any) -> bool:
+def is_pair(given: object) -> bool:
     """Whether scores and labels were given together, and not two scores."""
     return isinstance(given, tuple) and len(given) == 2 and all(map(is_array, given))
 
 
-def is_array(given: Any) -> bool:
+def is_array(given: object) -> bool:
     """Whether something may hold scores or labels, and is not a source, a name or a table."""
     if isinstance(given, (ScoreSource, str, bytes, Mapping)):
         return False

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, LabelError, PooledClassesWarning
 from llrkit.scores.foreign_arrays import flat_labels
@@ -87,7 +88,7 @@ def _not_two_classes(seen: list[Any], where: str) -> LabelError:
     )
 
 
-def target_mask(labels: Any, positive: Any = None) -> npt.NDArray[np.bool_]:
+def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_]:
     """A boolean array that says which trials are targets: by the usual labels, or by that of the targets.
 
     Examples
@@ -123,7 +124,7 @@ def target_mask(labels: Any, positive: Any = None) -> npt.NDArray[np.bool_]:
     return np.asarray([bool(value) for value in meaning])[inverse]
 
 
-def _equal_to(array: npt.NDArray[Any], positive: Any) -> npt.NDArray[np.bool_]:
+def _equal_to(array: Array, positive: object) -> npt.NDArray[np.bool_]:
     is_target = np.asarray(array == positive)
     if not is_target.any():
         seen = ", ".join(repr(value) for value in np.unique(array).tolist()[:6])
@@ -131,7 +132,7 @@ def _equal_to(array: npt.NDArray[Any], positive: Any) -> npt.NDArray[np.bool_]:
     return is_target
 
 
-def holds_words(given: Any) -> bool:
+def holds_words(given: object) -> bool:
     """Whether an array is made of words that are no numbers.
 
     Examples
@@ -151,7 +152,7 @@ def _is_word(text: str) -> bool:
     return False
 
 
-def looks_like_labels(given: Any, values: npt.NDArray[Any], scores: npt.NDArray[Any]) -> bool:
+def looks_like_labels(given: object, values: Array, scores: Array) -> bool:
     """Whether ``values``, made of what was ``given``, are labels of ``scores``: booleans, 0/1 or -1/1.
 
     Two trials cannot tell, nor scores that have no other values. Arrays of different lengths are told apart
@@ -173,7 +174,7 @@ def looks_like_labels(given: Any, values: npt.NDArray[Any], scores: npt.NDArray[
     return not _two_values(scores[:FIRST]) or not _two_values(scores)
 
 
-def _two_values(values: npt.NDArray[Any]) -> bool:
+def _two_values(values: Array) -> bool:
     """Whether nothing but 0 and 1, or -1 and 1, occurs."""
     ones = values == 1
     return bool((ones | (values == 0)).all() or (ones | (values == -1)).all())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.scores.checked_arrays import EXACT, INEXACT
 from llrkit.scores.weights import WEIGHTS_IN_WORDS, acceptable_weights
@@ -48,7 +48,7 @@ def is_plain_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
 
 
-def as_array(column: pl.Series) -> npt.NDArray[Any]:
+def as_array(column: pl.Series) -> Array:
     """The values of a column; whole numbers of 128 bits as Python has them."""
     return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
 

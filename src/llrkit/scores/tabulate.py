@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.trials import Trials
@@ -47,7 +46,7 @@ def _table(chunk: Scores, systems: list[str]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _column(name: str, values: npt.NDArray[Any], chunk: Scores) -> pl.Series:
+def _column(name: str, values: Array, chunk: Scores) -> pl.Series:
     if name not in chunk.categories:
         return pl.Series(name, values)
     return pl.Series(name, chunk.categories[name]).gather(pl.Series(values.astype(np.uint32))).alias(name)

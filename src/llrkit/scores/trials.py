@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.any_table import as_table
@@ -55,7 +56,7 @@ class Trials(ScoreSource):
 
     def __init__(
         self,
-        table: Any,
+        table: object,
         *,
         score: str | Sequence[str] = "score",
         label: str = "label",
@@ -180,12 +181,12 @@ class Trials(ScoreSource):
         return mask
 
     @cached_property
-    def score_array(self) -> npt.NDArray[Any]:
+    def score_array(self) -> Array:
         """Scores in row order, shape (n,) or (n, K)."""
         arrays = [self._score_column(name) for name in self.score]
         return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
-    def _score_column(self, name: str) -> npt.NDArray[Any]:
+    def _score_column(self, name: str) -> Array:
         column = self.table[name]
         if not column.dtype.is_numeric():
             raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
@@ -208,8 +209,8 @@ class Trials(ScoreSource):
     @cached_property
     def _scores(self) -> Scores:
         mask = self.is_target
-        columns: dict[str, Any] = {}
-        categories: dict[str, list[Any]] = {}
+        columns: dict[str, object] = {}
+        categories: dict[str, list[object]] = {}
         for name in self._roles.carried:
             columns[name], values = self.coded(name)
             if values is not None:
@@ -226,7 +227,7 @@ class Trials(ScoreSource):
         weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
-    def coded(self, name: str) -> tuple[npt.NDArray[Any], list[Any] | None]:
+    def coded(self, name: str) -> tuple[Array, list[Any] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for.
 
         Parameters
@@ -246,7 +247,7 @@ class Trials(ScoreSource):
         )
         return joined["code"].to_numpy(), values
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Array:
         """The values of a column in row order.
 
         Parameters
@@ -332,7 +333,7 @@ class Trials(ScoreSource):
         return self._replace(self.table.filter(scored))
 
     @cached_property
-    def score_array_or_nan(self) -> npt.NDArray[Any]:
+    def score_array_or_nan(self) -> Array:
         """Scores in row order, NaN where a system has none."""
         columns = [self.table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in self.score]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -73,12 +73,12 @@ class ClassVectors:
 
     def __init__(
         self,
-        vectors: Any,
-        labels: Any,
-        classes: Sequence[Any] | None = None,
-        ids: Any = None,
+        vectors: object,
+        labels: object,
+        classes: Sequence[object] | None = None,
+        ids: object = None,
         *,
-        columns: Mapping[str, Any] | None = None,
+        columns: Mapping[str, object] | None = None,
     ) -> None:
         self.values = read_only(number_array(vectors, self._what))
         self._check_shape()
@@ -95,7 +95,7 @@ class ClassVectors:
 
     _what = "vectors"
 
-    def _default_classes(self, labels: Any) -> tuple[str, ...]:
+    def _default_classes(self, labels: object) -> tuple[str, ...]:
         return class_names(np.unique(np.asarray(labels)).tolist())
 
     def _check_shape(self) -> None:
@@ -106,7 +106,7 @@ class ClassVectors:
         if len(self.classes) < 2:
             raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
 
-    def _per_trial(self, column: Any, name: str) -> Array:
+    def _per_trial(self, column: object, name: str) -> Array:
         array = np.asarray(column)
         if array.shape[:1] != self.values.shape[:1]:
             n = len(array) if array.ndim else "no"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.roles import Roles
@@ -97,7 +97,7 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
     return make
 
 
-def _numbers(chunk: Scores, column: str, side: int) -> npt.NDArray[Any]:
+def _numbers(chunk: Scores, column: str, side: int) -> Array:
     """The weights of one class; columns of text are codes with the words they stand for."""
     values, words = chunk.columns[column][side], chunk.categories.get(column)
     try:

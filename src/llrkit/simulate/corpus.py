@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit._random import checked_seed
 from llrkit.errors import InputError
 from llrkit.simulate.block_source import block_rng
@@ -147,6 +145,6 @@ class Corpus:
         return np.asarray(drawn / np.linalg.norm(drawn))
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import BoolArray, FloatArray, IntArray
+from llrkit._arrays import Array, BoolArray, FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -19,7 +18,7 @@ from llrkit.simulate.block_source import BLOCK_TRIALS, BlockSource
 from llrkit.simulate.corpus import Recordings
 from llrkit.simulate.simulated_people import COLUMNS, GENDERS
 
-Scorer = Callable[[FloatArray, FloatArray], npt.NDArray[Any]]
+Scorer = Callable[[FloatArray, FloatArray], Array]
 """Scores of all pairs of rows of two matrices of embeddings."""
 
 
@@ -154,7 +153,7 @@ class CrossTrials(BlockSource):
 
     def _column(
         self, name: str, number: int, cells: CellBlock, same: BoolArray
-    ) -> tuple[npt.NDArray[Any], tuple[str, ...] | None]:
+    ) -> tuple[Array, tuple[str, ...] | None]:
         """The values of a column for every cell of a block, and what codes stand for."""
         models, tests = (np.broadcast_to(a, same.shape) for a in (cells.models[:, None], cells.tests))
         if name == POSITION:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.scores import Scores
@@ -115,7 +114,7 @@ class SimulatedTrials(BlockSource):
     def _numbers(self, n: int, block: int) -> IntArray:
         return np.arange(block * n // self.n_blocks, (block + 1) * n // self.n_blocks)
 
-    def _scaled(self, drawn: FloatArray) -> npt.NDArray[Any]:
+    def _scaled(self, drawn: FloatArray) -> Array:
         if self.scale != 1.0 or self.offset != 0.0:
             drawn = self.scale * drawn + self.offset
         return drawn.astype(self.dtype, copy=False)

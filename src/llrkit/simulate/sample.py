@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import UnknownNameError
 from llrkit.recognize.backends.cosine import cosine_scores
 from llrkit.recognize.plda.plda_model import PLDA
@@ -78,7 +77,7 @@ def sample_trials(split: str = "eval", *, system: str | Sequence[str] = "plda") 
     return Trials(table, score=names[0] if len(names) == 1 else names, enroll="enroll", test="test")
 
 
-def _one_gender(split: str, gender: str, rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+def _one_gender(split: str, gender: str, rng: np.random.Generator) -> dict[str, Array]:
     """All pairs of recordings of the speakers of one gender, the earlier recording of a list first."""
     speaker = np.repeat(np.arange(N_SPEAKERS // len(GENDERS)), N_RECORDINGS)
     n = len(speaker)

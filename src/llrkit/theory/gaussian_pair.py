@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit.core.special import probit
 from llrkit.errors import InputError
@@ -200,7 +201,7 @@ class GaussianLLR(CalibratedPair):
         return -1.0
 
 
-def cllr_from_eer(eer: Any) -> Any:
+def cllr_from_eer(eer: npt.ArrayLike) -> Any:
     """Cllr in bits of calibrated Gaussian LLRs with a given EER (a fraction, 0 to 0.5; number or array).
 
     ``1/ln 2 ∫ N(x | mu, sigma) log(1 + e^-x) dx`` with ``sigma = -2 probit(eer)``, ``mu = sigma^2/2``.
@@ -225,7 +226,7 @@ def cllr_from_eer(eer: Any) -> Any:
     return cllr_from_sigma(-2.0 * probit(rates))
 
 
-def eer_from_cllr(cllr: Any) -> Any:
+def eer_from_cllr(cllr: npt.ArrayLike) -> Any:
     """EER of calibrated Gaussian LLRs with a given Cllr in bits (0 to 1; number or array).
 
     The inverse of :func:`cllr_from_eer`, exact to rounding.

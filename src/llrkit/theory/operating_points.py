@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, cast
+from typing import cast
 
 from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
@@ -279,7 +279,7 @@ def point_of_text(text: str) -> OperatingPoint | None:
     return None if numbers is None else _point_of(numbers, text)
 
 
-def _numbers(point: Any) -> list[float] | None:
+def _numbers(point: object) -> list[float] | None:
     """The prior, and the costs if they were given; None of what is not numbers."""
     if isinstance(point, str):
         fields = [field.strip() for field in point.split(",")]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
+from llrkit._plain import Json
 from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import numbered
 from llrkit.core.moments import Moments
@@ -37,7 +38,7 @@ UNSEEN = 3.0
 class _HashedSets(dict[Any, int]):
     """The set of a group, which depends on its name only: not on the order of the trials."""
 
-    def __missing__(self, group: Any) -> int:
+    def __missing__(self, group: object) -> int:
         return zlib.crc32(str(group).encode()) % SETS
 
 
@@ -89,7 +90,7 @@ class AlphaChoice:
         """The chosen weight."""
         return float(sigmoid(self.log_odds[self.chosen]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, for the details of the map."""
         return {
             "alpha": self.alpha,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
+from llrkit._plain import Json
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.alpha_choice import choose_alpha
 from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
@@ -46,10 +48,10 @@ def fit_cmlg(
     source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str | None = None
 ) -> ConditionedMap: ...
 @overload
-def fit_cmlg(scores: Any, labels: Any, /, **options: Any) -> AffineMap: ...
+def fit_cmlg(scores: npt.ArrayLike, labels: npt.ArrayLike, /, **options: object) -> AffineMap: ...
 @overload
 def fit_cmlg(
-    source: ScoreSource, *, bound: str, speakers: str | Sequence[str] | None = None, **options: Any
+    source: ScoreSource, *, bound: str, speakers: str | Sequence[str] | None = None, **options: object
 ) -> Map: ...
 @fits_map
 def fit_cmlg(
@@ -121,7 +123,7 @@ def fit_cmlg(
         warn_of_shape(residual_moments(cells, conditioned), fixed_alpha=True)
         return conditioned
     cost = None if point is None else cost_of(point)
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, Json] = {}
     if isinstance(alpha, str):
         if alpha != AUTO or cost is None:
             raise InputError(
@@ -136,7 +138,7 @@ def fit_cmlg(
         weight, moments = class_weight(alpha), training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     predicted = predicted_cost(moments, fitted.a, fitted.b, cost)
-    found: dict[str, Any] = {
+    found: dict[str, Json] = {
         "gaussian_tests": [test.to_dict() for test in gaussian_tests(moments)],
         "predicted_cost": None if predicted is None else predicted.to_dict(),
     }
@@ -160,7 +162,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
     mu = a * (m_e - m_d) / 2.0
     pair = GaussianLLR.from_mu(mu) if mu > 0 else None
     se_a, se_b = _standard_errors(moments, alpha, a, v)
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "mean_target": m_e,
         "mean_nontarget": m_d,
         "variance": v,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.exponential_sums import ExponentialSums, ExponentialSumsPair
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
@@ -83,7 +84,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
             break
         sums, passes = on_trials(problem.a0 * math.exp(t)), passes + 1
     a = problem.a0 * math.exp(t)
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "effective_target": sums.target.effective,
         "effective_nontarget": sums.nontarget.effective,
         "largest_share_target": sums.target.largest_share,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from llrkit._format import p_words
+from llrkit._plain import Json
 from llrkit.calibrate.affine.score_shape import spread_error
 from llrkit.core.moments import ClassMoments, Moments
 
@@ -40,7 +40,7 @@ class GaussianTest:
     of_size: float
     power: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return asdict(self)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
@@ -110,7 +109,7 @@ def fit_rule(
     return replace(fitted, details={**fitted.details, "log_share": used.share})
 
 
-def _affine(fit: LinearFit, method: str, options: Mapping[str, Any]) -> AffineMap:
+def _affine(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
     if len(fit.slopes) != 1:
         raise SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
     return AffineMap(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._warn import warn_caller
@@ -45,7 +46,7 @@ def takes_labels_or_none(fit: F) -> F:
     """A fit that does not look at labels, and so takes an array of scores alone as well."""
 
     @wraps(fit)
-    def fitting(scores: Any, *labels: Any, **options: Any) -> Any:
+    def fitting(scores: npt.ArrayLike, *labels: object, **options: object) -> Any:
         if labels or "labels" in options or not is_array(scores) or is_pair(scores):
             return cast(Any, fit)(scores, *labels, **options)
         values = score_array(scores, "scores")
@@ -150,7 +151,7 @@ def unsupervised_from_points(
     by_label: tuple[WeightedPoints, WeightedPoints, WeightedPoints],
     moments: Moments,
     prior: float | None,
-    options: dict[str, Any],
+    options: Mapping[str, object],
 ) -> AffineMap:
     """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
     pooled = moments.target + moments.nontarget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._llr_units import LN10
+from llrkit._plain import Json
 from llrkit.calibrate.class_gap import gap_of_moments, highest_score, lowest_score
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.source_counts import SourceCounts, count_sources
@@ -105,7 +106,7 @@ def bound_sources(
     return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
 
 
-def _given_sources(n_sources: Any) -> SourceCounts:
+def _given_sources(n_sources: object) -> SourceCounts:
     pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
     if len(pair) != 2:
         raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
@@ -113,7 +114,7 @@ def _given_sources(n_sources: Any) -> SourceCounts:
     return SourceCounts(n_target, n_nontarget, "sources", "sources")
 
 
-def bound_by_counts(fitted: Map, counts: SourceCounts, gap: dict[str, Any]) -> BoundedMap:
+def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]) -> BoundedMap:
     """Clip LLRs to ``-log(1 + target sources)`` and ``log(1 + non-target sources)``."""
     low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
     return _bounded(fitted, low, high, "sources", {}, {**counts.details(), **gap})
@@ -259,7 +260,7 @@ def bound_invariance(
 
 
 def _bounded(
-    fitted: Map, low: float, high: float, how: str, options: dict[str, Any], more: dict[str, Any]
+    fitted: Map, low: float, high: float, how: str, options: Mapping[str, object], more: Mapping[str, object]
 ) -> BoundedMap:
     return BoundedMap(
         map=fitted, low=low, high=high, method=f"{fitted.method}+{how}", options=options,
@@ -271,11 +272,11 @@ def _bounded(
     )  # fmt: skip
 
 
-def _counts(moments: Moments) -> dict[str, Any]:
+def _counts(moments: Moments) -> dict[str, Json]:
     return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
 
 
-def _positive(value: Any, name: str) -> float:
+def _positive(value: object, name: str) -> float:
     if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
         raise InputError(f"{name} must be a positive number, got {value!r}")
     return float(value)

@@ -107,7 +107,7 @@ class ByMap(Map):
 
 @fits_map
 def fit_by(
-    source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: Any
+    source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: object
 ) -> ByMap:
     """One calibration for each value of a column, each fitted by ``method(part, **options)``.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.side_information import quality
@@ -97,7 +98,7 @@ def fit_fusion(
         raise InputError(f"quality measures need method='logistic', not {method!r}")
     if side_information.columns and missing == "subset":
         raise InputError("missing='subset' and quality measures do not go together")
-    options: dict[str, Any] = {
+    options: dict[str, Json] = {
         "prior": prior,
         "alpha": alpha,
         "robust": robust,

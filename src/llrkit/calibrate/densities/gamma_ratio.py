@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.fitting import fits_map
@@ -71,7 +70,7 @@ def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | N
     b = (-level if chosen else level) - a * training.center
     shape = float(np.exp(best.x[1]))
     pair = GammaLLR(shape)
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "shape": shape,
         "mirror": chosen,
         "eer": pair.eer,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.affine.saturating.saturating_function import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
@@ -97,7 +97,7 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
     score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=_CLOSE)
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "bandwidth": h * width,
         "isotonic_change": change,
         "thinning_error": error,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
 from llrkit.calibrate.densities.mixture_grid import (
@@ -149,7 +150,7 @@ def mixture_from_training(
     found = FittedMixture(
         float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
     )
-    options: dict[str, Any] = {"components": k if grid is None else grid.tolist()}
+    options: dict[str, Json] = {"components": k if grid is None else grid.tolist()}
     return _map_of(training, alpha, point_mass, found, gaussian, options)
 
 

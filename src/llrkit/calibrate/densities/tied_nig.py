@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.log_densities import standard_nig
 from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
@@ -83,7 +84,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     )
     best = maximize(exact, starts, bounds, rough=rough)
     likelihood = best.value - float(np.log(abs(scale)))
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "log_likelihood": likelihood,
         "log_likelihood_cmlg": gaussian.details["log_likelihood"],
         "gaussian_limit": likelihood <= gaussian.details["log_likelihood"],
@@ -105,7 +106,9 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     return _affine(training, alpha, a, b, details)
 
 
-def _affine(training: TrainingPoints, alpha: float, a: float, b: float, details: dict[str, Any]) -> AffineMap:
+def _affine(
+    training: TrainingPoints, alpha: float, a: float, b: float, details: Mapping[str, object]
+) -> AffineMap:
     return AffineMap(
         a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
         provenance=provenance(training.moments),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.densities.density_ratio import RatioMap
 from llrkit.calibrate.densities.weighted_points import require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
@@ -107,7 +108,7 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
             low = raw.vertex
         else:
             high = raw.vertex
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "vertex": raw.vertex,
         "monotone_low": low,
         "monotone_high": high,

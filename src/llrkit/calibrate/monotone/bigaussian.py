@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llrkit._arrays import BoolArray, FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, points_of_grid
 from llrkit.calibrate.fitting import fits_map
@@ -107,7 +106,7 @@ def bigaussian_from_training(
         start = float(_inverse_pair_cdf(lowest, 1.0 - lowest, sigma)[0])
         error = _largest_jump(score, llr, (w_e > 1.0) | (w_d > 1.0), start, training.moments.extremes)
     score, llr_at, thinning = thin(score, llr, MAX_KNOTS)
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "sigma": sigma,
         "cdf": "distinct scores" if distinct.values is not None else "two points per class and cell",
         "discretization_error": error,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knots import MAX_KNOTS, thin
 from llrkit.calibrate.maps import Columns, Map
@@ -170,7 +171,7 @@ def fit_pav(
     knots = tilted_knots(blocks, llr, ends, float(tilt))
     x, y, error = thin(knots["x"], knots["y"], max_knots)
     low, high = moments.extremes
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "blocks": len(llr), "knots": len(x), "thinning_error": error, "passes": 2 + (grid.points is None),
         "llr_lowest": float(llr[0]), "llr_highest": float(llr[-1]),
     }  # fmt: skip

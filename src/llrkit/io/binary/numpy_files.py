@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import with_roles
@@ -22,7 +22,7 @@ from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, named
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
 
 
@@ -79,7 +79,7 @@ def read_npy(file: Path) -> TrialTable:
     return one_class(array, str(file), "npy")
 
 
-def one_class(array: npt.NDArray[Any], file: str, kind: str) -> TrialTable:
+def one_class(array: Array, file: str, kind: str) -> TrialTable:
     """Scores of one class, from an array."""
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise FileFormatError(
@@ -89,7 +89,7 @@ def one_class(array: npt.NDArray[Any], file: str, kind: str) -> TrialTable:
 
 
 def two_classes(
-    target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str, kind: str, score: str, label: str | None
+    target: Array, nontarget: Array, file: str, kind: str, score: str, label: str | None
 ) -> TrialTable:
     """Trials from the scores of each class, targets first."""
     both = [one_class(one, file, kind).table["score"].to_numpy() for one in (target, nontarget)]
@@ -119,7 +119,7 @@ def _matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     return TrialTable(str(file), "npz", table, Roles(("score",), label, "enroll", "test"))
 
 
-def _series(array: npt.NDArray[Any], where: str) -> pl.Series:
+def _series(array: Array, where: str) -> pl.Series:
     if array.dtype.kind not in "biufU":
         raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
     if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
@@ -151,7 +151,7 @@ def read_arrays(file: Path) -> Arrays:
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
 
 
-def _array(member: Any, name: str, file: Path) -> npt.NDArray[Any]:
+def _array(member: object, name: str, file: Path) -> Array:
     """A member of an archive; what is no array comes as bytes."""
     if not isinstance(member, np.ndarray):
         raise FileFormatError(f"{file}: the member {name!r} is not an array")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.cosine import cosine_scores
@@ -36,7 +37,7 @@ OPTIONS_OF = {
 }  # fmt: skip
 """Which scorers have which options."""
 NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
-Scorer = Callable[[Embeddings, Embeddings], npt.NDArray[Any]]
+Scorer = Callable[[Embeddings, Embeddings], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +92,7 @@ class Backend(ReadOnlyArrays):
     def enroll(
         self,
         embeddings: Embeddings,
-        models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
+        models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,
     ) -> Embeddings:
         """Raw sessions made ready for scoring, one row per model (by default per speaker).
 
@@ -125,7 +126,7 @@ class Backend(ReadOnlyArrays):
         cohort: Embeddings | None = None,
         top: int | None = None,
         dtype: npt.DTypeLike = np.float64,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """Scores of all pairs of embeddings that are ready (see :meth:`enroll` and :meth:`prepare`).
 
         Parameters
@@ -144,11 +145,11 @@ class Backend(ReadOnlyArrays):
             Type of the result.
         """
 
-        def score(left: Embeddings, right: Embeddings) -> npt.NDArray[Any]:
+        def score(left: Embeddings, right: Embeddings) -> Array:
             model = self.model[1]
             if model is None:
                 return cosine_scores(left, right, dtype=dtype)
-            scores: npt.NDArray[Any] = model.scores(left, right, dtype=dtype)
+            scores: Array = model.scores(left, right, dtype=dtype)
             return scores
 
         return normalized_scores(score, enroll, test, cohort, normalize=normalize, top=top)
@@ -167,7 +168,7 @@ class Backend(ReadOnlyArrays):
         """
         save_arrays(path, SCHEMA, self.arrays())
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """What is saved."""
         arrays = self.chain.arrays()
         name, model = self.model
@@ -287,7 +288,7 @@ def normalized_scores(
     *,
     normalize: str = "none",
     top: int | None = None,
-) -> npt.NDArray[Any]:
+) -> Array:
     """Scores of all pairs by any scorer, normalized by a cohort that stands for impostor models and segments.
 
     Parameters

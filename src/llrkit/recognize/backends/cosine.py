@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.backends.transforms import lengths
@@ -19,8 +20,8 @@ def cosine_scores(
     test: Embeddings | npt.ArrayLike,
     *,
     dtype: npt.DTypeLike = np.float64,
-    out: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
+    out: Array | None = None,
+) -> Array:
     """Cosines of the angles between all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
 
     Parameters
@@ -53,7 +54,7 @@ def cosine_scores(
     return scores
 
 
-def _directions(rows: Any, kind: np.dtype[Any], side: str) -> npt.NDArray[Any]:
+def _directions(rows: Any, kind: np.dtype[Any], side: str) -> Array:
     vectors = vectors_of(rows, what=f"{side} embeddings")
     ids = rows.ids if isinstance(rows, Embeddings) else None
     return np.asarray(vectors / lengths(vectors, ids)[:, None], dtype=kind)

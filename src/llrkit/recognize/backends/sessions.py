@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
 from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
@@ -16,7 +17,7 @@ from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
 def pool_sessions(
     embeddings: Embeddings,
-    models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
+    models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,
     *,
     plda: PLDA | HeavyTailedPLDA | None = None,
 ) -> Embeddings:
@@ -93,7 +94,7 @@ def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.
     return rows_by_name(names)
 
 
-def rows_by_name(names: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
+def rows_by_name(names: Array) -> dict[str, npt.NDArray[np.intp]]:
     """The rows that have each name, in the order in which the names come first.
 
     Examples

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
@@ -33,7 +32,7 @@ class LinearModels(ReadOnlyArrays):
     array([[1.5]])
     """
 
-    ids: npt.NDArray[Any]
+    ids: Array
     weights: FloatArray
     offsets: FloatArray
 
@@ -48,9 +47,7 @@ class LinearModels(ReadOnlyArrays):
             )
         super().__post_init__()
 
-    def scores(
-        self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
-    ) -> npt.NDArray[Any]:
+    def scores(self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64) -> Array:
         """Scores of all models (rows) on all test embeddings (columns).
 
         Parameters
@@ -97,7 +94,7 @@ class LinearModels(ReadOnlyArrays):
 def train_svm(
     enroll: Embeddings,
     background: Embeddings | npt.ArrayLike,
-    models: Mapping[str, Sequence[str]] | Sequence[str] | npt.NDArray[Any] | None = None,
+    models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,
     *,
     cost: float = 1.0,
     rng: RNG = 0,

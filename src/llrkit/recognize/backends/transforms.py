@@ -9,9 +9,8 @@ from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
@@ -36,7 +35,7 @@ class Transform(ReadOnlyArrays, ABC):
         """Apply the step."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """What has to be saved."""
 
 
@@ -105,7 +104,7 @@ class Affine(Step):
             return covariances
         return self.matrix.T @ covariances.astype(np.float64) @ self.matrix
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Mean and matrix."""
         arrays = {"mean": self.mean, "name": np.array(self.name)}
         return arrays if self.matrix is None else {**arrays, "matrix": self.matrix}
@@ -151,7 +150,7 @@ class LengthNorm(Step):
         scale = (self._wanted(vectors.shape[1]) / size[:, :, None]) ** 2
         return scale * (slope @ covariances.astype(np.float64) @ slope)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Which length."""
         return {"length": np.array(self.length)}
 
@@ -186,11 +185,9 @@ class Chain(Transform):
         """
         return Chain((*self.steps, *(step.steps if isinstance(step, Chain) else (step,))))
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """The arrays of all steps, by the number of the step."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "kinds": np.array([step.kind for step in self.steps], dtype=str)
-        }
+        arrays: dict[str, Array] = {"kinds": np.array([step.kind for step in self.steps], dtype=str)}
         for i, step in enumerate(self.steps):
             arrays.update({f"step{i}.{name}": array for name, array in step.arrays().items()})
         return arrays
@@ -248,7 +245,7 @@ class Chain(Transform):
         return cls.from_arrays(load_arrays(path, SCHEMA, ("kinds",)), str(path))
 
 
-def lengths(vectors: Any, ids: Sequence[str] | npt.NDArray[Any] | None = None) -> FloatArray:
+def lengths(vectors: Any, ids: Sequence[str] | Array | None = None) -> FloatArray:
     """The length of each row; none may be zero."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
     if not norms.all():

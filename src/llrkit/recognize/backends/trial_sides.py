@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError
 from llrkit.recognize.backends.svm import LinearModels
 from llrkit.recognize.embeddings import Embeddings
@@ -50,7 +50,7 @@ class Side:
     mixtures: SpeakerGMMs | None = None
     machines: LinearModels | None = None
     recognizer: str = ""
-    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    columns: Mapping[str, Array] = field(default_factory=dict)
     """What else is known of each row: name -> one value each."""
     sources: Sources = field(default_factory=Sources)
     """The utterances that it was made from."""
@@ -73,7 +73,7 @@ class Side:
                 f"{path}: a ubm-gmm recognizer is tested with frames, which are not saved; "
                 "give the list itself"
             )
-        arrays: dict[str, npt.NDArray[Any]] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
+        arrays: dict[str, Array] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
         if self.speakers is not None:
             arrays["speakers"] = self.speakers
         if self.embeddings is not None:
@@ -128,6 +128,6 @@ class Side:
         return cls(ids, speakers, embeddings, None, mixtures, machines, made_by, columns, sources)
 
 
-def text_array(values: Sequence[str] | npt.NDArray[Any]) -> Texts:
+def text_array(values: Sequence[str] | Array) -> Texts:
     """Texts as an array."""
     return np.asarray(values, dtype=np.str_)

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arrays import Array
 from llrkit._blas import one_blas_thread
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
@@ -70,7 +69,7 @@ class Extractor:
         statistics = self.statistics(frames, watch)
         return self.model.extract(statistics, covariances=covariances).replace(origin=self.fingerprint)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """What is saved."""
         arrays = self.ubm.arrays("ubm.")
         if self.model is not None:

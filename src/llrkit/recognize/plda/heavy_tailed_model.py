@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, vectors_of
@@ -103,7 +103,7 @@ class HeavyTailedPLDA(SavedModel):
         weights: npt.ArrayLike | None = None,
         *,
         dtype: npt.DTypeLike = np.float64,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """LLRs of all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
 
         A row of ``enroll`` may be the average of several sessions, weighted by :meth:`weights`; their sum is

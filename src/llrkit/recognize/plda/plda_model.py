@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, vectors_of
@@ -131,8 +131,8 @@ class PLDA(SavedModel):
         test_covariances: npt.ArrayLike | None = None,
         uncertainty: str = "exact",
         dtype: npt.DTypeLike = np.float64,
-        out: npt.NDArray[Any] | None = None,
-    ) -> npt.NDArray[Any]:
+        out: Array | None = None,
+    ) -> Array:
         """LLRs of all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
 
         Parameters
@@ -180,7 +180,7 @@ class PLDA(SavedModel):
         test_covariances: npt.ArrayLike | None = None,
         uncertainty: str = "exact",
         dtype: npt.DTypeLike = np.float64,
-    ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    ) -> Iterator[tuple[slice, Array]]:
         """The same scores some enrollment rows at a time: (rows, their scores), some 64 MB each.
 
         Parameters

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.special import blocks
 from llrkit.errors import InputError
 
@@ -135,7 +134,7 @@ def _inverse_of_noise(noise: FloatArray, row: int) -> FloatArray:
     return np.asarray(half.T @ half)
 
 
-def score_into(out: npt.NDArray[Any], left: PLDARows, right: PLDARows) -> None:
+def score_into(out: Array, left: PLDARows, right: PLDARows) -> None:
     """Write the LLRs of all pairs of rows into ``out``, of shape (rows of left, rows of right)."""
     if left.diagonal != right.diagonal:
         left, right = left.full(), right.full()
@@ -155,7 +154,7 @@ def score_into(out: npt.NDArray[Any], left: PLDARows, right: PLDARows) -> None:
 
 
 def _score_by_product(
-    left: PLDARows, left_own: FloatArray, right: PLDARows, right_own: FloatArray, out: npt.NDArray[Any]
+    left: PLDARows, left_own: FloatArray, right: PLDARows, right_own: FloatArray, out: Array
 ) -> None:
     """All rows of a few groups against rows of one group: a single matrix product.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
 from llrkit.recognize.embeddings import Embeddings
@@ -66,7 +66,7 @@ class PSDA(SavedModel):
         counts: npt.ArrayLike | None = None,
         *,
         dtype: npt.DTypeLike = np.float64,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``).
 
         Parameters

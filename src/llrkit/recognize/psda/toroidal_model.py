@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.matrix_checks import float_type
@@ -116,7 +116,7 @@ class ToroidalPSDA(SavedModel):
         counts: npt.ArrayLike | None = None,
         *,
         dtype: npt.DTypeLike = np.float64,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """LLRs of all pairs; a row may be the average of sessions (``counts``, or column ``sessions``).
 
         Parameters

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.centered_sums import ContributionSums
@@ -169,7 +168,7 @@ class IdentityTerms:
         """The sums of a class."""
         return (*range(self.size - 2), self.size - 1 if class_index == 0 else self.size - 2)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each score adds."""
         x = values.astype(np.float64, copy=False)
         # 1/LR of targets, LR of non-targets
@@ -201,6 +200,6 @@ class _WithSquares:
         own = self.inner.columns(class_index)
         return (*own, *(self.inner.size + column for column in own))
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         arrays = self.inner.of(values, class_index)
         return [*arrays, *(array * array for array in arrays)]

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._results import Result
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic import fit_logistic
@@ -183,7 +182,7 @@ class _NewtonTerms(LineGradients):
     def columns(self, class_index: int) -> tuple[int, ...]:
         return (0, 1, 2, 3, 4)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         x = values.astype(np.float64, copy=False)
         weight = self.prior if class_index == 0 else 1.0 - self.prior
         p = np.asarray(sigmoid(self.a * x + self.b + float(logit(self.prior))))
@@ -201,7 +200,7 @@ class _Powers:
     def columns(self, class_index: int) -> tuple[int, ...]:
         return (0, 1)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         x = values.astype(np.float64, copy=False) - self.centers[class_index]
         return [x, x * x]
 
@@ -224,7 +223,7 @@ class _MomentTerms:
     def columns(self, class_index: int) -> tuple[int, ...]:
         return (0, 1)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         m_e, m_d = self.mean
         v = self.alpha * self.variance[0] + (1.0 - self.alpha) * self.variance[1]
         a = (m_e - m_d) / v

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import logit, sigmoid
 from llrkit.scores import ScoreSource
@@ -136,7 +135,7 @@ class LineGradients:
         """Both."""
         return (0, 1)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each score adds."""
         x = values.astype(np.float64, copy=False)
         sign, weight = (-1.0, self.prior) if class_index == 0 else (1.0, 1.0 - self.prior)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.choose.folds import deal_folds
 from llrkit.errors import SystemCountError
 from llrkit.metrics.measurements import Measurements
@@ -65,7 +63,7 @@ class PairedInfluences:
             *(shift + column for column in self.influences[1].columns(class_index)),
         )
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each trial adds, by both of its scores."""
         first, second = (one.of(values[:, k], class_index) for k, one in enumerate(self.influences))
         return [*first, *second]

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.core.hull import error_path
 from llrkit.core.special import LN2, probability, probit, sigmoid, softplus
@@ -198,7 +197,7 @@ class _PriorLosses:
     def columns(self, class_index: int) -> tuple[int, ...]:
         return tuple(range(self.size))
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         x = values.astype(np.float64, copy=False)
         sign = -1.0 if class_index == 0 else 1.0
         return [

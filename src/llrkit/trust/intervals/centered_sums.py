@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.grid import require_both_classes
 from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
@@ -70,7 +68,7 @@ class _CenteredContributions:
     def columns(self, class_index: int) -> tuple[int, ...]:
         return self.inner.columns(class_index)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         return [
             (array - self.means[class_index, column]) / self.n[class_index]
             for column, array in zip(

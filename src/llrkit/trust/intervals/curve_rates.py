@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.special import logit, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
@@ -144,7 +143,7 @@ class _FalseAlarms:
     def columns(self, class_index: int) -> tuple[int, ...]:
         return tuple(range(self.size)) if class_index == 1 else ()
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         if class_index == 0:
             return []
         return [(values >= t) - rate for t, rate in zip(self.thresholds, self.rates, strict=True)]

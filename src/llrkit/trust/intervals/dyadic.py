@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
@@ -38,7 +37,7 @@ class Contributions(Protocol):
         """The sums to which trials of a class add anything; class 0 are the targets, 1 the non-targets."""
         ...
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each score of a class adds to each of those sums."""
         ...
 

@@ -9,12 +9,11 @@ piece of the ROC around it, ``dEER = w dPmiss + (1 - w) dPfa``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.cell_finder import CellFinder
 from llrkit.core.hull import ErrorPath, PavBlocks, error_path
 from llrkit.core.score_bins import ScoreBins
@@ -52,12 +51,12 @@ class StepInfluences:
         within[0] = 0
         return replace(self, finder=finer, steps=(self.steps[0][:, within], self.steps[1][:, within]))
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each score adds."""
         cell = self.finder(values)
         return [self.loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
 
-    def loss(self, values: npt.NDArray[Any], class_index: int) -> FloatArray:
+    def loss(self, values: Array, class_index: int) -> FloatArray:
         """The logarithmic loss of each score in nats, less the mean of its class."""
         if not np.isfinite(self.mean_loss).all():  # Cllr is infinite and has no variance
             return np.zeros(len(values))

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import softplus
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
@@ -28,7 +27,7 @@ class LogLoss:
         """The one sum."""
         return (0,)
 
-    def of(self, values: npt.NDArray[Any], class_index: int) -> list[FloatArray]:
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
         """What each score adds."""
         x = values.astype(np.float64, copy=False)
         signed = -x if class_index == 0 else x

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.conditions.condition_cells import ClassCells, ConditionCells
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
@@ -153,7 +153,7 @@ def _independent(column: FloatArray, others: FloatArray) -> bool:
 
 def _details(
     cells: ConditionCells, terms: ConditionTerms, fits: dict[str, SmoothMoments], alpha: float
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """The coefficients' errors, and the Cllr that Gaussian classes with these moments would have."""
     errors = {
         f"se_{what}_{name}": error.tolist()

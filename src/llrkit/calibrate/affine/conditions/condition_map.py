@@ -135,7 +135,7 @@ class ConditionedMap(Map):
         mu = a * float(moments.mean_target[0] - moments.mean_nontarget[0]) / 2.0
         pair = GaussianLLR.from_mu(mu) if mu > 0.0 else None
         covariance = self._line_covariance(terms[0], a, moments)
-        details: dict[str, Any] = {
+        details: dict[str, object] = {
             "conditions": {name: float(conditions[name]) for name in self.columns},
             "outside": [name for name, (low, high) in ends.items() if not low <= conditions[name] <= high],
             "mean_target": float(moments.mean_target[0]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ MOST_CONDITIONS = 4
 Powers = tuple[tuple[int, ...], ...]
 
 
-def condition_names(conditions: Any) -> tuple[str, ...]:
+def condition_names(conditions: object) -> tuple[str, ...]:
     """The columns of the conditions, from a list of names or from text with commas.
 
     Examples

@@ -74,7 +74,12 @@ class LineupMap(Map):
         return LineupAgainst(lineup=self, foils=against.by_value, own=0, method=self.method)
 
     def on(
-        self, source: Any, labels: Any = None, *, positive: Any = None, weights: Any = None
+        self,
+        source: Any,
+        labels: npt.ArrayLike | None = None,
+        *,
+        positive: object = None,
+        weights: npt.ArrayLike | None = None,
     ) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
         if not (labels is positive is weights is None):
@@ -92,8 +97,10 @@ class LineupMap(Map):
     @overload
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
-    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any: ...
-    def __call__(self, scores: Any, columns: Columns | None = None, *, outside: str | None = None) -> Any:
+    def __call__(
+        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
+    ) -> Any: ...
+    def __call__(self, scores: object, columns: Columns | None = None, *, outside: str | None = None) -> Any:
         """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils.
 
         A rank is never outside the training range, whatever the scores: ``outside`` has nothing to look at.
