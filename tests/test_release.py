@@ -61,12 +61,13 @@ def test_the_seconds_of_a_newcomer_are_those_that_the_program_wrote():
     newcomer = program("newcomer.py")
     page = newcomer.PAGE.read_text(encoding="utf-8")
     shown = page.split(newcomer.MARKS[0])[1].split(newcomer.MARKS[1])[0]
-    seconds = [int(number) for number in re.findall(r"(\d+) s\b", shown)]
-    times = dict(zip(("pip install", "llrkit", "report open in a browser"), seconds[1:], strict=True))
-    assert abs(seconds[0] - sum(seconds[1:])) <= 2  # each is rounded
-    assert newcomer.noted(page, newcomer.sentence(times)).count(newcomer.MARKS[1]) == 1
-    words = newcomer.sentence(times).split(":")[1]
-    assert words in shown
+    total, *steps, cpu = (int(number) for number in re.findall(r"(\d+) s\b", shown))
+    assert abs(total - sum(steps)) <= 2  # each is rounded
+    load = int(next(iter(re.findall(r"load (\d+)", shown)), 0))
+    cores = int(re.search(r"(\d+) cores", shown)[1])
+    times = dict(zip(("pip install", "llrkit", "report open in a browser"), steps, strict=True))
+    assert newcomer.sentence(times, cpu, load, cores).partition(": ")[2] == shown.partition(": ")[2]
+    assert newcomer.noted(page, shown) == page
 
 
 def test_the_table_of_the_readme_is_that_of_the_data(shared):
