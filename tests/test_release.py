@@ -160,6 +160,14 @@ def test_workflows_call_targets_that_exist_and_have_few_permissions(need):
                     assert step["with"] == {"persist-credentials": False}
 
 
+def test_the_versions_of_python_that_are_named_are_those_that_are_tested(need):
+    jobs = workflows(need)["tests"]["jobs"]
+    tested = {"3.11", *jobs["newest"]["strategy"]["matrix"]["python"]}
+    named = {word.rpartition(" ")[2] for word in PROJECT["classifiers"] if "Python :: 3." in word}
+    assert named == tested
+    assert PROJECT["requires-python"] == f">={min(named, key=lambda one: int(one[2:]))}"
+
+
 def test_only_the_job_that_publishes_may_ask_for_an_identity_and_no_password_is_stored(need):
     release = workflows(need)["release"]
     publish = release["jobs"]["publish"]
