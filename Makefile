@@ -10,6 +10,9 @@ PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 # The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
+# Pages, pictures and examples say nothing about versions that the tests of what they show do not say.
+PAGES := README.md docs tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
+	tests/test_documents_run.py
 
 .PHONY: help demo test test-fast test-minimum release-check coverage lint hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
@@ -29,8 +32,8 @@ test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 	$(PYTEST) -m "not slow" $(FAST)
 
-test-minimum: $(OLDEST)/.installed ## Run all tests with the oldest versions that are declared
-	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning
+test-minimum: $(OLDEST)/.installed ## Run all tests but those of pages with the oldest versions that are declared
+	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning $(addprefix --ignore=,$(PAGES))
 
 release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
 	$(PYTHON) .ci/release-check

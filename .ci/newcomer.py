@@ -69,22 +69,22 @@ def timed(wheel, work):
     for words in readme_commands():
         start = time.perf_counter()
         run(programs / words[0], *words[1:], cwd=data, quiet=True)
-        times[" ".join(words[:3])] = time.perf_counter() - start
+        times[" ".join(words)] = time.perf_counter() - start  # two differ in their last words only
     start = time.perf_counter()
     opened = "report open in a browser" if open_report(data / "report.html") else "report read (no browser)"
     times[opened] = time.perf_counter() - start
     return times
 
 
-def sentence(times):
-    """What the page says of them."""
-    total = sum(times.values())
+def sentence(times, cpu, load, cores):
+    """What the page says: the seconds of every step, all processor time, how busy the machine was."""
     install, *commands, opening = times.values()
     shown = "opening the report in a browser" if "report open in a browser" in times else "reading the report"
+    busy = f", while other programs kept the processors busy (load {load:.0f})" if load > cores else ""
     return (
-        f"From nothing to the first report takes about {total:.0f} s on {os.cpu_count()} cores: "
+        f"From nothing to the first report took {sum(times.values()):.0f} s on {cores} cores: "
         f"{install:.0f} s for `pip install`,\n{sum(commands):.0f} s for the commands of the README, "
-        f"{opening:.0f} s for {shown}.\n"
+        f"{opening:.0f} s for {shown}. The processor time was {cpu:.0f} s{busy}.\n"
     )
 
 
@@ -102,9 +102,11 @@ def main():
         times = timed(wheel.resolve(), Path(folder))
     for name, seconds in times.items():
         print(f"{seconds:8.1f} s  {name}")
-    print(sentence(times), end="")
+    used = os.times()
+    words = sentence(times, used.children_user + used.children_system, os.getloadavg()[1], os.cpu_count())
+    print(words, end="")
     if "--note" in sys.argv:
-        PAGE.write_text(noted(PAGE.read_text(encoding="utf-8"), sentence(times)), encoding="utf-8")
+        PAGE.write_text(noted(PAGE.read_text(encoding="utf-8"), words), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -61,12 +61,13 @@ def test_the_seconds_of_a_newcomer_are_those_that_the_program_wrote():
     newcomer = program("newcomer.py")
     page = newcomer.PAGE.read_text(encoding="utf-8")
     shown = page.split(newcomer.MARKS[0])[1].split(newcomer.MARKS[1])[0]
-    seconds = [int(number) for number in re.findall(r"(\d+) s\b", shown)]
-    times = dict(zip(("pip install", "llrkit", "report open in a browser"), seconds[1:], strict=True))
-    assert abs(seconds[0] - sum(seconds[1:])) <= 2  # each is rounded
-    assert newcomer.noted(page, newcomer.sentence(times)).count(newcomer.MARKS[1]) == 1
-    words = newcomer.sentence(times).split(":")[1]
-    assert words in shown
+    total, *steps, cpu = (int(number) for number in re.findall(r"(\d+) s\b", shown))
+    assert abs(total - sum(steps)) <= 2  # each is rounded
+    load = int(next(iter(re.findall(r"load (\d+)", shown)), 0))
+    cores = int(re.search(r"(\d+) cores", shown)[1])
+    times = dict(zip(("pip install", "llrkit", "report open in a browser"), steps, strict=True))
+    assert newcomer.sentence(times, cpu, load, cores).partition(": ")[2] == shown.partition(": ")[2]
+    assert newcomer.noted(page, shown) == page
 
 
 def test_the_table_of_the_readme_is_that_of_the_data(shared):
@@ -157,6 +158,14 @@ def test_workflows_call_targets_that_exist_and_have_few_permissions(need):
                     assert f"\n{target}:" in makefile
                 if "checkout" in step.get("uses", ""):
                     assert step["with"] == {"persist-credentials": False}
+
+
+def test_the_versions_of_python_that_are_named_are_those_that_are_tested(need):
+    jobs = workflows(need)["tests"]["jobs"]
+    tested = {"3.11", *jobs["newest"]["strategy"]["matrix"]["python"]}
+    named = {word.rpartition(" ")[2] for word in PROJECT["classifiers"] if "Python :: 3." in word}
+    assert named == tested
+    assert PROJECT["requires-python"] == f">={min(named, key=lambda one: int(one[2:]))}"
 
 
 def test_only_the_job_that_publishes_may_ask_for_an_identity_and_no_password_is_stored(need):

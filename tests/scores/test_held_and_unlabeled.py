@@ -40,7 +40,7 @@ def test_an_unsupervised_fit_takes_scores_alone():
 
 
 def test_a_bootstrap_without_speakers_draws_trials():
-    drawn = lk.evaluate(SCORES, LABELS, ci="bootstrap", replicates=400)
+    drawn = lk.evaluate(SCORES, LABELS, ci="bootstrap", replicates=200)
     closed = lk.evaluate(SCORES, LABELS, ci="trial")
     for name in ("eer", "auc", "cllr"):
         (low, high), (below, above) = drawn.intervals[name], closed.intervals[name]

@@ -105,7 +105,9 @@ def _same_types(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> tupl
 def _joined_size(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> float:
     """Both tables, and their ids once more: polars puts those of a trial together to compare them."""
     sides = (table[name] for table in (left, right) for name in ids)
-    texts = sum(ids.str.len_bytes().sum() if ids.dtype == pl.String else 9 * len(ids) for ids in sides)
+    texts = sum(
+        int(side.str.len_bytes().sum()) if side.dtype == pl.String else 9 * len(side) for side in sides
+    )
     return float(left.estimated_size() + right.estimated_size() + texts)
 
 

@@ -78,7 +78,7 @@ def _key(archive: Any, file: str) -> TrialTable:
     def signed() -> Iterator[tuple[Ids, npt.NDArray[Any], npt.NDArray[Any]]]:
         nonlocal kind, lowest
         for ids, *masks in _blocks(archive, names, file):
-            mask = masks[0] if len(masks) == 1 else _one_mask(*masks, file)
+            mask = masks[0] if len(masks) == 1 else _one_mask(masks[0], masks[1], file)
             kind, lowest = mask.dtype.kind, min(lowest, mask.min(initial=0))
             yield ids, mask, mask != 0
 
@@ -93,7 +93,8 @@ def _key(archive: Any, file: str) -> TrialTable:
 def _one_mask(target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str) -> npt.NDArray[Any]:
     if ((target != 0) & (nontarget != 0)).any():
         raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
-    return (target != 0).astype(np.int8) - (nontarget != 0)
+    signed: npt.NDArray[np.int8] = (target != 0).astype(np.int8) - (nontarget != 0)
+    return signed
 
 
 def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
