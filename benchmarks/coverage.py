@@ -63,10 +63,19 @@ class Design:
     genders: int = 1
 
     @property
+    def sessions(self) -> str:
+        return "2 to 15" if self.unequal else "8"
+
+    @property
+    def effects_name(self) -> str:
+        return "heavy tails" if self.heavy else "Gaussian"
+
+    @property
     def name(self) -> str:
-        sessions = "2 to 15" if self.unequal else "8"
-        tails = "heavy tails" if self.heavy else "Gaussian"
-        return f"{self.speakers} speakers, {sessions} sessions, {tails}, {self.genders} gender(s)"
+        return (
+            f"{self.speakers} speakers, {self.sessions} sessions, {self.effects_name}, "
+            f"{self.genders} gender(s)"
+        )
 
     def effects(self, n: int, rng: np.random.Generator) -> Array:
         """Random effects of variance 1."""
@@ -172,8 +181,7 @@ class Tally:
         return f"{shown} ({100 * self.n / runs:.0f} % of runs{held})"
 
     def to_dict(self) -> dict[str, float]:
-        plain = {name: float(value) for name, value in vars(self).items()}
-        return plain | {"width": self.width / max(self.n, 1)}
+        return vars(self) | {"width": self.width / max(self.n, 1)}
 
 
 def uncertainty(scores: lk.Scores, kind: str, seed: int, replicates: int) -> Uncertainty:
@@ -201,39 +209,62 @@ def coverage(
     return found
 
 
-def designs(speakers: Sequence[int]) -> Iterator[Design]:
-    """All designs, Gaussian ones first."""
-    for heavy, n, genders, unequal in product((False, True), speakers, (1, 2), (False, True)):
-        yield Design(n, unequal, heavy, genders)
+def add_options(parser: argparse.ArgumentParser, seed: int) -> None:
+    """The options of every script that runs these designs."""
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--speakers", type=int, nargs="+", default=[15, 30, 100])
+    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
+    parser.add_argument("--sessions", choices=["8", "2 to 15"], help="only the designs with so many")
+    parser.add_argument("--genders", type=int, choices=[1, 2], help="only the designs with so many")
+    parser.add_argument("--seed", type=int, default=seed)
+    parser.add_argument("--rows", type=Path, help="a file to which each row is added as a line of JSON")
+
+
+def designs(options: argparse.Namespace) -> Iterator[Design]:
+    """The designs that the options leave, Gaussian ones first."""
+    for heavy, n, genders, unequal in product((False, True), options.speakers, (1, 2), (False, True)):
+        design = Design(n, unequal, heavy, genders)
+        if (
+            options.tails in (None, design.effects_name)
+            and options.sessions in (None, design.sessions)
+            and options.genders in (None, genders)
+        ):
+            yield design
+
+
+def add_row(options: argparse.Namespace, table: str, design: Design, cells: dict[str, Any]) -> None:
+    """Add a row to the file of rows, from which ``trust_tables.py`` makes the tables of the pages."""
+    if options.rows is None:
+        return
+    row = {
+        "table": table, "speakers": design.speakers, "sessions": design.sessions,
+        "effects": design.effects_name, "genders": design.genders, "seed": options.seed,
+        "runs": options.runs, "cells": cells,
+    }  # fmt: skip
+    with options.rows.open("a") as file:
+        file.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--speakers", type=int, nargs="+", default=[15, 30, 100])
-    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
+    add_options(parser, seed=1)
     parser.add_argument("--kinds", nargs="+", default=["speaker"], choices=["trial", "speaker", "bootstrap"])
     parser.add_argument("--replicates", type=int, default=300, help="of each bootstrap")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", help="where the figures go")
     options = parser.parse_args()
     error = 100 * math.sqrt(0.95 * 0.05 / options.runs)
     print(f"{options.runs} runs a design, seed {options.seed}, Monte-Carlo error {error:.1f} points")
     print("| design | kind | " + " | ".join(NUMBERS.values()) + " |")
     print("|---|---|" + "--:|" * len(NUMBERS), flush=True)
-    plain: dict[str, Any] = {}
     start = time.perf_counter()
-    for design in designs(options.speakers):
-        if options.tails not in (None, "heavy tails" if design.heavy else "Gaussian"):
-            continue
+    for design in designs(options):
         found = coverage(design, options.runs, options.kinds, options.seed, options.replicates)
         for kind, tallies in found.items():
             cells = [tally.cell() for tally in tallies.values()]
             print(f"| {design.name} | {kind} | " + " | ".join(cells) + " |", flush=True)
-            plain[f"{design.name}: {kind}"] = {name: tally.to_dict() for name, tally in tallies.items()}
+            add_row(
+                options, kind, design, {NUMBERS[name]: tally.to_dict() for name, tally in tallies.items()}
+            )
     print(f"\n{time.perf_counter() - start:.0f} s")
-    if options.json:
-        Path(options.json).write_text(json.dumps(plain, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ def truth(heavy: bool, genders: int) -> dict[str, float]:
     return values
 
 
-def row(design: Design, runs: int, seed: int) -> dict[str, str]:
-    """Percentage of runs that cover, by name; in parentheses how many had an interval, if not all."""
+def covered_runs(design: Design, runs: int, seed: int) -> dict[str, tuple[int, int]]:
+    """How many runs cover, and how many have an interval, by name."""
     wanted = truth(design.heavy, design.genders)
     covered, counted = dict.fromkeys(wanted, 0), dict.fromkeys(wanted, 0)
     for run in range(runs):
@@ -100,18 +100,12 @@ def row(design: Design, runs: int, seed: int) -> dict[str, str]:
             if not (math.isnan(low) or math.isnan(high)):
                 counted[name] += 1
                 covered[name] += low <= wanted[name] <= high
-    return {
-        name: (f"{100 * covered[name] / n:.1f}" if n else "-") + ("" if n == runs else f" ({n})")
-        for name, n in counted.items()
-    }
+    return {name: (covered[name], n) for name, n in counted.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--speakers", type=int, nargs="+", default=[15, 30, 100])
-    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
-    parser.add_argument("--seed", type=int, default=20)
+    coverage.add_options(parser, seed=20)
     options = parser.parse_args()
     warnings.simplefilter("ignore", lk.LlrkitWarning)
     coverage.MOST_NONTARGETS = MOST_NONTARGETS
@@ -120,11 +114,14 @@ def main() -> None:
     print(f"{options.runs} runs a design, seed {options.seed}, Monte-Carlo error {error:.1f} points")
     names = list(truth(False, 1))
     print(f"| design | {' | '.join(names)} |\n|---|" + "--:|" * len(names), flush=True)
-    for design in coverage.designs(options.speakers):
-        if options.tails not in (None, "heavy tails" if design.heavy else "Gaussian"):
-            continue
-        cells = row(design, options.runs, options.seed)
-        print(f"| {design.name} | {' | '.join(cells.values())} |", flush=True)
+    for design in coverage.designs(options):
+        cells = covered_runs(design, options.runs, options.seed)
+        texts = [
+            (f"{100 * covered / n:.1f}" if n else "-") + ("" if n == options.runs else f" ({n})")
+            for covered, n in cells.values()
+        ]
+        print(f"| {design.name} | {' | '.join(texts)} |", flush=True)
+        coverage.add_row(options, "curves", design, cells)
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -257,15 +257,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the splits; the populations stay the same")
     parser.add_argument("--size", type=int, choices=(0, 1), action="append", help="100+1,000 or 500+5,000")
     parser.add_argument("--fast", action="store_true", help="every fifth set, one split")
+    parser.add_argument("--kind", choices=["smooth", *VARIANTS], help="only the sets of this kind")
     options = parser.parse_args()
     sets = all_sets(options.data)
     for which in options.size or (0, 1):
         size, limit, start, rows = SIZES[which], (0.03, 0.01)[which], time.perf_counter(), []
         for split in range(1 if options.fast else options.splits):
             for number, one in enumerate(sets):
-                if (
-                    not options.fast or number % 5 == 0
-                ):  # 5 and the four versions of a set have no common factor
+                if options.kind not in (None, one.kind):
+                    continue
+                # 5 and the four versions of a set have no common factor
+                if not options.fast or number % 5 == 0:
                     rows.append(measured(one, size, (options.seed, number, size[0], split)))
             seconds = time.perf_counter() - start
             print(f"\n{size[0]:,} + {size[1]:,} trials, {split + 1} splits, {seconds:.0f} s\n")

@@ -13,7 +13,6 @@ import argparse
 import importlib.util
 import math
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -128,34 +127,28 @@ def compare_once(scores: lk.Scores, speakers: tuple[str, str] | None) -> dict[st
     }
 
 
-def rejections(runs: Iterator[dict[str, float]]) -> dict[str, str]:
-    """Percentage of p-values up to 5 % by name; in brackets how many runs had a test, if not all."""
+def rejections(runs: Iterator[dict[str, float]]) -> dict[str, tuple[int, int]]:
+    """How many p-values are up to 5 %, and how many runs have one, by name."""
     rejected: Counter[str] = Counter()
     tested: Counter[str] = Counter()
-    names: dict[str, None] = {}
-    n = 0
     for p_values in runs:
-        n += 1
         for name, p in p_values.items():
-            names[name] = None
             tested[name] += not math.isnan(p)
             rejected[name] += p <= LEVEL
-    return {
-        name: (f"{100 * rejected[name] / tested[name]:.1f}" if tested[name] else "-")
-        + ("" if tested[name] == n else f" ({tested[name]})")
-        for name in names
-    }
+    return {name: (rejected[name], n) for name, n in tested.items()}
 
 
-def designs() -> list[Design]:
-    """All designs."""
-    return [
-        Design(speakers, unequal, heavy, genders)
-        for heavy in (False, True)
-        for genders in (1, 2)
-        for unequal in (False, True)
-        for speakers in (15, 30, 100)
-    ]
+def cell(rejected: int, tested: int, runs: int) -> str:
+    """Percentage of the p-values; in brackets how many runs had a test, if not all."""
+    return (f"{100 * rejected / tested:.1f}" if tested else "-") + ("" if tested == runs else f" ({tested})")
+
+
+class Independent(Design):
+    """Trials that share nothing; every target has speakers of its own."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.speakers} targets"
 
 
 def independent(n_target: int, seed: int) -> lk.Scores:
@@ -168,68 +161,47 @@ def independent(n_target: int, seed: int) -> lk.Scores:
     return lk.Scores(*classes)
 
 
-def show(title: str, rows: dict[str, Callable[[], Iterator[dict[str, float]]]]) -> None:
-    """Print a table, row by row."""
-    print(f"\n{title}\n", flush=True)
-    header = False
-    for name, runs in rows.items():
-        start = time.perf_counter()
-        cells = rejections(runs())
-        if not header:
-            print(f"| | {' | '.join(cells)} |\n|---|" + "--:|" * len(cells))
-            header = True
-        print(f"| {name} | {' | '.join(cells.values())} |", flush=True)
-        took = time.perf_counter() - start
-        if took > 600:
-            print(f"({took:.0f} s)")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=20)
-    parser.add_argument("--speakers", type=int, help="only the designs with so many")
-    parser.add_argument("--genders", type=int, help="only the designs with so many")
-    parser.add_argument("--tails", choices=["Gaussian", "heavy tails"], help="only the designs with these")
+    coverage.add_options(parser, seed=20)
     parser.add_argument("--only", choices=["check", "power", "compare", "independent"])
     options = parser.parse_args()
     warnings.simplefilter("ignore", lk.LlrkitWarning)
     coverage.MOST_NONTARGETS = MOST_NONTARGETS
     seeds = range(1000 * options.seed, 1000 * options.seed + options.runs)
-    chosen = [
-        design
-        for design in designs()
-        if options.speakers in (None, design.speakers)
-        and options.genders in (None, design.genders)
-        and options.tails in (None, "heavy tails" if design.heavy else "Gaussian")
-    ]
+    chosen = list(coverage.designs(options))
 
-    def checks(design: Design, slope: float = 1.0) -> Iterator[dict[str, float]]:
+    def checks(design: Design, slope: float) -> Iterator[dict[str, float]]:
         for seed in seeds:
             scores = design.trials(np.random.default_rng(seed))
             yield check_once(calibrated(scores, design, slope), seed)
 
-    def wanted(part: str) -> bool:
-        return options.only in (None, part)
+    def show(part: str, title: str, rows: dict[Design, Callable[[], Iterator[dict[str, float]]]]) -> None:
+        if options.only not in (None, part):
+            return
+        print(f"\n{title}\n", flush=True)
+        for i, (design, runs) in enumerate(rows.items()):
+            cells = rejections(runs())
+            if i == 0:
+                print(f"| | {' | '.join(cells)} |\n|---|" + "--:|" * len(cells))
+            texts = [cell(*counts, options.runs) for counts in cells.values()]
+            print(f"| {design.name} | {' | '.join(texts)} |", flush=True)
+            coverage.add_row(options, part, design, cells)
 
     print(f"Rejections at 5 % (verdicts: at their own levels), percent of {options.runs} runs")
-    if wanted("check"):
-        show("Calibrated LLRs", {design.name: lambda d=design: checks(d) for design in chosen})
-    if wanted("power"):
-        many = [design for design in chosen if design.speakers == 100]
-        show(f"LLRs times {SLOPE}", {design.name: lambda d=design: checks(d, SLOPE) for design in many})
-    if wanted("compare"):
-        rows = {
-            design.name: lambda d=design: (compare_once(two_systems(d, seed), SIDES) for seed in seeds)
-            for design in chosen
-        }
-        show("Two equally good systems, speakers given", rows)
-    if wanted("independent"):
-        rows = {
-            f"{n} targets": lambda n=n: (compare_once(independent(n, seed), None) for seed in seeds)
-            for n in TARGETS
-        }
-        show("Two equally good systems, independent trials", rows)
+    show("check", "Calibrated LLRs", {design: lambda d=design: checks(d, 1.0) for design in chosen})
+    many = [design for design in chosen if design.speakers == 100]
+    show("power", f"LLRs times {SLOPE}", {design: lambda d=design: checks(d, SLOPE) for design in many})
+    rows = {
+        design: lambda d=design: (compare_once(two_systems(d, seed), SIDES) for seed in seeds)
+        for design in chosen
+    }
+    show("compare", "Two equally good systems, speakers given", rows)
+    rows = {
+        Independent(n): lambda n=n: (compare_once(independent(n, seed), None) for seed in seeds)
+        for n in TARGETS
+    }
+    show("independent", "Two equally good systems, independent trials", rows)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from commands import run
 from scipy.optimize import minimize
-from tests.support.commands import run
 
 import llrkit as lk
 from llrkit import spoof

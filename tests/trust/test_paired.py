@@ -10,6 +10,7 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
+from llrkit.trust.differences import paired_errors
 from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
 from llrkit.trust.intervals.resample import speaker_resampling
@@ -110,6 +111,44 @@ def test_speaker_test_against_leaving_out_by_brute_force():
         assert 0.5 * np.sqrt(variance) < one.standard_error <= 1.000001 * np.sqrt(variance)
         t = abs(one.difference) / one.standard_error
         assert 2 * stats.t.sf(t, 24) * 0.999 <= one.p_value  # at most 24 degrees of freedom
+
+
+@pytest.mark.parametrize("name", ["min_dcf", "act_dcf"])
+def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
+    # actual costs are compared by their ratio where few speakers make the errors: here always
+    monkeypatch.setattr(paired_errors, "MANY_MAKERS", 1e9)
+    trials = two_systems()
+    mask, scores = trials.is_target, trials.score_array
+    left, right = trials.column("left"), trials.column("right")
+    found = lk.compare_systems(trials, [0.3], speakers=SIDES)[f"points.0.{name}"]
+    everything, sides = np.full(len(mask), True), [(left == p) | (right == p) for p in range(25)]
+
+    def costs(kept, x):
+        """The cost at every threshold, rejecting all trials last."""
+        cuts = np.append(np.unique(x[kept]), np.inf) if name == "min_dcf" else np.array([np.log(7 / 3)])
+        t, n = np.sort(x[kept & mask]), np.sort(x[kept & ~mask])
+        p_miss, p_fa = np.searchsorted(t, cuts) / len(t), 1 - np.searchsorted(n, cuts) / len(n)
+        return cuts, p_miss + 7 / 3 * p_fa
+
+    def log_ratio(kept):
+        return np.subtract(*(np.log(costs(kept, x)[1].min()) for x in scores.T))
+
+    # pairs counted twice, at the thresholds of all trials
+    phi = np.zeros(len(mask))
+    for sign, x in zip((1, -1), scores.T, strict=True):
+        cuts, values = costs(everything, x)
+        cut = cuts[values.argmin()]
+        miss, alarm = (x < cut) & mask, (x >= cut) & ~mask
+        phi += sign * np.where(mask, miss - miss[mask].mean(), 0.0) / mask.sum()
+        phi += sign * 7 / 3 * np.where(mask, 0.0, alarm - alarm[~mask].mean()) / (~mask).sum()
+    together = np.any([np.outer(one, one) for one in sides], axis=0)
+    share = (phi @ together @ phi) / sum(phi[one].sum() ** 2 for one in sides)
+    if name == "min_dcf":  # its threshold moves with the trials: half of it stays in
+        share = (1 + share) / 2
+    without = np.array([log_ratio(~one) for one in sides])
+    variance = share * 24 / 25 * np.square(without - without.mean()).sum()
+    scale = found.difference / log_ratio(everything)
+    assert_allclose(found.standard_error, scale * np.sqrt(variance), rtol=0.02)
 
 
 def test_trial_groups_are_the_trials_themselves_if_these_are_few():

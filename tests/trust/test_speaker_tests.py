@@ -162,7 +162,7 @@ def test_p_values_of_calibrated_sets_are_spread_evenly(heavy):
         found = lk.check_calibration(
             calibrated(20, seed, heavy=heavy), speakers=SIDES, replicates=39, curves=False
         )
-        p_values.append((found.recalibration.p_value, found.p_value("cllr_cal")))
+        p_values.append((found.recalibration.p_value, found.p_value("cllr_cal"), found.p_value("dev_pav")))
     mean = np.mean(p_values, axis=0)
     assert np.all(abs(mean - 0.5) < 0.25)
     assert np.all((np.array(p_values) < 0.05).mean(axis=0) < 0.2)
@@ -181,14 +181,32 @@ def test_a_wrong_shape_is_found_although_speakers_differ():
     )
     found = lk.check_calibration(bent, speakers=SIDES, replicates=199, curves=False)
     assert found.p_value("cllr_cal") <= 0.01
+    assert found.p_value("dev_pav") <= 0.01
 
 
-def test_the_check_with_speakers_can_be_written_down_without_nulls_of_devpav_and_cross_validation():
+def test_null_sets_of_devpav_are_stretched_around_the_same_calibrated_one():
+    counted = SpeakersInCells.of(scores := calibrated(20, 3), measure(scores), find_speakers(scores, SIDES))
+    pair = CalibratedCells.relabeled(counted.judged)
+    # without noise in the stretch, and with weights that leave every cell above 0
+    half, whole = (
+        draw_speaker_sets(counted.cells, pair, 1e9, 5, seed=1, stretch=stretch) for stretch in (0.4, 0.8)
+    )
+    for (t_half, d_half), (t_whole, d_whole) in zip(half, whole, strict=True):
+        for near, far, all_of_them in (
+            (t_half, t_whole, counted.judged.target),
+            (d_half, d_whole, counted.judged.nontarget),
+        ):
+            wanted = transport(all_of_them, pair.target if near is t_half else pair.nontarget)
+            center = all_of_them @ wanted
+            assert_allclose(far - center, 2.0 * (near - center), rtol=1e-4, atol=1e-3)
+
+
+def test_the_check_with_speakers_can_be_written_down_without_a_null_of_cross_validation():
     found = lk.check_calibration(sample(15, 1500, seed=6), speakers=SIDES, replicates=40)
     assert math.isnan(found.p_value("cv_loss"))
-    assert math.isnan(found.p_value("dev_pav"))
+    assert 0.0 < found.p_value("dev_pav") <= 1.0
     assert found.dev_pav > 0.0
-    assert any(note.startswith("no p-value of devPAV") for note in found.notes)
+    assert any(note.startswith("the p-value of devPAV") for note in found.notes)
     assert "nan" not in repr(found)
     assert not any("nan" in cell for row in rows_of_tests(found) for cell in row)
     assert {curve.method for curve in found.curves} == {"logistic", "pav", "gaussian", "kde"}

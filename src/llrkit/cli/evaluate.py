@@ -22,6 +22,7 @@ from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import known_costs, words_on_known
 from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    base_10_option,
     by_option,
     input_files,
     interval_options,
@@ -38,7 +39,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
-from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @map_option
 @vocabulary_option
+@base_10_option
 @fmr_option
 @failures_option
 @interval_options
@@ -115,6 +117,7 @@ def evaluate_command(
 
 def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
+    from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
@@ -125,7 +128,14 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
         raise InputError("--known and --equalize do not go together")
     if asked.known is None and asked.p_known is not None:
         raise InputError("--p-known is for --known")
-    comparisons = open_with_failures(given, scores, asked.failures)
+    if asked.base_10 and (asked.fmrs or asked.words == "biometrics"):
+        raise InputError(
+            "--base-10 is about LLRs; the thresholds of --fmr and of --vocabulary biometrics are scores as "
+            "the file has them"
+        )
+    of_kinds = speaks_of_spoofs(asked.shared)
+    with unwarned(PooledClassesWarning, when=of_kinds):
+        comparisons = open_with_failures(given, scores, asked.failures)
     trials = scored_only(comparisons, asked.failures)
     mixed = []
     if asked.known is not None:
@@ -142,7 +152,10 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
         else None
     )
     # the sentence below a table for the terminal says so itself
-    with unwarned(ReversedScoresWarning, when=asked.table_style is None):
+    with (
+        unwarned(ReversedScoresWarning, when=asked.table_style is None),
+        unwarned(PooledClassesWarning, when=of_kinds),
+    ):
         result = evaluate(
             trials,
             parse_points(asked.points) or (("sre08", "sre10") if asked.known is None else ("sre12",)),
@@ -159,14 +172,14 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             replicates=asked.replicates,
             rng=asked.seed,
         )
-    rates = rates_of(
-        comparisons,
-        asked.fmrs,
-        asked.words,
-        asked.failures,
-        split_names(asked.speakers),
-        parse_share(asked.level, "--level"),
-    )
+        rates = rates_of(
+            bona_fide_and_spoofs(comparisons, asked.shared),
+            asked.fmrs,
+            asked.words,
+            asked.failures,
+            split_names(asked.speakers),
+            parse_share(asked.level, "--level"),
+        )
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
     if asked.table_style is not None:
@@ -179,7 +192,9 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
         click.echo(shown, nl=False, err=asked.to_stderr)
     else:
         title = f"{scores}, only {chosen}" if chosen else scores
-        print_evaluation(result, title=title, to_stderr=asked.to_stderr, words=asked.words)
+        print_evaluation(
+            result, title=title, to_stderr=asked.to_stderr, words=asked.words, base_10=asked.base_10
+        )
     if rates is not None and asked.table_style is None:
         print_rates(rates, to_stderr=asked.to_stderr)
     for cost in mixed:
@@ -193,7 +208,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
         sections = [] if rates is None else [rates_section({name: rates})]
         write_page(
             {name: result}, asked.html_path, files=read, by=asked.by, ties=ties, to_stderr=beside,
-            words=asked.words, cautions=[moved] if moved else [], sections=sections,
+            words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
@@ -219,13 +234,16 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
+def print_evaluation(
+    result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist", base_10: bool = False
+) -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
+    from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
     from llrkit.evaluation.over_groups import group_name
 
-    by = ", ".join(result.by)
+    by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (
         *result.by,
         *map(group_name, result.groups),
@@ -235,11 +253,12 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
 
-    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result)]
+    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result, unit)]
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by)
+        of_spoofs = result.shared is not None and result.shared.of_kinds
+        header, rows = in_words.group_rows(result.groups, by, of_spoofs=of_spoofs)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
         click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
@@ -251,4 +270,5 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
-    click.echo(f"\n{say(result.sentence)}", err=to_stderr)
+    told = in_words.sentence(result, result.verdict.in_unit(unit))
+    click.echo(f"\n{vocabulary(words).say_of_sources(told, keep=keep)}", err=to_stderr)

@@ -15,6 +15,7 @@ from llrkit.cli.output import (
     parse_share,
     point_option,
     split_names,
+    unwarned,
     vocabulary_option,
 )
 from llrkit.cli.plot_options import (
@@ -34,7 +35,7 @@ from llrkit.cli.reading import (
     reading_options,
     score_columns_option,
 )
-from llrkit.errors import InputError
+from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
@@ -139,6 +140,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
+    from llrkit.core.bona_fide import speaks_of_spoofs
+
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
         raise InputError(f"plot {kind}: give at least one file of scores")
@@ -147,7 +150,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     refuse_unused(kind, click.get_current_context())
     words = vocabulary(options["words"])
     names = split_names(options["names"] or "") or []
-    pictures = _pictures(kind, scores, options)
+    with unwarned(PooledClassesWarning, when=speaks_of_spoofs(options["shared"])):
+        pictures = _pictures(kind, scores, options)
     if options["base_10"]:
         pictures = _to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]

@@ -50,12 +50,17 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
     wanted: Any = "bayes-trained" if asked.method == "logistic" else asked.method
     with unwarned(PooledClassesWarning), speaking_of_kinds():
-        dev = _trials(files, files.paths)
-        others = _trials(files, files.others) if files.others else None
+        dev, held = _trials(files, files.paths)
+        others = _trials(files, files.others)[0] if files.others else None
         fusion = fit_sasv(dev, wanted, costs=costs, regularization=asked.regularization or RIDGE)
         compared = compare(dev, dev if others is None else others, costs=costs)
+    # as the columns of the files are called, by which 'apply' finds them again
+    fusion = replace(fusion, reading={**(fusion.reading or {}), "score": list(held)})
+    ids = files.given.reading.ids
     fusion = fusion.with_provenance(
-        training_files=list(files.paths), training_sha256=[sha256_of(path) for path in files.paths]
+        training_files=list(files.paths),
+        training_sha256=[sha256_of(path) for path in files.paths],
+        **({"joined_on": list(ids)} if ids else {}),
     )
     fusion.save(asked.output)
     print_table(*compared.table(), to_stderr=asked.to_stderr, title=f"a-DCF {compared.costs}")
@@ -63,10 +68,12 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     write_json({**compared.to_dict(), "chosen": wanted, "fusion": fusion.to_dict()}, "fuse", asked.json_path)
 
 
-def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> SpoofTrials:
+def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
+    """The trials, and the columns of their files that hold the scores."""
     ids, given = files.given.reading.ids, files.given.reading.with_files(ids=())
     if len(paths) == 1:
-        return open_spoof_trials(paths[0], files.columns, None, replace(files.given, reading=given))
+        trials = open_spoof_trials(paths[0], files.columns, None, replace(files.given, reading=given))
+        return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
     if len(paths) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
     from llrkit.io.countermeasures import join_countermeasure
@@ -79,5 +86,7 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> SpoofTrials:
     columns = (files.columns["asv"], files.columns["cm"])
     named = (replace(given, score=(name,)) if name else given for name in columns)
     asv, cm = (read_table(file, **table_options(one)) for file, one in zip(paths, named, strict=True))
-    joined, asv_name, cm_name, label = join_countermeasure(asv, cm, ids)
-    return SpoofTrials(joined, asv=asv_name, cm=cm_name, label=label)
+    joined = join_countermeasure(asv, cm, ids)
+    asv_name, cm_name = joined.score
+    trials = SpoofTrials(joined.table, asv=asv_name, cm=cm_name, label=joined.label or "")
+    return trials, (asv.score[0], cm.score[0])

@@ -170,13 +170,17 @@ def _other_t_dcfs(
     trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation
 ) -> list[dict[str, Any]]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
-    from llrkit.spoof.tandem_costs import min_t_dcf
+    from llrkit.spoof.detection_costs import spoof_costs
+    from llrkit.spoof.tandem_costs import FREE_2019, min_t_dcf
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
     rows: list[dict[str, Any]] = []
     for variant in dict.fromkeys(variants):
         for name in result.tandem_names:
+            if variant == "free" and spoof_costs(name).form == "asvspoof2019":
+                click.echo(f"Left out: {FREE_2019}", err=True)
+                continue
             if variant == "free":
                 least = min_t_dcf(trials, name, asv_threshold="free")
             else:
@@ -220,7 +224,7 @@ def open_spoof_trials(
 @contextmanager
 def speaking_of_kinds() -> Iterator[None]:
     """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.kind_tables import KNOWN_KINDS
+    from llrkit.scores.kinds import KNOWN_KINDS
 
     try:
         yield
@@ -271,5 +275,5 @@ def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: 
         print_table(header, by_attack, to_stderr=to_stderr)
     for reason in dict.fromkeys(result.reasons.values()):
         click.echo(f"Left out: {say(reason)}", err=True)
-    for note in result.uncertainty.notes if result.uncertainty is not None else ():
+    for note in result.interval_notes:
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)

@@ -50,6 +50,7 @@ class WithIntervals(Asked):
     map_path: str | None = None
     accept_changed: bool = False
     allow_unconfirmed: bool = False
+    base_10: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,6 @@ class ToReport(WithIntervals):
     methods: str | None = None
     check: bool = False
     theory: bool = False
-    base_10: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

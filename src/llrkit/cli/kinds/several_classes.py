@@ -31,7 +31,7 @@ class SeveralClassFiles(ScoreFiles):
         """Multi-class Cllr, errors, Cavg, each class."""
         refuse_options(
             ("by", "shared", "threshold_from", "equalize", "speakers", "known", "p_known", "fmrs",
-             "failures", "words", "map_path"), FOR_TWO,
+             "failures", "words", "map_path", "base_10"), FOR_TWO,
         )  # fmt: skip
         if asked.ci != "none":
             refuse_options(("ci",), FOR_TWO)

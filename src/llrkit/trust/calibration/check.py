@@ -37,7 +37,7 @@ from llrkit.trust.calibration.null_distribution import (
     null_of_sets,
 )
 from llrkit.trust.calibration.recalibration import Recalibration
-from llrkit.trust.calibration.speaker_null import draw_speaker_sets
+from llrkit.trust.calibration.speaker_null import WIDER, draw_speaker_sets
 from llrkit.trust.calibration.speaker_test import (
     SpeakersInCells,
     judged_edges,
@@ -47,8 +47,8 @@ from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers
 
-NO_DEV_PAV = (
-    "no p-value of devPAV: it rests on the few trials at both ends, of which other speakers would have others"
+WIDE_DEV_PAV = (
+    "the p-value of devPAV allows for speakers with other ends of their own, and is rather too large"
 )
 _FEWEST = 5
 """Trials of a class below which no null distribution is drawn."""
@@ -78,8 +78,7 @@ class CalibrationCheck(Result):
     def p_value(self, name: str) -> float:
         """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
 
-        nan where there is no null distribution: those of ``dev_pav`` and ``cv_loss`` are known for
-        independent trials only.
+        nan where there is no null distribution: that of ``cv_loss`` is known for independent trials only.
 
         Parameters
         ----------
@@ -182,12 +181,15 @@ def check_calibration(
     cells, tested = trials.cells, trials.tested
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
+    notes = trials.notes
     if replicates and min(cells.size) >= _FEWEST:
         calibrated = CalibratedCells.relabeled(cells)
         sets = trials.draw(calibrated, replicates, seed)
         null = null_of_sets(calibrated.llr, sets, seed, FOLDS if trials.counted is None else 0)
         if trials.counted is not None:
-            null = replace(null, dev_pav=np.full(len(null.dev_pav), math.nan))
+            wide = trials.draw(calibrated, replicates, seed, WIDER)
+            null = replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav)
+            notes = (*notes, WIDE_DEV_PAV)
         estimates = llr_curves(cells, calibrated.llr, sets) if curves else ()
     loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
     crossed = trials.cross_validated(seed)
@@ -197,7 +199,7 @@ def check_calibration(
     return CalibrationCheck(
         result, words, tested.line, trials.identities, dev_pav_from_blocks(result.summaries.blocks),
         None if crossed is None else CalibrationLoss(result.cllr, result.cllr - crossed),
-        null, MappingProxyType(in_cells), estimates, trials.notes,
+        null, MappingProxyType(in_cells), estimates, notes,
     )  # fmt: skip
 
 
@@ -231,16 +233,16 @@ class _Trials:
         notes = (
             f"{known.n_speakers:,} speakers, as uneven as {target:.0f} equal ones with targets and "
             f"{nontarget:.0f} with non-targets",
-            NO_DEV_PAV,
         )
         checked = identities(source, moments, counted.cells)
         return cls(counted.judged, check_speakers(result, counted), checked, notes, counted)
 
-    def draw(self, calibrated: CalibratedCells, replicates: int, seed: int) -> Sets:
-        """Calibrated sets like these trials."""
+    def draw(self, calibrated: CalibratedCells, replicates: int, seed: int, stretch: float = 1.0) -> Sets:
+        """Calibrated sets like these trials; ``stretch`` makes their speakers differ more."""
         if self.counted is None:
             return draw_sets(calibrated, self.cells.size, replicates, seed)
-        return draw_speaker_sets(self.counted.cells, calibrated, self.tested.test.df, replicates, seed)
+        df = self.tested.test.df
+        return draw_speaker_sets(self.counted.cells, calibrated, df, replicates, seed, stretch)
 
     def cross_validated(self, seed: int) -> float | None:
         """What straight lines fitted to other trials gain in Cllr; None if there are too few."""

@@ -5,33 +5,47 @@ scores would have them: the set is then calibrated as exactly as so many trials 
 still as far above or below the others as before. Then speakers count more or less at random, each trial with
 those of both of its sides. Last, as the spread between few speakers is itself uncertain, all weights of a set
 are stretched by the same factor, as Student's t does with a normal variable.
+
+devPAV gives the few trials at both ends as much weight as all others, and speakers who are not there would
+have other ends: there the weights are stretched by a quarter more (``WIDER``, chosen by benchmarks/sizes.py).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from llrkit._arrays import FloatArray
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
 from llrkit.trust.calibration.null_distribution import Sets
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 _HEAVY = 0.2
 """Share of speakers who count three times; the others count half, so that no trial counts less than 0."""
+WIDER = 1.25
+"""By how much more the weights of speakers spread where devPAV is judged."""
 
 
 def draw_speaker_sets(
-    cells: SpeakerCells, calibrated: CalibratedCells, df: float, replicates: int, seed: int
+    cells: SpeakerCells,
+    calibrated: CalibratedCells,
+    df: float,
+    replicates: int,
+    seed: int,
+    stretch: float = 1.0,
 ) -> Sets:
     """Sets around a calibrated one with the same speakers, on the cells of ``calibrated``.
 
-    ``df`` are the degrees of freedom of what differs between speakers.
+    ``df`` are the degrees of freedom of what differs between speakers; ``stretch`` makes them differ more.
     """
     rng = np.random.default_rng([seed, 2])
     weights = speaker_weights(cells.n_speakers, replicates, rng, cells.blocks)
-    weights *= np.sqrt(df / rng.chisquare(df, replicates))[:, None]
+    weights *= stretch * np.sqrt(df / rng.chisquare(df, replicates))[:, None]
     drawn = []
     for total, by_speaker, wanted in zip(
         cells.total.counts, cells.counts, (calibrated.target, calibrated.nontarget), strict=True
@@ -83,6 +97,8 @@ def transport(counts: FloatArray, wanted: FloatArray) -> csr_array:
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
+    from scipy.sparse import csr_array  # takes longer to import than all of llrkit
+
     n = float(counts.sum())
     have = np.concatenate([[0.0], np.cumsum(counts)])
     need = np.concatenate([[0.0], np.round(n * np.cumsum(wanted) / wanted.sum())])

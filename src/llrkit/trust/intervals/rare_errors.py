@@ -35,6 +35,16 @@ def rates_looked_at(cells: SpeakerCells, result: Measurements) -> tuple[ErrorRat
     return ErrorRates.of(cells, 0, place), ErrorRates.of(cells, 1, place)
 
 
+def makers_of_costs(cells: SpeakerCells, result: Measurements) -> dict[str, float]:
+    """By name of an actual cost, how many speakers make the kind of its errors that fewer make."""
+    miss, alarm = rates_looked_at(cells, result)
+    fewer = np.minimum(miss.makers, alarm.makers).tolist()
+    makers = {f"points.{i}.act_dcf": fewer[i] for i in range(len(result.points))}
+    for i, primary in enumerate(result.primaries):
+        makers[f"primaries.{i}.act"] = min(fewer[member] for member in primary.members)
+    return makers
+
+
 def few_makers(kind: str, rate: float, makers: float) -> str:
     """Why errors of a kind ("misses", "false alarms") that few speakers make say little about others."""
     if rate == 0.0:

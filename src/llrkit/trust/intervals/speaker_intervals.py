@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic import Covariance
-from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, RateIntervals
+from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, MANY_MAKERS, RateIntervals
 from llrkit.trust.intervals.functionals import (
     Functional,
     Functionals,
@@ -32,9 +33,6 @@ from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, 
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""
-_FEW_MAKERS = 2.0 * FEWEST_MAKERS
-"""Up to so many speakers with errors, the upper end of a cost is that by its two rates; with more of them
-it goes over to that by its logarithm, which does not see what few errors leave open."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -223,7 +221,8 @@ class _Intervals:
             self.reasons[name] = number.reason or _few_makers(
                 ("p_miss", "p_fa")[few or 0], kinds[few or 0], i
             )
-            ends = [one.bound[i] if one.few[i] else one.high[i] for one in kinds]
+            # a kind may be made by many speakers and yet be a handful of errors
+            ends = [one.bound[i] if one.few[i] else max(one.bound[i], one.high[i]) for one in kinds]
             up = _reach(weights, [end - one.rate[i] for end, one in zip(ends, kinds, strict=True)], together)
             self.bounds[name] = min(center + up, most)
             return
@@ -235,7 +234,8 @@ class _Intervals:
             (lower,), (upper,) = (
                 from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
             )
-            rare = min(1.0, _FEW_MAKERS / min(float(one.makers[i]) for one in kinds))
+            # the logarithm of a cost does not see what errors of few speakers leave open
+            rare = min(1.0, MANY_MAKERS / min(float(one.makers[i]) for one in kinds))
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
@@ -289,10 +289,21 @@ def _group_note(groups: Speakers) -> list[str]:
 
 
 def _few_note(effective: tuple[float, float]) -> list[str]:
-    least = min(effective)
+    return few_speakers_note(dict(zip(("target", "nontarget"), effective, strict=True)))
+
+
+def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
+    """Says so where the trials of a kind are of few speakers, or mostly of few; by kind, how many they are.
+
+    Examples
+    --------
+    >>> few_speakers_note({"target": 40.0, "spoof": 25.0})
+    []
+    """
+    kind, least = min(effective.items(), key=lambda item: item[1], default=("", math.inf))
     if least >= FEWEST_EFFECTIVE:
         return []
-    what = "target" if effective[0] <= effective[1] else "non-target"
+    what = "non-target" if kind == "nontarget" else kind
     return [
         f"the {what} trials are spread over as many as {counted(round(least), 'speaker')} with equal shares: "
         f"below {FEWEST_EFFECTIVE:.0f} intervals are rough, and rather too short"
