@@ -1,5 +1,7 @@
 """The scikit-learn estimators of several classes: the whole contract, and agreement with the library."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from estimators import assert_passes_every_check
@@ -50,6 +52,16 @@ def test_agrees_with_the_library(estimators, data, name, prior):
     best = made.predict_proba(X).argmax(axis=1)
     assert_array_equal(made.predict(X), made.classes_[best])
     assert list(made.get_feature_names_out()) == ["loglik_de", "loglik_en", "loglik_nl"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_and_their_texts_are_those_of_the_fit(estimators, name):
+    fit = FITS.get(name, mc.fit_gaussian)
+    options = {key: one.default for key, one in signature(fit).parameters.items() if key != "source"}
+    made = getattr(estimators, name)
+    assert made().get_params() == options | {"prior": "flat"}
+    for key in options:
+        assert f"\n{key}\n    " in made.__doc__
 
 
 def test_the_gaussian_back_end_is_linear_discriminant_analysis(estimators, data):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.core.minimize import newton, newton_of_shares
+from llrkit.core.minimize import SHARES, newton
 
 
 def test_a_bottom_that_jitters_by_rounding_is_a_bottom():
@@ -41,7 +41,7 @@ def test_shares_settle_where_no_exchange_pays(seed):
         p = 1.0 / (1.0 + np.exp(-z))
         return float(np.logaddexp(0, z).sum()), lines.T @ p, (lines.T * (p * (1 - p))) @ lines
 
-    found = newton_of_shares(objective, np.full(n, 1.0 / n))
+    found = newton(objective, np.full(n, 1.0 / n), over=SHARES, tolerance=1e-12)
     assert found.converged
     assert found.evaluations <= 25
     assert found.x.min() >= 0.0
@@ -50,3 +50,19 @@ def test_shares_settle_where_no_exchange_pays(seed):
     _, gradient, _ = objective(found.x)
     used = found.x > 1e-6
     assert_allclose(gradient[used], gradient.min(), rtol=1e-5, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_points_outside_are_never_looked_at_and_a_negligible_step_costs_no_look():
+    seen = []
+
+    def bowl(x):  # the minimum at -1 lies outside
+        seen.append(float(x[0]))
+        return float((x[0] + 1.0) ** 2), 2.0 * (x + 1.0), 2.0 * np.eye(1)
+
+    held = newton(bowl, np.array([1.0]), inside=lambda x: x[0] > 0.0)
+    assert min(seen) > 0.0
+    assert held.x[0] < 1e-3
+    seen.clear()
+    found = newton(bowl, np.array([-1.0 + 1e-7]), negligible=1e-13)
+    assert (seen, found.evaluations, found.converged) == ([-1.0 + 1e-7], 1, True)
+    np.testing.assert_allclose(found.x, -1.0, rtol=1e-15)

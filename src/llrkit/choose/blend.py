@@ -17,7 +17,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
 from llrkit.choose.expected_loss import MethodLoss
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
-from llrkit.core.minimize import newton_of_shares
+from llrkit.core.minimize import SHARES, newton
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.special import logit
 from llrkit.core.summary import SummaryBase
@@ -96,7 +96,7 @@ def best_blend(
     best = np.eye(len(names))[single.argmin()]
     even = np.full(len(names), 1.0 / len(names))
     for start in (even, 0.9 * best + 0.1 * even):
-        found = newton_of_shares(objective, start, tolerance=_CLOSE).x
+        found = newton(objective, start, over=SHARES, tolerance=_CLOSE).x
         counts = found > _NOTHING
         shares = np.where(counts, found, 0.0) / found[counts].sum()
         loss = objective(shares)[0]

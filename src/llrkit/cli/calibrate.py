@@ -31,6 +31,7 @@ from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.composite.bounded import BoundedMap
+    from llrkit.io.reading import PathArg
     from llrkit.scores.source import ScoreSource
 
 COMMAND_OPTIONS = ("bound", "groups", "speakers")
@@ -240,12 +241,12 @@ def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
 
 
-def _hashes(**files: str | None) -> dict[str, str]:
+def _hashes(**files: PathArg | None) -> dict[str, str]:
     """What is kept of the other files that a training set came from."""
     kept: dict[str, str] = {}
     for name, path in files.items():
         if path is not None:
-            kept |= {f"training_{name}": Path(path).name, f"training_{name}_sha256": sha256_of(path)}
+            kept |= {f"training_{name}": Path(path).name, f"training_{name}_sha256": sha256_of(str(path))}
     return kept
 
 

@@ -1,7 +1,8 @@
-"""Newton loops: damped, counted, and safe on singular Hessians; freely, or for shares that sum to one."""
+"""The Newton loop: damped, counted, and safe on singular Hessians; freely, or for shares that sum to one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,84 +24,86 @@ class Minimum:
     converged: bool
 
 
+@dataclass(frozen=True)
+class Space:
+    """Where a minimum is looked for: how far a point is from it by its slopes, and the step to take."""
+
+    left: Callable[[FloatArray, FloatArray], float]
+    """Of point and gradient; 0 at the minimum."""
+    step: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    """Of point, gradient and Hessian."""
+
+
 def newton(
     objective: Objective,
     start: FloatArray,
     *,
+    over: Space | None = None,
     tolerance: float = 1e-13,
     max_evaluations: int = 60,
     good_enough: float = -np.inf,
+    negligible: float = 0.0,
+    inside: Callable[[FloatArray], bool] | None = None,
 ) -> Minimum:
     """Minimize by Newton steps, shortened as long as the objective rises.
 
     ``objective`` gives value, gradient and Hessian. No step is longer than a radius that grows with every
     success: where almost all trials are decided the curvature vanishes and a full step is senseless. The
-    loop ends when the largest component of the gradient is below ``tolerance``, when rounding leaves
-    nothing to gain, when the value falls below ``good_enough``, or after ``max_evaluations``.
+    loop ends when what is left (the largest component of the gradient, or the gain that :data:`SHARES` are
+    promised) is below ``tolerance``, when rounding leaves nothing to gain, when the value falls below
+    ``good_enough``, or after ``max_evaluations``. A step that promises less than ``negligible`` is taken
+    without another look. Points that are not ``inside`` are never looked at.
 
     Examples
     --------
     >>> bowl = lambda x: (float((x**4).sum()), 4 * x**3, np.diag(12 * x**2))
     >>> newton(bowl, np.array([1.0, -2.0]), tolerance=1e-9).converged
     True
+    >>> goal = np.array([0.9, 0.3, -0.4])
+    >>> bowl = lambda x: (float(((x - goal) ** 2).sum()), 2 * (x - goal), 2 * np.eye(3))
+    >>> newton(bowl, np.full(3, 1 / 3), over=SHARES).x
+    array([0.8, 0.2, 0. ])
     """
+    space = FREE if over is None else over
     x = np.asarray(start, dtype=np.float64)
     value, gradient, hessian = objective(x)
-    evaluations = 1
-    radius = 1.0 + float(np.linalg.norm(x))
-    while evaluations < max_evaluations:
-        if float(np.abs(gradient).max()) <= tolerance or value <= good_enough:
+    evaluations, left = 1, space.left(x, gradient)
+    radius = 1.0 + _length(x)
+    while left > tolerance and value > good_enough:
+        step = space.step(x, gradient, hessian)
+        length = _length(step)
+        promised = -0.5 * float(gradient @ step)
+        if 0.0 <= promised < negligible:
+            end = x + (step if length <= radius else step * (radius / length))
+            usable = (inside is None or inside(end)) and float(np.linalg.eigvalsh(hessian)[0]) > 0.0
+            return Minimum(end if usable else x, value, gradient, evaluations, True)
+        if evaluations >= max_evaluations:
             break
-        step = _newton_step(gradient, hessian)
         accepted = False
         while evaluations < max_evaluations and not accepted:
-            length = float(np.linalg.norm(step))
             trial = x + (step if length <= radius else step * (radius / length))
+            if inside is not None and not inside(trial):
+                radius = min(radius, length) / 4.0
+                if radius < 1e-12:
+                    return Minimum(x, value, gradient, evaluations, True)
+                continue
             new_value, new_gradient, new_hessian = objective(trial)
             evaluations += 1
+            new_left = space.left(trial, new_gradient)
             # at the bottom the value only jitters: there a smaller gradient is progress too
             flat = abs(new_value - value) <= 1e-14 * abs(value)  # what rounding does to a long sum
-            smaller = float(np.abs(new_gradient).max()) < float(np.abs(gradient).max())
-            if new_value < value or (flat and smaller):
-                x, value, gradient, hessian = trial, new_value, new_gradient, new_hessian
+            if new_value < value or (flat and new_left < left):
+                x, value, gradient, hessian, left = trial, new_value, new_gradient, new_hessian, new_left
                 accepted, radius = True, 4.0 * radius
             elif flat:
                 return Minimum(x, value, gradient, evaluations, True)
             else:
                 radius = min(radius, length) / 4.0
-    converged = float(np.abs(gradient).max()) <= tolerance or value <= good_enough
-    return Minimum(x, value, gradient, evaluations, converged)
+    return Minimum(x, value, gradient, evaluations, left <= tolerance or value <= good_enough)
 
 
-def newton_of_shares(
-    objective: Objective, start: FloatArray, *, tolerance: float = 1e-12, max_evaluations: int = 60
-) -> Minimum:
-    """Minimize a function of shares: numbers from 0 up that sum to one.
-
-    Each step goes to the minimum of the quadratic model among all shares, shortened as long as the objective
-    rises; the Hessian must have no negative eigenvalues. The loop ends when no exchange of shares promises
-    more than ``tolerance``: a convex objective is then that close to its minimum.
-
-    Examples
-    --------
-    >>> goal = np.array([0.9, 0.3, -0.4])
-    >>> bowl = lambda x: (float(((x - goal) ** 2).sum()), 2 * (x - goal), 2 * np.eye(3))
-    >>> newton_of_shares(bowl, np.full(3, 1 / 3)).x
-    array([0.8, 0.2, 0. ])
-    """
-    x = np.asarray(start, dtype=np.float64)
-    value, gradient, hessian = objective(x)
-    evaluations, step = 1, None
-    while evaluations < max_evaluations and _promised_gain(x, gradient) > tolerance:
-        step = _best_shares(x, gradient, hessian) - x if step is None else step / 4.0
-        new_value, new_gradient, new_hessian = objective(x + step)
-        evaluations += 1
-        flat = abs(new_value - value) <= 1e-14 * abs(value)  # what rounding does to a long sum
-        if flat and _promised_gain(x + step, new_gradient) >= _promised_gain(x, gradient):
-            return Minimum(x, value, gradient, evaluations, True)
-        if flat or new_value < value:
-            x, value, gradient, hessian, step = x + step, new_value, new_gradient, new_hessian, None
-    return Minimum(x, value, gradient, evaluations, _promised_gain(x, gradient) <= tolerance)
+def _length(x: FloatArray) -> float:
+    return math.sqrt(float(x @ x))
 
 
 def _promised_gain(x: FloatArray, gradient: FloatArray) -> float:
@@ -143,3 +146,10 @@ def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     usable = size > max(1e-14 * size.max(), 1e-200)
     along = (vectors.T @ gradient)[usable] / size[usable]
     return np.asarray(-(vectors[:, usable] @ along))
+
+
+FREE = Space(lambda x, gradient: float(np.abs(gradient).max()), lambda x, *slopes: _newton_step(*slopes))
+"""All numbers."""
+SHARES = Space(_promised_gain, lambda x, *slopes: _best_shares(x, *slopes) - x)
+"""Numbers from 0 up that sum to one. The Hessian must have no negative eigenvalues; a convex objective for
+which no exchange of shares promises more than the tolerance is that close to its minimum."""

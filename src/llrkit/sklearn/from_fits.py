@@ -44,8 +44,10 @@ def calibrator_of(
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
         return fit(scores, **_asked(self, options), **({"prior": self.prior} if at_prior else {}))
 
-    shared = {"prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else ""))}
-    shared["pos_label"] = ("Any", None, POS_LABEL)
+    shared: dict[str, tuple[str, Any, str]] = {
+        "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
+        "pos_label": ("Any", None, POS_LABEL),
+    }
     body = _body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.one_score"}
     return type(name, (Calibrator,), body)
@@ -80,7 +82,9 @@ def class_calibrator_of(
         fitted = with_safeguard(fit, counted(scores), **asked)
         return fitted if first is None else first.then(fitted)
 
-    shared = {"prior": ("Any", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))}
+    shared: dict[str, tuple[str, Any, str]] = {
+        "prior": ("Any", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
+    }
     body = _body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.several_classes"}
     return type(name, (ClassCalibrator,), body)

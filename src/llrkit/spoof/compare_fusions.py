@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -21,7 +21,9 @@ from llrkit.spoof.spoof_evaluation import evaluate
 from llrkit.spoof.spoof_result import SpoofEvaluation
 from llrkit.spoof.spoof_trials import SpoofTrials
 
-_FITS = MappingProxyType({method: partial(fit_sasv, method=method) for method in METHODS})
+_FITS: Mapping[str, Callable[..., Map]] = MappingProxyType(
+    {method: partial(fit_sasv, method=method) for method in METHODS}
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

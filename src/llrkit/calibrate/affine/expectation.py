@@ -16,11 +16,13 @@ from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
+from llrkit.core.minimize import newton
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, SeparationError, ShapeWarning
 from llrkit.scores import ScoreSource
 
 PASSES = 12
+_NEGLIGIBLE = 1e-16  # of half the sum of squares: the next step would be the square of this one
 
 
 @fits_map
@@ -75,15 +77,17 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
 
     start = on_cells(problem.a0)
     problem.precision = (start.nontarget.effective, start.target.effective)
-    t, b = problem.first_guess(on_cells)
-    sums, passes = on_trials(problem.a0 * math.exp(t)), 3
-    while True:
-        step_t, step_b = problem.newton_step(t, b, sums)
-        t, b = t + step_t, b + step_b
-        if abs(step_t) + abs(step_b) < 1e-9 or passes == PASSES:  # the next step would be its square
-            break
-        sums, passes = on_trials(problem.a0 * math.exp(t)), passes + 1
-    a = problem.a0 * math.exp(t)
+    looks: list[tuple[FloatArray, ExponentialSumsPair]] = []
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        looks.append((x, on_trials(problem.a0 * math.exp(x[0]))))
+        return problem.derivatives(float(x[0]), float(x[1]), looks[-1][1])
+
+    guess = np.array(problem.first_guess(on_cells))
+    best = newton(objective, guess, negligible=_NEGLIGIBLE, max_evaluations=PASSES - 2)
+    t, b = best.x.tolist()
+    _, sums = min(looks, key=lambda look: float(np.abs(look[0] - best.x).max()))
+    a, passes = problem.a0 * math.exp(t), best.evaluations + 2
     details: dict[str, Json] = {
         "effective_target": sums.target.effective,
         "effective_nontarget": sums.nontarget.effective,
@@ -169,8 +173,10 @@ class _Problem:
             [d * (sums.nontarget.log_mean + b), e * (sums.target.log_mean - b), root * t, root * b]
         )
 
-    def newton_step(self, t: float, b: float, sums: ExponentialSumsPair) -> tuple[float, float]:
-        """Newton's step in log a/a0 and b on the sum of squares."""
+    def derivatives(
+        self, t: float, b: float, sums: ExponentialSumsPair
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Half the sum of squares, its gradient and its Hessian in log a/a0 and b."""
         a = self.a0 * math.exp(t)
         d, e = self.precision
         k_d, k_e = sums.nontarget.log_mean + b, sums.target.log_mean - b
@@ -185,6 +191,5 @@ class _Problem:
         corner = d + e + self.penalty
         # Gauss-Newton where the exact Hessian is not a minimum's
         hessian = np.array([[bent if bent * corner > cross**2 else outer, cross], [cross, corner]])
-        step = -np.linalg.solve(hessian, gradient)
-        share = min(1.0, 0.5 / float(np.abs(step[0]))) if step[0] != 0.0 else 1.0
-        return float(step[0] * share), float(step[1] * share)
+        rest = self._residuals(t, b, sums)
+        return 0.5 * float(rest @ rest), gradient, hessian

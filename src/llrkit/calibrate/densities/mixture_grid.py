@@ -16,7 +16,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints
 from llrkit.calibrate.maps import AffineMap
-from llrkit.core.minimize import Minimum, newton_of_shares
+from llrkit.core.minimize import SHARES, Minimum, newton
 
 GRID = "grid"
 GRID_CELLS = 2048
@@ -112,4 +112,4 @@ def best_weights(likelihood: FloatArray, w: FloatArray, start: FloatArray | None
         gradient = -(scaled * np.sqrt(w)).sum(axis=1)
         return -float((w * np.log(total)).sum()), gradient, scaled @ scaled.T
 
-    return newton_of_shares(objective, first, tolerance=1e-9)
+    return newton(objective, first, over=SHARES, tolerance=1e-9)

@@ -11,7 +11,6 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.saturating.saturating_function import (
-    Descent,
     SaturatingSums,
     class_sums,
     descend,
@@ -24,6 +23,7 @@ from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
+from llrkit.core.minimize import Minimum
 from llrkit.core.special import binary_entropy, logit, probability
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
 from llrkit.scores import ScoreSource
@@ -158,16 +158,17 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
     few = on_points([weighted.fewer() for weighted in nodes])
     starts = [descend(few, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
-    on_cells = descend(on_points(nodes), min(starts, key=lambda end: end.loss).p, prior, 300)
-    descent = descend(on_trials, on_cells.p, prior, max_passes)
-    if not descent.converged or abs(descent.p[0]) > STEEP:
+    on_cells = descend(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
+    descent = descend(on_trials, on_cells.x, prior, max_passes)
+    if not descent.converged or abs(descent.x[0]) > STEEP:
         _warn_of_descent(descent)
-    a, b, r, s = (float(value) for value in descent.p)
+    a, b, r, s = (float(value) for value in descent.x)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
     details = {
         "llr_lower_limit": lower, "llr_upper_limit": upper, "converged": descent.converged,
-        "cross_entropy": descent.loss / float(binary_entropy(prior)), "passes": 1 + passes + descent.calls,
+        "cross_entropy": descent.value / float(binary_entropy(prior)),
+        "passes": 1 + passes + descent.evaluations,
     }  # fmt: skip
     return SaturatingMap(
         a=fitted.a, b=fitted.b, r=r, s=s, method="saturating", details=details,
@@ -175,8 +176,8 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     )  # fmt: skip
 
 
-def _warn_of_descent(descent: Descent) -> None:
-    what = f"has not converged after {descent.calls} passes"
+def _warn_of_descent(descent: Minimum) -> None:
+    what = f"has not converged after {descent.evaluations} passes"
     if descent.converged:
         what = "has become a step: its slope grows without end"
     warn_caller(

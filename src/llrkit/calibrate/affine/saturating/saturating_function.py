@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.minimize import Minimum, newton
 from llrkit.core.newton_sums import ClassNewtonSums
 from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase
@@ -17,8 +17,6 @@ from llrkit.scores import Scores
 
 NEGLIGIBLE = 1e-13
 """A step that promises less of the cross-entropy than this is the last one."""
-LONGEST_STEP = 2.0
-"""For each parameter, in units of its own size where that is above 1."""
 
 
 def saturate(x: npt.ArrayLike, r: float, s: float) -> FloatArray:
@@ -127,44 +125,14 @@ class SaturatingSums(SummaryBase):
         )
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Where a descent ended."""
-
-    p: FloatArray
-    loss: float
-    calls: int
-    converged: bool
-
-
 def descend(
     objective: Callable[[FloatArray], SaturatingSums], start: FloatArray, prior: float, most: int
-) -> Descent:
-    """Newton's method with steps that always go down, kept where the map increases (r + s < 0)."""
-    p, (loss, gradient, hessian) = start, objective(start).weighted(prior)
-    calls = 1
-    while True:
-        values, vectors = np.linalg.eigh(hessian)
-        # the size of each curvature, whatever its sign, so that a saddle is left and not sought
-        along = vectors.T @ gradient
-        curvature = np.maximum(np.abs(values), 1e-12 * max(1.0, float(values[-1])))
-        step = -vectors @ (along / curvature)
-        promised = float(along @ (along / curvature)) / 2.0
-        length = float((np.abs(step) / np.maximum(1.0, np.abs(p))).max())
-        share = min(1.0, LONGEST_STEP / length) if length > 0 else 1.0
-        if promised < NEGLIGIBLE:
-            end = p + share * step
-            return Descent(end if end[2] + end[3] < 0.0 and values[0] > 0 else p, loss, calls, True)
-        while True:
-            if calls >= most:
-                return Descent(p, loss, calls, False)
-            new = p + share * step
-            if new[2] + new[3] < 0.0:
-                new_sums = objective(new).weighted(prior)
-                calls += 1
-                if math.isfinite(new_sums[0]) and new_sums[0] <= loss:
-                    break
-            share /= 2.0
-            if share < 1e-12:
-                return Descent(p, loss, calls, True)
-        p, (loss, gradient, hessian) = new, new_sums
+) -> Minimum:
+    """The parameters with the least cross-entropy, among those for which the map increases (r + s < 0)."""
+    return newton(
+        lambda p: objective(p).weighted(prior),
+        start,
+        negligible=NEGLIGIBLE,
+        max_evaluations=most,
+        inside=lambda p: float(p[2] + p[3]) < 0.0,
+    )
